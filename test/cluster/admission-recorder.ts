@@ -9,11 +9,11 @@ import type { ControlPlane } from "../support/control-plane-handle.ts";
 import { arrange, unique } from "../support/policy-request.ts";
 
 /**
- * A webhook in the place of a shipped one: it is asked under the same rules and conditions, allows
- * everything, and keeps what it is sent.
+ * A webhook that replaces a shipped one: it has the same rules and match conditions, allows all
+ * requests, and records them.
  */
 export interface AdmissionRecorder {
-  /** The names of the objects that it was asked about. */
+  /** The names of the objects in its requests. */
   readonly names: ReadonlySet<string>;
   stop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface AdmissionRecorder {
 const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
 /**
- * Has kube-apiserver ask a recorder wherever it would ask the webhook `name` of
+ * Makes kube-apiserver call a recorder with the requests for the webhook `name` of
  * `config/webhook/admission.yaml`, in one namespace.
  */
 export async function recordAdmission(
@@ -64,7 +64,8 @@ export async function recordAdmission(
     clientConfig,
     namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
   };
-  // kube-apiserver asks in the order of names: before Latchkey, which may refuse.
+  // kube-apiserver calls webhooks in the order of names: the recorder before Latchkey, which may
+  // reject.
   const configuration = unique("a-recorder");
   await arrange({
     method: "POST",
@@ -81,8 +82,8 @@ export async function recordAdmission(
 }
 
 /**
- * Waits until kube-apiserver asks the recorder; `provoke` sends an object of this name that it must
- * be asked about.
+ * Waits until kube-apiserver calls the recorder; `provoke` sends an object of this name that
+ * matches.
  */
 export async function becomesAsked(
   { names }: AdmissionRecorder,

@@ -10,10 +10,7 @@ import { kubectl, tryKubectl } from "../support/kubectl.ts";
 const silent = () => {};
 const own = inject("controlPlane").kind === "own";
 
-/**
- * The command lines that mention a directory, of processes that are not yet reaped zombies
- * (proc(5)).
- */
+/** Command lines with a directory, of processes that are not zombies (proc(5)). */
 function processesOf(directory: string): string[] {
   const commands = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -29,8 +26,8 @@ function commandLine(pid: string): string {
   }
 }
 
-describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of our own", () => {
-  it("runs beside another one, and both stop without leaving a process or a file", async () => {
+describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a dedicated control plane", () => {
+  it("runs in parallel to another one, and both stop without leaving a process or a file", async () => {
     const source = await findOrBuildControlPlane(silent);
     const pair = await Promise.all([
       startControlPlane(source),
@@ -52,7 +49,7 @@ describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of o
     expect(pair.filter(({ directory }) => existsSync(directory))).toEqual([]);
   });
 
-  it("ends when its parent is killed, and its files are removed", async () => {
+  it("stops when its parent is killed, and its files are removed", async () => {
     const program = join(import.meta.dirname, "start-and-wait.ts");
     const parent = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     const directory = await new Promise<string>((resolve, reject) => {
@@ -69,7 +66,7 @@ describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of o
     });
   });
 
-  it("audits who sent a request, and never its body", async () => {
+  it("audits the user of a request, and never its body", async () => {
     const { auditLogPath = "", ...controlPlane } = inject("controlPlane");
     const literal = `canary-${process.pid}-${Date.now()}`;
     const create = [

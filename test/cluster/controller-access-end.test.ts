@@ -35,7 +35,7 @@ const insiders = [
   { user: "olga" },
 ];
 
-/** A SharedSecret that opens to all insiders, and has one copy. */
+/** A SharedSecret that all insiders can access, with one copy. */
 async function opened(): Promise<Place & { copy: string }> {
   const project = unique("project");
   const [namespace, target] = [await makeNamespace(), await makeTarget(project)];
@@ -87,14 +87,14 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     { rule: "deleted", end: ({ path }) => remove(path) },
     { rule: "deleted with --cascade=orphan", end: ({ path }) => remove(path, "Orphan") },
     {
-      rule: "deleted with the finalizer stripped off",
+      rule: "deleted after its finalizer was removed",
       end: async ({ path }) => [
         await change(path, { metadata: { finalizers: null } }),
         await remove(path),
       ],
     },
     {
-      rule: "deleted with --cascade=orphan and every finalizer stripped off",
+      rule: "deleted with --cascade=orphan after all finalizers were removed",
       end: async ({ path }) => [
         await remove(path, "Orphan"),
         await change(path, { metadata: { finalizers: null } }).catch(() => undefined),
@@ -102,7 +102,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     },
   ];
   it.each(ways)(
-    "and made again under its name opens to nobody the new one does not name: $rule",
+    "and created again with the same name gives access only to the subjects of the new one: $rule",
     async ({ end }) => {
       const { namespace, name, path, uid, copy } = await opened();
       await end({ namespace, name, path, uid });
@@ -128,7 +128,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     },
   );
 
-  it("grants nobody access at once when it is created again after its deletion", async () => {
+  it("gives no user access when it is created again after its deletion", async () => {
     const { namespace, name, path } = await opened();
     await remove(path, "Orphan");
     await becomesGone(path);
@@ -136,7 +136,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     expect(await letIn(again)).toEqual([]);
   });
 
-  it("does not wait for objects that others hold with finalizers", async () => {
+  it("does not wait for finalizers of other controllers", async () => {
     const place = await opened();
     await change(place.path, { metadata: { finalizers: [cleanupFinalizer, "example.com/hold"] } });
     await remove(place.path);
@@ -164,7 +164,7 @@ describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSe
     await becomes("the leftovers to go", () => derivedIn(place.namespace), nothing);
   });
 
-  it("is removed when another SharedSecret has the same name, which keeps its own", async () => {
+  it("is removed when another SharedSecret has the same name, which keeps its own objects", async () => {
     const place = await opened();
     const left = await derivedIn(place.namespace);
     await remove(place.path);
@@ -187,7 +187,7 @@ describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSe
   });
 });
 
-/** Puts derived objects back as a backup would. */
+/** Creates derived objects again, as a restore from a backup does. */
 async function restore(
   namespace: string,
   { roles, bindings }: Derived,

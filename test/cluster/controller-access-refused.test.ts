@@ -25,7 +25,7 @@ afterAll(expectNoTrouble);
 interface Mistake {
   rule: string;
   spec: Record<string, unknown>;
-  /** How the message names the place and the mistake. */
+  /** Texts of the message that name the field and the error. */
   says: string[];
 }
 
@@ -54,14 +54,14 @@ const mistakes: Mistake[] = [
   },
   { rule: "a verb in capitals", spec: bad({ verbs: ["GET"] }), says: ['"GET"'] },
   {
-    rule: "no verb",
+    rule: "no verbs",
     spec: bad({ verbs: [] }),
     says: ["spec.access[1].verbs: must not be empty"],
   },
-  { rule: "verbs left out", spec: bad({}), says: ["spec.access[1].verbs: must not be empty"] },
-  { rule: "create beside *", spec: bad({ verbs: ["*", "create"] }), says: ['"create"'] },
+  { rule: "missing verbs", spec: bad({}), says: ["spec.access[1].verbs: must not be empty"] },
+  { rule: "create in addition to *", spec: bad({ verbs: ["*", "create"] }), says: ['"create"'] },
   {
-    rule: "a subresource that is none",
+    rule: "an unknown subresource",
     spec: bad({ verbs: ["get"], subresources: ["scale"] }),
     says: ['spec.access[1].subresources[0]: "scale"', "must be status or *"],
   },
@@ -71,7 +71,7 @@ const mistakes: Mistake[] = [
     says: ['spec.access[1].teams[0]: "system:masters"'],
   },
   {
-    rule: "a user of the system",
+    rule: "a system user",
     spec: bad({ verbs: ["get"], users: ["mallory", "system:kube-scheduler"] }),
     says: ['"system:kube-scheduler"'],
   },
@@ -81,12 +81,12 @@ const mistakes: Mistake[] = [
     says: ["spec.access[1].users[1]: must not be empty"],
   },
   {
-    rule: "a service account that cannot be",
+    rule: "an invalid service account",
     spec: bad({ verbs: ["get"], users: ["mallory", "system:serviceaccount:default:a..b"] }),
     says: ['"system:serviceaccount:default:a..b"'],
   },
   {
-    rule: "a service account with too long a name",
+    rule: "a service account with a name that is too long",
     spec: bad({
       verbs: ["get"],
       users: ["mallory", `system:serviceaccount:default:${"a".repeat(254)}`],
@@ -100,8 +100,8 @@ const mistakes: Mistake[] = [
   },
 ];
 
-describe("a Role that the API server refuses", () => {
-  it("is reported in the status, and created when the reason is gone", async () => {
+describe("a Role that the API server rejects", () => {
+  it("is reported in the status, and created when the cause is gone", async () => {
     const namespace = await makeNamespace();
     const quota = `/api/v1/namespaces/${namespace}/resourcequotas`;
     const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
@@ -198,7 +198,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
   });
 });
 
-describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", () => {
+describe.skipIf(!inject("hasPolicies")).concurrent("a user with only the verb update", () => {
   const updater: Caller = { user: "uma" };
   const access = [{ name: "updaters", users: ["uma"], verbs: ["get", "update"] }];
   const sync = { [annotations.syncToProjects]: "web" };
@@ -219,7 +219,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
     return { answer, place, spec };
   }
 
-  it("changes data and texts", async () => {
+  it("can change data and description", async () => {
     const data = { password: base64("second"), more: base64("third") };
     const { answer } = await put((object) => ({
       ...object,
@@ -246,7 +246,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
       given: { ...sync, [annotations.syncSecretName]: "tls" },
     },
   ];
-  it.each(rights)("does not change $field", async ({ field, spec, given }) => {
+  it.each(rights)("cannot change $field", async ({ field, spec, given }) => {
     const { answer, place } = await put((object) => ({
       ...object,
       metadata: { ...Object(object.metadata), annotations: given },
@@ -259,7 +259,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
     });
   });
 
-  it("does nothing that the rule does not allow", async () => {
+  it("cannot do anything else", async () => {
     const { place } = await put((object) => object);
     const patch = {
       method: "PATCH",

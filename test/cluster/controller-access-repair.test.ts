@@ -25,7 +25,7 @@ const access = [
 ];
 const asWritten = ["carol: get sharedsecrets", "dave: get update sharedsecrets"];
 
-/** A SharedSecret that grants as written, and the name of the readers' Role and RoleBinding. */
+/** A SharedSecret with its grants, and the name of the readers' Role and RoleBinding. */
 async function granted(): Promise<Place & { readers: string }> {
   const namespace = await makeNamespace();
   const place = await makeSharedSecret({ namespace, spec: { access } });
@@ -51,7 +51,7 @@ const edits: Edit[] = [
   { rule: "a Role that was emptied", edit: ({ role }) => change(role, { rules: [] }) },
   { rule: "a Role that was deleted", edit: ({ role }) => remove(role) },
   {
-    rule: "a RoleBinding with a subject more",
+    rule: "a RoleBinding with an additional subject",
     edit: ({ binding }) => change(binding, { subjects: [{ ...eve, name: "carol" }, eve] }),
   },
   {
@@ -60,11 +60,11 @@ const edits: Edit[] = [
   },
   { rule: "a RoleBinding that was deleted", edit: ({ binding }) => remove(binding) },
   {
-    rule: "both deleted",
+    rule: "a deleted Role and RoleBinding",
     edit: async ({ role, binding }) => [await remove(role), await remove(binding)],
   },
   {
-    rule: "a widened Role with a subject more",
+    rule: "a widened Role and an additional subject",
     edit: async ({ role, binding }) => [
       await change(binding, { subjects: [eve] }),
       await change(role, { rules: [wide] }),
@@ -79,7 +79,7 @@ const edits: Edit[] = [
     edit: ({ binding }) => change(binding, { metadata: { labels: null } }),
   },
   {
-    rule: "a RoleBinding with the label of another",
+    rule: "a RoleBinding with the label of another SharedSecret",
     edit: ({ binding }) =>
       change(binding, { metadata: { labels: { [labels.sourceUid]: "another" } } }),
   },
@@ -111,7 +111,7 @@ describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:"
     await becomes("eve to be shut out", () => held("eve"), false);
   });
 
-  it("labels and annotations of others stay", async () => {
+  it("keeps labels and annotations of other users", async () => {
     const { readers, ...place } = await granted();
     const role = rbacPath("roles", place.namespace, readers);
     await change(role, {
@@ -125,7 +125,7 @@ describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:"
   });
 });
 
-describe.concurrent("a foreign object of a derived name", () => {
+describe.concurrent("an unmanaged object with the name of a derived one", () => {
   const foreign = {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "Role",
@@ -133,7 +133,7 @@ describe.concurrent("a foreign object of a derived name", () => {
   };
 
   it.each(["roles", "rolebindings"] as const)(
-    "of %s is reported, left alone and not built on",
+    "in %s is reported, not changed and not used",
     async (plural) => {
       const namespace = await makeNamespace();
       const place = await makeSharedSecret({ namespace });
@@ -192,7 +192,7 @@ describe.concurrent("a foreign object of a derived name", () => {
     );
   });
 
-  it("stays when the SharedSecret is deleted", async () => {
+  it("is kept when the SharedSecret is deleted", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({ namespace, spec: { access } });
     const path = rbacPath("roles", namespace);
@@ -210,8 +210,8 @@ describe.concurrent("a foreign object of a derived name", () => {
   });
 });
 
-describe.concurrent("when rules change", () => {
-  it("users who stay never lose access, and all users end with the access of the spec", async () => {
+describe.concurrent("a change of access rules", () => {
+  it("does not interrupt the access of remaining users, and all users end with the access of the spec", async () => {
     const { readers: _, ...place } = await granted();
     const { namespace, name } = place;
     const held = (user: string, verb: string) => may({ user }, { verb, namespace, name });
@@ -246,7 +246,7 @@ describe.concurrent("when rules change", () => {
     ]);
   });
 
-  it("other verbs get another Role, and the old Role is deleted", async () => {
+  it("creates a Role for other verbs, and deletes the old Role", async () => {
     const { readers, ...place } = await granted();
     await change(place.path, {
       spec: {
@@ -261,7 +261,7 @@ describe.concurrent("when rules change", () => {
     expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({ code: 404 });
   });
 
-  it("rules of the same verbs share a Role and are named in it", async () => {
+  it("uses one Role for rules with the same verbs, and names the rules in it", async () => {
     const { readers, ...place } = await granted();
     await change(place.path, {
       spec: { access: [...access, { name: "also", teams: ["qa"], verbs: ["get", "get"] }] },

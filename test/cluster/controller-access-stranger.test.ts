@@ -16,8 +16,8 @@ import {
 afterAll(expectNoTrouble);
 
 /**
- * The administrator of a namespace, who may give Roles to others there and holds nothing of
- * Latchkey's.
+ * The administrator of a namespace, who may create Roles and bindings there and has no access to
+ * Latchkey's objects.
  */
 const tenant = { user: unique("tenant"), groups: ["system:authenticated"] };
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
 });
 
-/** A Role and a RoleBinding of the tenant's own, for reading ConfigMaps. */
+/** A Role and a RoleBinding of the tenant, for reading ConfigMaps. */
 async function makeOwn(
   metadata: Readonly<Record<string, unknown>> & { readonly name: string },
 ): Promise<readonly string[]> {
@@ -69,19 +69,19 @@ const ways: {
   ) => Readonly<Record<string, unknown>> & { readonly name: string };
 }[] = [
   {
-    rule: "owned by a SharedSecret, as a Helm chart would have it",
+    rule: "owned by a SharedSecret, as in a Helm chart",
     metadata: (place) => ({ name: unique("own"), ...ownedBy(place) }),
   },
   {
-    rule: "with Latchkey's label copied along",
+    rule: "with a copy of Latchkey's label",
     metadata: (place) => ({ name: unique("latchkey-own"), ...marked(place), ...ownedBy(place) }),
   },
   {
-    rule: "of the form of Latchkey's names, and owned",
+    rule: "with a name in Latchkey's format, and owned",
     metadata: (place) => ({ name: `latchkey-${place.name}-0123456789abcdef`, ...ownedBy(place) }),
   },
   {
-    rule: "of the form of Latchkey's names, with all its marks",
+    rule: "with a name in Latchkey's format, and all its labels and annotations",
     metadata: (place) => ({
       name: `latchkey-${place.name}-0123456789abcdef`,
       ...marked(place),
@@ -110,15 +110,15 @@ describe.concurrent("a tenant's own Role and RoleBinding", () => {
     ]);
   }
 
-  it.each(ways)("are left alone: $rule", async ({ metadata }) => {
+  it.each(ways)("are not changed: $rule", async ({ metadata }) => {
     const place = await make();
     const paths = await makeOwn(metadata(place));
     await becomesReady(place);
-    // Another pass over the namespace, and one that ends the SharedSecret's own.
+    // Another reconcile of the namespace, and one that deletes the SharedSecret's objects.
     await becomesReady(await make());
     await expectUntouched(paths);
-    // Whether garbage collection takes what a SharedSecret owns is the tenant's choice: it is left
-    // out here.
+    // Garbage collection of objects with an ownerReference is up to the tenant, so it is disabled
+    // here.
     await remove(place.path, "Orphan");
     await becomesGone(place.path);
     expect(await may({ user: "carol" }, { verb: "get", namespace, name: place.name })).toBe(false);

@@ -18,8 +18,8 @@ afterAll(expectNoTrouble);
 const sixVerbs = ["get", "list", "watch", "update", "patch", "delete"];
 const neverGranted = ["create", "deletecollection"];
 
-describe.concurrent("a user named in access", () => {
-  it("gets exactly that SharedSecret with kubectl, and loses it when the rule goes", async () => {
+describe.concurrent("a user in access", () => {
+  it("can get exactly that SharedSecret with kubectl, and cannot any more when the rule is removed", async () => {
     const namespace = await makeNamespace();
     const open = await makeSharedSecret({
       namespace,
@@ -56,7 +56,7 @@ describe.concurrent("a user named in access", () => {
     );
   });
 
-  it("lists and watches by the field selector of that name alone", async () => {
+  it("can list and watch only by the field selector of that name", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({
       namespace,
@@ -74,7 +74,7 @@ describe.concurrent("a user named in access", () => {
     expect(await list("")).toBe(403);
   });
 
-  it("may do what SelfSubjectAccessReview says", async () => {
+  it("has the permissions that SelfSubjectAccessReview reports", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({
       namespace,
@@ -113,7 +113,7 @@ describe("each verb", () => {
     await becomesReady(place);
   });
 
-  it.each(holders)("$verb is granted as written on this object alone", async ({ verb, user }) => {
+  it.each(holders)("$verb is granted on this object only", async ({ verb, user }) => {
     const granted = async ({ namespace, name }: Pick<Place, "namespace" | "name">) => {
       const verbs = [...sixVerbs, ...neverGranted, "*"];
       const answers = await Promise.all(
@@ -141,7 +141,7 @@ describe("each verb", () => {
     ).toBe(false);
   });
 
-  it("of one set of verbs shares one Role, and the status counts the Roles", async () => {
+  it("in equal lists shares one Role, and the status counts the Roles", async () => {
     expect(await view(place)).toMatchObject({
       access: { roles: 7, bindings: 7 },
       conditions: { AccessApplied: { status: "True" } },
@@ -172,13 +172,13 @@ const namings: Naming[] = [
     others: () => ({ user: "Carol" }),
   },
   {
-    rule: "a team, which is a group",
+    rule: "a team as a group",
     spec: () => ({ access: [{ teams: ["Payments Team"], ...read }] }),
     named: () => ({ user: "erin", groups: ["Payments Team"] }),
     others: () => ({ user: "Payments Team" }),
   },
   {
-    rule: "a user as an identity provider writes it",
+    rule: "a user name in the format of an identity provider",
     spec: () => ({
       access: [{ users: ["oidc:Ann O'Neill <ann@example.com>", "\u{1F511} key"], ...read }],
     }),
@@ -186,13 +186,13 @@ const namings: Naming[] = [
     others: () => ({ user: "ann@example.com" }),
   },
   {
-    rule: "everybody who is logged in, by * in users",
+    rule: "all authenticated users, by * in users",
     spec: () => ({ access: [{ users: ["*"], ...read }] }),
     named: () => ({ user: "somebody" }),
     others: () => ({ user: "system:anonymous", groups: ["system:unauthenticated"] }),
   },
   {
-    rule: "everybody who is logged in, by * in teams",
+    rule: "all authenticated users, by * in teams",
     spec: () => ({ access: [{ teams: ["*"], ...read }] }),
     named: () => ({ user: "somebody" }),
     others: () => ({ user: "system:anonymous", groups: ["system:unauthenticated"] }),
@@ -206,7 +206,7 @@ const namings: Naming[] = [
     others: (namespace) => robot(namespace, "another"),
   },
   {
-    rule: "the status, by subresource",
+    rule: "the status, by its subresource",
     spec: () => ({
       access: [{ users: ["carol"], subresources: ["status"], verbs: ["get", "patch"] }],
     }),
@@ -231,7 +231,7 @@ const namings: Naming[] = [
     verbs: sixVerbs,
   },
   {
-    rule: "the owning user on the status",
+    rule: "the owning user, on the status",
     spec: () => ({ owner: { user: "olga" } }),
     named: () => ({ user: "olga" }),
     others: () => ({ user: "dave" }),
@@ -247,7 +247,7 @@ const namings: Naming[] = [
   },
 ];
 
-describe.concurrent("access names", () => {
+describe.concurrent("access can be granted to", () => {
   it.each(namings)("$rule", async ({ spec, named, others, verbs = ["get"], subresource }) => {
     const namespace = await makeNamespace();
     const { name, ...place } = await makeSharedSecret({ namespace, spec: { ...spec(namespace) } });

@@ -34,8 +34,8 @@ const binding = {
 };
 
 /**
- * How often the status of an object was written since a resourceVersion, by the versions that it
- * had at looks.
+ * The number of writes of an object's status since a resourceVersion, from the versions that were
+ * observed.
  */
 async function writesWhile(path: string, ms: number): Promise<number> {
   const versions = new Set<unknown>();
@@ -47,7 +47,7 @@ async function writesWhile(path: string, ms: number): Promise<number> {
   return versions.size - 1;
 }
 
-describe.concurrent("a failure that repeats", () => {
+describe.concurrent("a repeated failure", () => {
   it("for RoleBindings is reported once in the status of the SharedSecret, until the next success", async () => {
     const namespace = await makeNamespace();
     const takeAway = await putDeadWebhook({
@@ -150,7 +150,7 @@ describe.concurrent("a failure that repeats", () => {
     });
   });
 
-  it("for the finalization of a key is reported while it is being deleted, and the key is deleted in the end", async () => {
+  it("for the finalization of a key is reported during its deletion, and the key is deleted in the end", async () => {
     const user = unique("leaving");
     const key = await make("OwnedAccessKey", {
       by: { user, groups: ["system:masters"] },
@@ -194,8 +194,8 @@ describe.concurrent("a failure that repeats", () => {
 
 describe.concurrent("a RoleBinding that etcd cannot store", () => {
   it("is reported at once, as an error of the spec", async () => {
-    // A subject of a RoleBinding takes some 40 bytes more than a name in spec.access: etcd stores
-    // all of these names here, and not there.
+    // A subject of a RoleBinding has about 40 bytes more than a name in spec.access: etcd can store
+    // all these names in the SharedSecret, but not in the RoleBinding.
     const users = (rule: number) =>
       Array.from({ length: 268 }, (_, user) => `${100 + rule}${100 + user}${"名".repeat(378)}`);
     const access = Array.from({ length: 5 }, (_, rule) => ({
@@ -223,8 +223,8 @@ describe.concurrent("a RoleBinding that etcd cannot store", () => {
   });
 });
 
-describe.concurrent("what was refused", () => {
-  it("by a policy on namespace labels is written as soon as the labels change", async () => {
+describe.concurrent("a write that was rejected", () => {
+  it("by a policy on namespace labels is retried as soon as the labels change", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     const policies = "/apis/admissionregistration.k8s.io/v1";
@@ -283,7 +283,7 @@ describe.concurrent("what was refused", () => {
   });
 
   it.skipIf(!inject("controlPlane").hasControllerManager)(
-    "by a quota is written as soon as the quota grows, has room or goes",
+    "by a quota is retried as soon as the quota grows, has capacity or is deleted",
     async () => {
       const [namespace, project, name] = [
         await makeNamespace(),
@@ -326,15 +326,14 @@ describe.concurrent("what was refused", () => {
 });
 
 /**
- * Long enough that the next try by back-off alone is far away: tries follow the first after 41 to
- * 49 s and then after 82 to 98 s, so that within 20 s from now there is none but what a change
- * brings about.
+ * Waits until the next retry by backoff alone is far away: retries follow the first after 41 to 49
+ * s and then after 82 to 98 s, so that in the next 20 s only a change can cause one.
  */
 function untilItBacksOff(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 55_000));
 }
 
-/** Waits until a copy is there, before another try by back-off alone. */
+/** Waits until a copy exists, before another retry by backoff alone. */
 async function arrivesAtOnce(copy: string): Promise<void> {
   await eventually(async () => (await look(copy)).code === 200, {
     within: 20_000,

@@ -6,11 +6,11 @@ import { tryKubectl } from "../support/kubectl.ts";
 import { ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
 import { becomesGone, makeSharedSecret } from "../support/shared-secret-requests.ts";
 
-/** Whom Latchkey grants the objects of these tests; kubectl logs in with its own token. */
+/** The user with grants on the objects of these tests; kubectl authenticates with a token. */
 const alice = { user: "alice" };
 
 /**
- * Deletes of each kind in each mode of kubectl; DELETES=200 plays 200 of each kind, which takes
+ * Deletes of each kind in each mode of kubectl; DELETES=200 runs 200 of each kind, which takes
  * minutes.
  */
 const deletes = Number(process.env.DELETES ?? "80") / 2;
@@ -51,7 +51,7 @@ function numbered<T>(count: number, of: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => of(index));
 }
 
-/** Deletes objects as alice with a kubectl each, so many at a time, and answers what went wrong. */
+/** Deletes objects as alice with one kubectl each, this many at a time, and returns the errors. */
 async function deleteAll(
   objects: readonly (readonly Granted[])[],
   env: Readonly<Record<string, string>>,
@@ -62,7 +62,7 @@ async function deleteAll(
     for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
       const [first] = some;
       const namespace = first?.namespace;
-      // A kubectl that hangs does so for ever: the time is a bound, not an expectation.
+      // A kubectl that hangs never returns: the time is a limit, not an expectation.
       const args = [
         "delete",
         first?.plural ?? "",
@@ -74,7 +74,7 @@ async function deleteAll(
         user: alice.user,
         env,
       });
-      // One that is told that it may not wait ends well, too.
+      // A kubectl that is not allowed to wait also exits with 0.
       if (code !== 0) problems.push(stderr.trim());
       await Promise.all(some.map(({ path }) => becomesGone(path)));
     }
@@ -98,13 +98,13 @@ beforeAll(() => bind({ kind: "User", name: alice.user }, "latchkey-requester"));
 afterAll(expectNoTrouble);
 
 describe.skipIf(!inject("hasPolicies") || !canLogIn)(
-  "kubectl delete by whom Latchkey granted the object ends",
+  "kubectl delete by a user with Latchkey's grant returns",
   () => {
     const modes = ["true", "false"].flatMap((watchList) =>
       Object.keys(makers).map((kind) => ({ kind, watchList })),
     );
     it.each(modes)(
-      `${deletes} times for a $kind each, with KUBE_FEATURE_WatchListClient=$watchList`,
+      `${deletes} times for one $kind, with KUBE_FEATURE_WatchListClient=$watchList`,
       async ({ kind, watchList }) => {
         const objects = (await makers[kind]?.(deletes)) ?? [];
         await becomeReadable(objects);

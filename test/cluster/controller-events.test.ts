@@ -19,7 +19,7 @@ import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixtu
 
 afterAll(expectNoTrouble);
 
-/** May read a namespace by the shipped role view, and no SharedSecret. */
+/** May read a namespace with the shipped role view, but no SharedSecrets. */
 const tenant = { user: unique("tenant"), groups: ["system:authenticated"] };
 
 interface FoundEvent {
@@ -29,7 +29,7 @@ interface FoundEvent {
   readonly note: string;
 }
 
-/** The Events of a namespace, as the tenant reads them. */
+/** The Events of a namespace, as read by the tenant. */
 async function eventsIn(namespace: string): Promise<readonly FoundEvent[]> {
   const answer = await ask(tenant, {
     method: "GET",
@@ -55,7 +55,7 @@ const summaries = async (namespace: string, regarding: string) =>
     .map(({ type, reason }) => `${type} ${reason}`)
     .toSorted();
 
-/** Lets the tenant read a namespace. */
+/** Allows the tenant to read a namespace. */
 const letIn = (namespace: string) => bind({ kind: "User", name: tenant.user }, "view", namespace);
 
 function linesAbout(target: string): readonly string[] {
@@ -87,7 +87,7 @@ describe.concurrent("the Events of a SharedSecret", () => {
   });
 });
 
-describe.concurrent("a namespace that cannot be written", () => {
+describe.concurrent("a namespace that rejects copies", () => {
   const refusal = unique("reject");
   const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
   const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
@@ -135,7 +135,7 @@ describe.concurrent("a namespace that cannot be written", () => {
     await remove(`${policies}/${refusal}`);
   });
 
-  it("has an Event on the Secret in the way", async () => {
+  it("has an Event on the unmanaged Secret", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     await letIn(target);
@@ -155,12 +155,12 @@ describe.concurrent("a namespace that cannot be written", () => {
     expect(JSON.stringify(await eventsIn(target))).not.toContain(canary);
   });
 
-  it("has an Event of its own, one line in the log, and the reason in an existing copy; the copy recovers", async () => {
+  it("has an Event, one line in the log, and the reason in an existing copy; the copy recovers", async () => {
     const { source, target, copy } = await makeSynced();
     const other = await makeTarget(unique("none"));
     await letIn(target);
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: "yes" } } });
-    // A new policy takes effect with a delay, on a busy machine a long one.
+    // A new policy takes effect with a delay, which is long on a busy machine.
     const probe = {
       method: "POST",
       path: `/api/v1/namespaces/${target}/secrets?dryRun=All`,
@@ -209,7 +209,7 @@ describe.concurrent("a project without a namespace that accepts copies", () => {
       },
     });
 
-  it("is reported with what is missing, step by step, and is no failure", async () => {
+  it("is reported with what is missing, step by step, and is not a failure", async () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     const source = await makeSharedSecret({
       namespace,

@@ -45,7 +45,7 @@ async function makeGranted(kind: OwnKind, by: Caller): Promise<{ own: Own; role:
 }
 
 describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent: true }, () => {
-  it.each(kinds)("lets it get, watch and delete its own %s and nothing else", async (kind) => {
+  it.each(kinds)("allows it to get, watch and delete its own %s and nothing else", async (kind) => {
     const alice = requester("alice");
     const { own, role } = await makeGranted(kind, alice);
     const { rules } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) });
@@ -85,7 +85,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     expect(Object.values(names).flat().toSorted()).toEqual(made.map(({ name }) => name).toSorted());
   });
 
-  it("stops naming a token before the token can be deleted", async () => {
+  it("no longer contains a token before the token is removed", async () => {
     const alice = requester("alice");
     const kept = await make("DirectClusterEndpointToken", { by: alice });
     const gone = await make("DirectClusterEndpointToken", {
@@ -106,7 +106,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
   });
 
   it.each(kinds)(
-    "does not open the %s that bob makes under a name that alice had",
+    "gives alice no access to the %s that bob creates with the name of a deleted one of hers",
     { timeout: 180_000 },
     async (kind) => {
       const [alice, bob] = [requester("alice"), requester("bob")];
@@ -125,7 +125,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     },
   );
 
-  it("is deleted with the last object, and never exists without names", async () => {
+  it("is deleted with the last object, and never exists without resourceNames", async () => {
     const alice = requester("alice");
     const { metadata } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles") });
     const { own: one, role } = await makeGranted("DirectClusterEndpointToken", alice);
@@ -152,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     body: (own: Own) => unknown;
   }[] = [
     {
-      edit: "names another object",
+      edit: "contains another object",
       plural: "clusterroles",
       body: ({ name }) => ({
         rules: [
@@ -180,7 +180,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
       }),
     },
     {
-      edit: "names no object, which is all of them",
+      edit: "has no resourceNames, which means all objects",
       plural: "clusterroles",
       body: () => ({
         rules: [
@@ -203,13 +203,13 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
       }),
     },
     {
-      edit: "is for somebody else, too",
+      edit: "has another subject",
       plural: "clusterrolebindings",
       body: () => ({
         subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "mallory" }],
       }),
     },
-    { edit: "is for nobody", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
+    { edit: "has no subjects", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
   ];
   it.each(edits)("is repaired when one of its $plural $edit", async ({ plural, body }) => {
     const alice = requester("alice");
@@ -226,7 +226,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
   });
 
   it.each(["clusterroles", "clusterrolebindings"] as const)(
-    "moves to others when one of its %s has lost its label, and ends with its object",
+    "is created again when one of its %s has lost its label, and is removed with its object",
     async (plural) => {
       const [alice, bob] = [requester("alice"), requester("bob")];
       const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
@@ -248,7 +248,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
   );
 
   it.each(["clusterroles", "clusterrolebindings"] as const)(
-    "is put back when its object among %s is deleted",
+    "is created again when its object in %s is deleted",
     async (plural) => {
       const alice = requester("alice");
       const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
@@ -264,7 +264,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     },
   );
 
-  it("is not made for a service account", async () => {
+  it("is not created for a service account", async () => {
     const account = { user: "system:serviceaccount:default:ci", groups: [requesters] };
     const own = await make("OwnedAccessKey", { by: account, spec: { key: unique("lk.plain") } });
     await becomes("a verdict", async () => (await viewOf(own)).settled, true);
@@ -273,7 +273,8 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
 });
 
 /**
- * What of a ClusterRole or ClusterRoleBinding has a meaning, without what the API server counts.
+ * The relevant fields of a ClusterRole or ClusterRoleBinding, without those that the API server
+ * changes.
  */
 function meaningOf({ code, metadata, rules, aggregationRule, roleRef, subjects }: Answer): object {
   const { labels, annotations } = metadata;

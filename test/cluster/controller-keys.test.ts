@@ -39,7 +39,7 @@ function becomesKey(what: string, key: Own, expected: object): Promise<void> {
   return becomes(`${key.name} to be ${what}`, () => viewOf(key), { settled: true, ...expected });
 }
 
-/** A later pass has looked at the key: its description went up and its status followed. */
+/** Waits for a later reconcile of the key: its description is changed and its status follows. */
 async function afterAnotherPass(key: Own): Promise<OwnView> {
   await change(key.path, { spec: { description: unique("looked at again") } });
   return eventually(
@@ -52,8 +52,8 @@ async function afterAnotherPass(key: Own): Promise<OwnView> {
 }
 
 /**
- * The webhook will write this status, but has no rights yet: the name is its own, the rights are an
- * administrator's.
+ * The webhook writes this status, but has no permission in these tests: the name is the webhook's,
+ * the permissions are an administrator's.
  */
 const webhook: Caller = {
   user: "system:serviceaccount:latchkey-system:latchkey-webhook",
@@ -94,7 +94,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       conditions: accepted,
     },
     {
-      rule: "that is disabled is in order and not accepted",
+      rule: "that is disabled is ready and not active",
       spec: () => ({ user: "alice", key: plainKey(), disabled: true }),
       conditions: {
         Ready: { status: "True", reason: "Disabled" },
@@ -102,7 +102,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       },
     },
     {
-      rule: "without a key says so",
+      rule: "without a key reports that",
       spec: () => ({ user: "alice" }),
       conditions: {
         Ready: { status: "False", reason: "MissingKey" },
@@ -111,7 +111,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       },
     },
     {
-      rule: "of nobody says so",
+      rule: "without user, team and subject reports that",
       spec: () => ({ key: plainKey() }),
       conditions: {
         Ready: { status: "False", reason: "MissingSubject" },
@@ -125,7 +125,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("judged", key, { conditions, keyID: key.uid, expiresAt: undefined });
   });
 
-  it("shows when it expires", async () => {
+  it("has its expiry in the status", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 3600 });
     await becomesKey("accepted", key, {
       conditions: accepted,
@@ -133,7 +133,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("with a ttl of five seconds works that long, and expires without any change to it", async () => {
+  it("with a ttl of five seconds is active that long, and expires without a change of the object", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 5 });
     await becomesKey("expired", key, { conditions: over });
     const end = key.createdAt + seconds(5);
@@ -146,7 +146,8 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       end,
     );
     expect(Date.parse(before?.conditions.Active?.lastTransitionTime ?? "")).toBeLessThan(end);
-    // What stands in the end says the same: only the record of the end came after.
+    // The final conditions are the same: only the annotation with the end of the lifetime was
+    // written later.
     expect(states.at(-1)?.conditions).toEqual(after?.conditions);
   });
 
@@ -203,7 +204,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("without ttlAfterLastActivity expires a ttl after its creation, whenever it is used", async () => {
+  it("without ttlAfterLastActivity expires a ttl after its creation, regardless of its use", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600 });
     await wasUsed(key, key.createdAt + seconds(100));
     await afterAnotherPass(key);
@@ -213,7 +214,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("is refused as soon as it is disabled, and accepted when it is enabled again", async () => {
+  it("is inactive as soon as it is disabled, and active when it is enabled again", async () => {
     const key = await makeKey({ user: "alice", key: plainKey() });
     await becomesKey("accepted", key, { conditions: accepted });
     await change(key.path, { spec: { disabled: true } });
@@ -224,7 +225,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("accepted", key, { conditions: accepted });
   });
 
-  it("keeps its key from newer objects, and the next one gets it when it is deleted", async () => {
+  it("is a duplicate while an older object has the same value, and becomes active when that is deleted", async () => {
     const text = plainKey();
     const made = [
       await makeKey({ user: "alice", key: text }),
@@ -245,7 +246,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("accepted", younger, { conditions: accepted });
   });
 
-  it("keeps its key from newer objects even after it has expired", async () => {
+  it("is a duplicate even if the older object with the same value has expired", async () => {
     const text = plainKey();
     const older = await makeKey({ user: "alice", key: text, ttl: 1 });
     await becomesKey("expired", older, { conditions: over });

@@ -2,26 +2,25 @@ import { readFileSync } from "node:fs";
 import { expect, inject } from "vitest";
 import { latchkeyRecords, mutations, shortcomings } from "../support/audit-log.ts";
 
-/** Every secret value of these tests begins so; the base64 of it has a beginning of its own. */
+/** The prefix of every secret value of these tests; its base64 has a constant prefix too. */
 export const canary = "canary-";
 
 const canaries = [canary, Buffer.from(canary).toString("base64").slice(0, 8)];
 
-/** Log lines that stand for a mistake of Latchkey's own. */
+/** Log lines of unexpected errors of Latchkey. */
 const bugs =
   /reconcile failed with an unexpected error|parsing the object failed|"code":"BadRequest"/;
 
 /**
- * The secret values of these tests that a text shows, plain or as base64; the text itself is not
- * repeated.
+ * The secret values of these tests in a text, plain or as base64; the text itself is not returned.
  */
 export function canariesIn(text: string): readonly string[] {
   return canaries.filter((word) => text.includes(word));
 }
 
 /**
- * What must hold after any test: no bug and no secret in the controller's log, and its account was
- * never forbidden anything.
+ * Checks invariants of all tests: the controller's log has no unexpected error and no secret, and
+ * RBAC never rejected one of its requests.
  */
 export function expectNoTrouble(): void {
   const { log, auditLog } = inject("controller");

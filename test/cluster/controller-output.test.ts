@@ -19,7 +19,7 @@ afterAll(expectNoTrouble);
 
 const run = (...args: string[]) => kubectl(inject("controlPlane"), args);
 
-describe.concurrent("no value of the data appears", () => {
+describe.concurrent("no value of the data is printed", () => {
   const tables = [
     ["-o", "wide"],
     ["--show-labels"],
@@ -109,7 +109,7 @@ describe.concurrent("no value of the data appears", () => {
     { type: "kubernetes.io/dockerconfigjson", key: ".dockerconfigjson" },
     { type: "kubernetes.io/dockercfg", key: ".dockercfg" },
   ];
-  it.each(formats)("in the refusal of a target of type $type", async ({ type, key }) => {
+  it.each(formats)("in the error for a target of type $type", async ({ type, key }) => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     await makeTarget(project, namespace);
     const annotated = to(project, { [annotations.syncSecretType]: type });
@@ -133,7 +133,7 @@ describe.concurrent("no value of the data appears", () => {
   });
 });
 
-describe("kubectl get shows what an administrator asks for", () => {
+describe("kubectl get prints what an administrator needs", () => {
   it("whether it is ready, why, and how many copies there are", async () => {
     const { source } = await makeSynced();
     await becomesReady(source);

@@ -4,33 +4,33 @@ import { asData, startControlPlane } from "../support/control-plane.ts";
 import { startController } from "../support/latchkey-process.ts";
 import { installLatchkey } from "../support/install-latchkey.ts";
 
-/** How tests reach the one controller of the run: plain data. */
+/** The data with which tests access the controller of the run. */
 export interface ControllerHandle {
-  /** Its HTTP server. */
+  /** The URL of its HTTP server. */
   url: string;
-  /** Its own kubeconfig, as the shipped service account. */
+  /** Its kubeconfig, for the shipped service account. */
   kubeconfig: string;
   /** Path of its log, JSON lines. */
   log: string;
-  /** Path of the API server's audit log; absent on an existing cluster. */
+  /** Path of the API server's audit log; undefined on an existing cluster. */
   auditLog?: string;
 }
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The controller that runs beside the tests of the project `controller`. */
+    /** The controller that runs during the tests of the project `controller`. */
     controller: ControllerHandle;
   }
 }
 
-/** Few enough to be reached; the tests themselves ask for more. */
+/** Low enough to be reached in a test; other tests use exempt users. */
 export const tokenQuota = { most: 20, exempt: "admin,alice,bob" } as const;
 
 const stops: (() => Promise<unknown>)[] = [];
 
 /**
- * Starts a control plane of its own, installs Latchkey and runs one controller until the tests are
- * over.
+ * Starts a dedicated control plane, installs Latchkey and runs one controller until the tests are
+ * done.
  */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);

@@ -72,7 +72,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     });
   });
 
-  it("is not written again when nothing changes", async () => {
+  it("is not written again if nothing changes", async () => {
     const { source, copy } = await makeSynced();
     await becomesReady(source);
     const before = await stateOf(source.path);
@@ -82,7 +82,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     expect(await stateOf(source.path)).toEqual(before);
   });
 
-  it("names ten failures and counts all", async () => {
+  it("lists ten failures and counts all", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const targets = await Promise.all(
       Array.from({ length: 12 }, () => makeTarget(project, namespace)),
@@ -106,7 +106,7 @@ describe.concurrent("the status of a SharedSecret", () => {
 });
 
 describe.concurrent("a SharedSecret", () => {
-  it("gets its finalizer back when a user removes it", async () => {
+  it("gets its finalizer back if a user removes it", async () => {
     const { source, copy } = await makeSynced();
     await change(source.path, { metadata: { finalizers: ["example.com/hold"] } });
     await becomes(
@@ -120,7 +120,7 @@ describe.concurrent("a SharedSecret", () => {
     expect(await look(copy)).toMatchObject({ code: 404 });
   });
 
-  it("may have no spec, and may lose it", async () => {
+  it("can have no spec, and can lose it", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const copy = secretPath(await makeTarget(project, namespace), name);
     const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to(project) } };
@@ -140,7 +140,7 @@ describe.concurrent("a SharedSecret", () => {
     await becomes("nobody to hold anything", () => grantsOf(source), []);
   });
 
-  it.each([253, 63, 52, 51, 50])("may have a name of %i characters", async (length) => {
+  it.each([253, 63, 52, 51, 50])("can have a name of %i characters", async (length) => {
     const [namespace, project, name] = [
       await makeNamespace(),
       unique("project"),
@@ -165,7 +165,7 @@ describe.concurrent("a SharedSecret", () => {
     expect(role?.metadata.annotations[annotations.source]).toBe(name);
   });
 
-  it("may have 256 rules, with the longest names", async () => {
+  it("can have 256 rules, with the longest names", async () => {
     const namespace = await makeNamespace();
     const access = Array.from({ length: 256 }, (_, index) => ({
       name: `rule ${index} `.padEnd(253, "x"),

@@ -46,33 +46,33 @@ const edits: Edit[] = [
       change(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }),
   },
   { rule: "a key is added", edit: ({ copy }) => change(copy, { data: dataOf("third") }) },
-  { rule: "a key is taken out", edit: ({ copy }) => change(copy, { data: { first: null } }) },
-  { rule: "all data is taken out", edit: ({ copy }) => change(copy, { data: null }) },
+  { rule: "a key is removed", edit: ({ copy }) => change(copy, { data: { first: null } }) },
+  { rule: "all data is removed", edit: ({ copy }) => change(copy, { data: null }) },
   { rule: "the label is lost", edit: ({ copy }) => change(copy, relabel(null)) },
   {
     rule: "the label is lost and a value changed",
     edit: ({ copy }) => change(copy, { ...relabel(null), data: { first: base64("other") } }),
   },
   {
-    rule: "the label names another",
+    rule: "the label has another value",
     edit: ({ copy }) => change(copy, relabel({ [labels.sourceUid]: "another" })),
   },
-  { rule: "the annotation alone is lost", edit: ({ copy }) => change(copy, reannotate(null)) },
+  { rule: "only the annotation is lost", edit: ({ copy }) => change(copy, reannotate(null)) },
   {
-    rule: "the annotation cannot be read",
+    rule: "the annotation is invalid",
     edit: ({ copy }) => change(copy, reannotate({ [annotations.copyOf]: "nothing" })),
   },
   {
-    rule: "a stale complaint stands there",
+    rule: "it has an outdated error annotation",
     edit: ({ copy }) => change(copy, reannotate({ [annotations.syncError]: "long ago" })),
   },
   { rule: "it is deleted", edit: ({ copy }) => remove(copy) },
   {
-    rule: "it is made again by hand with another type",
+    rule: "it is created again by a user with another type",
     edit: async ({ source, target, copy }) => {
       const { labels: given, annotations: notes } = (await look(copy)).metadata;
       await remove(copy);
-      // The controller may be faster; then nothing is to be repaired any more.
+      // If the controller is faster, there is nothing to repair.
       await makeSecret(target, source.name, {
         metadata: { name: source.name, labels: given, annotations: notes },
         type: "example.com/other",
@@ -95,7 +95,7 @@ describe.concurrent("a copy is restored when", () => {
     await becomesReady(synced.source);
   });
 
-  it("its source changes and it is immutable: it is created again", async () => {
+  it("its source changes and it is immutable: it is recreated", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await change(copy, { immutable: true })).metadata;
     await change(copy, relabel({ [labels.sourceUid]: null }));
@@ -107,11 +107,11 @@ describe.concurrent("a copy is restored when", () => {
   });
 });
 
-describe.concurrent("a copy with a finalizer of others", () => {
+describe.concurrent("a copy with a finalizer of another controller", () => {
   const hold = { metadata: { finalizers: ["example.com/hold"] } };
   const release = { metadata: { finalizers: null } };
 
-  it("is created again as soon as the finalizer is removed", async () => {
+  it("is recreated as soon as the finalizer is removed", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await change(copy, hold)).metadata;
     await remove(copy);
@@ -149,7 +149,7 @@ describe.concurrent("a copy with a finalizer of others", () => {
   });
 });
 
-describe.concurrent("labels and annotations that others add to a copy", () => {
+describe.concurrent("labels and annotations that other users add to a copy", () => {
   const theirs = { labels: { team: "a" }, annotations: { "example.com/note": "b" } };
 
   it("are kept and cause no write", async () => {
@@ -176,7 +176,7 @@ describe.concurrent("labels and annotations that others add to a copy", () => {
     await change(copy, { metadata: { finalizers: null } });
   });
 
-  it("do not come from the source, whose labels and annotations are not copied", async () => {
+  it("are not copied from the source", async () => {
     const synced = await makeSynced({ "example.com/note": "mine" });
     await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
     await afterAnotherPass(synced);
@@ -203,7 +203,7 @@ describe.concurrent("the data of a copy", () => {
     "-": base64("canary-dash"),
   };
 
-  it("is that of its source, byte for byte", async () => {
+  it("is equal to that of its source, byte for byte", async () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     const copy = secretPath(await makeTarget(project, namespace), "binary");
     const source = await makeSharedSecret({
@@ -217,7 +217,7 @@ describe.concurrent("the data of a copy", () => {
     expect(await view(source)).toMatchObject({ keys: Object.keys(binary).length });
   });
 
-  it("changes in one write, whatever number of keys change", async () => {
+  it("changes in one write, regardless of the number of keys", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
     const body = [{ op: "replace", path: "/spec/data", value: dataOf("third", "fourth", "fifth") }];
@@ -233,7 +233,7 @@ describe.concurrent("the data of a copy", () => {
     ]);
   });
 
-  it("is not written again when only texts and access of the source change", async () => {
+  it("is not written again if only descriptions and access of the source change", async () => {
     const synced = await makeSynced();
     const before = await stateOf(synced.copy);
     await change(synced.source.path, {

@@ -30,7 +30,8 @@ import {
 afterAll(expectNoTrouble);
 
 /**
- * A conflict at a target: told in status, in Synced and in Ready's message, while Ready stays True.
+ * A conflict at a target: reported in the status, in Synced and in the message of Ready, while
+ * Ready stays True.
  */
 function conflictAt(namespace: string, name: string, reason = "NotManaged"): object {
   return {
@@ -51,8 +52,8 @@ function conflictAt(namespace: string, name: string, reason = "NotManaged"): obj
   };
 }
 
-describe.concurrent("a Secret that Latchkey did not make", () => {
-  it("is unchanged and reported, does not block other targets, and its deletion ends the conflict", async () => {
+describe.concurrent("a Secret that Latchkey did not create", () => {
+  it("is reported and not changed, does not block other targets, and its deletion resolves the conflict", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const [target, free] = [
       await makeTarget(project, namespace),
@@ -93,7 +94,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     expect((await view(source)).sync).not.toHaveProperty("failures");
   });
 
-  it("stays when the SharedSecret is deleted, and when the namespace leaves the project", async () => {
+  it("is kept when the SharedSecret is deleted, and when the namespace leaves the project", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     await makeSecret(target, name);
@@ -117,7 +118,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     expect(await stateOf(secretPath(target, name))).toEqual(before);
   });
 
-  it("can be a copy that lost its label and its annotation", async () => {
+  it("can be a former copy without label and annotation", async () => {
     const { source, target, copy } = await makeSynced();
     await change(copy, {
       metadata: { labels: null, annotations: null },
@@ -148,14 +149,14 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
   });
 });
 
-describe.concurrent("a copy that a user pasted with its label and annotation", () => {
+describe.concurrent("a copy that a user created with the label and annotation of another one", () => {
   const pasted = ({ metadata, data, type }: Answer, name: string) => ({
     metadata: { name, labels: metadata.labels, annotations: metadata.annotations },
     data,
     type,
   });
 
-  it("under another name is neither updated nor removed", async () => {
+  it("with another name is neither updated nor deleted", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
     await makeSecret(target, "pasted", pasted(await look(copy), "pasted"));
@@ -169,7 +170,7 @@ describe.concurrent("a copy that a user pasted with its label and annotation", (
     expect(await stateOf(secretPath(target, "pasted"))).toEqual(before);
   });
 
-  it("into another namespace that accepts a copy blocks that copy", async () => {
+  it("in another namespace that accepts a copy blocks that copy", async () => {
     const { source, project, copy } = await makeSynced();
     const elsewhere = await makeTarget(`${project}-more`, source.namespace);
     await makeSecret(elsewhere, source.name, pasted(await look(copy), source.name));
@@ -184,7 +185,7 @@ describe.concurrent("a copy that a user pasted with its label and annotation", (
     expect(await stateOf(secretPath(elsewhere, source.name))).toEqual(before);
   });
 
-  it("from a deleted source stays, while a real copy of it is removed", async () => {
+  it("of a deleted source is kept, while a real copy of that source is deleted", async () => {
     const { source, target, copy } = await makeSynced();
     const left = await look(copy);
     await remove(source.path);
@@ -199,8 +200,11 @@ describe.concurrent("a copy that a user pasted with its label and annotation", (
   });
 });
 
-describe.concurrent("two sources for one target", () => {
-  /** The older first; creation times have whole seconds, so the younger waits for the next. */
+describe.concurrent("two sources with the same target", () => {
+  /**
+   * Creates the older one first; creation timestamps have whole seconds, so the newer one waits for
+   * the next.
+   */
   async function rivals(): Promise<{ older: Place; younger: Place; target: string; copy: string }> {
     const [name, project, first, second] = [
       unique("shared"),
@@ -228,7 +232,7 @@ describe.concurrent("two sources for one target", () => {
     return { older, younger, target, copy: secretPath(target, name) };
   }
 
-  it("the older source owns it, both report that, and the newer one takes over when the older is deleted", async () => {
+  it("are both reported: the older one owns the target, and the newer one takes over when the older one is deleted", async () => {
     const { older, younger, target, copy } = await rivals();
     await becomes(
       "the younger to say so",
@@ -265,7 +269,7 @@ describe.concurrent("two sources for one target", () => {
     });
   });
 
-  it("the newer source takes over when the older one gets another target, and returns it", async () => {
+  it("the newer one takes over if the older one changes its target, and yields if that is reverted", async () => {
     const { older, younger, copy } = await rivals();
     await change(older.path, {
       metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } },
@@ -280,7 +284,7 @@ describe.concurrent("two sources for one target", () => {
     await becomesCurrent({ source: older, copy }, dataOf("older"));
   });
 
-  it("a source that sets the name by an option counts by its own age", async () => {
+  it("are ordered by creation time even if one sets the name by an option", async () => {
     const { source, project, target, copy } = await makeSynced();
     await change(`/api/v1/namespaces/${target}`, {
       metadata: { annotations: { [annotations.syncFrom]: null } },

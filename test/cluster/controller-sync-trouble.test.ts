@@ -31,11 +31,11 @@ function replaceData({ path }: Place, value: object): Promise<unknown> {
   });
 }
 
-describe.concurrent("data that no Secret can hold", () => {
+describe.concurrent("data that no Secret can contain", () => {
   const most = 1024 * 1024;
   const misfits = [
     {
-      rule: "a byte more than a Secret may have",
+      rule: "one byte more than a Secret can have",
       reason: "TooLarge",
       data: () => ({ big: randomBytes(most + 1).toString("base64") }),
       says: `${most + 1} bytes`,
@@ -67,7 +67,7 @@ describe.concurrent("data that no Secret can hold", () => {
     },
   ];
   it.each(misfits)(
-    "stalls the source and spares its copies: $rule",
+    "stalls the source and keeps its copies: $rule",
     async ({ reason, data, says }) => {
       const { source, copy } = await makeSynced();
       await replaceData(source, data());
@@ -90,7 +90,7 @@ describe.concurrent("data that no Secret can hold", () => {
     },
   );
 
-  it("keeps no copy in a namespace that has left the project", async () => {
+  it("does not keep a copy in a namespace that has left the project", async () => {
     const { source, project, target, copy } = await makeSynced();
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
     await becomesCurrent({ source, copy: other });
@@ -105,7 +105,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect(await look(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
   });
 
-  it("keeps no copy in a project that the source no longer names", async () => {
+  it("does not keep a copy in a project that the source no longer names", async () => {
     const { source, copy } = await makeSynced();
     await change(source.path, {
       metadata: { annotations: to("another") },
@@ -114,7 +114,7 @@ describe.concurrent("data that no Secret can hold", () => {
     await becomesGone(copy);
   });
 
-  it("leaves a copy that loses its label meanwhile", async () => {
+  it("does not lose a copy whose label is removed", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await look(copy)).metadata;
     await replaceData(source, { "..": "QQ==" });
@@ -129,7 +129,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect((await look(copy)).metadata.uid).toBe(uid);
   });
 
-  it("may be as large as a Secret may be, with a key of the longest name", async () => {
+  it("can have the maximum size of a Secret, with a key of the maximum length", async () => {
     const { source, copy } = await makeSynced();
     const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };
     await replaceData(source, data);
@@ -137,7 +137,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect((await look(copy)).data).toEqual(data);
   });
 
-  it("is not reported when nothing is synced", async () => {
+  it("is not reported if nothing is synced", async () => {
     const source = await makeSharedSecret({
       namespace: await makeNamespace(),
       spec: { data: { "..": "QQ==" } },
@@ -146,7 +146,7 @@ describe.concurrent("data that no Secret can hold", () => {
   });
 });
 
-describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is used up", () => {
+describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is exhausted", () => {
   it("is reported in the status, does not block other targets, and is synced when the quota is raised", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
@@ -194,8 +194,8 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is us
   });
 });
 
-describe.skipIf(!hasControllerManager).concurrent("a namespace that is going away", () => {
-  /** Holds a namespace in its terminating state until it is let go. */
+describe.skipIf(!hasControllerManager).concurrent("a terminating namespace", () => {
+  /** Keeps a namespace in its terminating state until the returned function is called. */
   async function hold(namespace: string): Promise<() => Promise<unknown>> {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     await arrange({
@@ -206,7 +206,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     return () => change(`${path}/hold`, { metadata: { finalizers: null } });
   }
 
-  it("is no longer a target and blocks nothing", async () => {
+  it("is no longer a target and does not block other targets", async () => {
     const { source, project, target, copy } = await makeSynced();
     const letGo = await hold(target);
     await remove(`/api/v1/namespaces/${target}`);
@@ -233,7 +233,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     await becomesGone(`/api/v1/namespaces/${target}`);
   });
 
-  it("with the source inside is deleted with all copies", async () => {
+  it("with the source is deleted with all copies", async () => {
     const { source, copy } = await makeSynced();
     await remove(`/api/v1/namespaces/${source.namespace}`);
     await becomesGone(copy);
@@ -255,7 +255,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
   });
 });
 
-describe.concurrent("a source that is deleted", () => {
+describe.concurrent("a deleted source", () => {
   it("removes its copies, also those that lost the label, are paused or are immutable", async () => {
     const { source, project, copy } = await makeSynced();
     const targets = await Promise.all([1, 2, 3].map(() => makeTarget(project, source.namespace)));
@@ -288,7 +288,7 @@ describe.concurrent("a source that is deleted", () => {
     }
   });
 
-  it("does not wait for copies with finalizers of others", async () => {
+  it("does not wait for copies with finalizers of other controllers", async () => {
     const { source, copy } = await makeSynced();
     await change(copy, { metadata: { finalizers: ["example.com/hold"] } });
     await remove(source.path);
@@ -301,7 +301,7 @@ describe.concurrent("a source that is deleted", () => {
     await becomesGone(copy);
   });
 
-  it("and created again with the same name gets its copies updated by the new one", async () => {
+  it("that is created again with the same name updates its former copies", async () => {
     const { source, project, copy } = await makeSynced();
     await remove(source.path);
     await becomesGone(source.path);
@@ -313,7 +313,7 @@ describe.concurrent("a source that is deleted", () => {
     await becomesCurrent({ source: again, copy }, dataOf("again"));
   });
 
-  it("leaves no copy behind when its finalizer was removed by hand", async () => {
+  it("leaves no copy behind if a user removed its finalizer", async () => {
     const { source, copy } = await makeSynced();
     expect((await look(source.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
     await change(source.path, { metadata: { finalizers: null } });

@@ -27,7 +27,7 @@ afterAll(expectNoTrouble);
 
 const namespacePath = (name: string) => `/api/v1/namespaces/${name}`;
 
-describe.concurrent("a copy exists while both sides agree:", () => {
+describe.concurrent("a copy exists only while source and namespace agree:", () => {
   const ends: { rule: string; end: (source: string) => object }[] = [
     {
       rule: "the namespace leaves its project",
@@ -38,19 +38,19 @@ describe.concurrent("a copy exists while both sides agree:", () => {
       end: () => ({ labels: { [labels.project]: "another" } }),
     },
     {
-      rule: "the namespace wants no copies any more",
+      rule: "the namespace no longer accepts copies",
       end: () => ({ annotations: { [annotations.sync]: null } }),
     },
     {
-      rule: "the namespace says something else than enabled",
+      rule: "the namespace has a sync value other than enabled",
       end: () => ({ annotations: { [annotations.sync]: "true" } }),
     },
     {
-      rule: "the namespace wants copies from elsewhere",
+      rule: "the namespace accepts copies only from another namespace",
       end: () => ({ annotations: { [annotations.syncFrom]: "elsewhere" } }),
     },
     {
-      rule: "the namespace wants copies from nowhere",
+      rule: "the namespace accepts copies from no namespace",
       end: () => ({ annotations: { [annotations.syncFrom]: "" } }),
     },
   ];
@@ -77,7 +77,7 @@ describe.concurrent("a copy exists while both sides agree:", () => {
     });
   });
 
-  it("a namespace joins a project after the SharedSecret was created", async () => {
+  it("a namespace joins a project after the creation of the SharedSecret", async () => {
     const [namespace, target, project] = [
       await makeNamespace(),
       await makeNamespace(),
@@ -99,7 +99,7 @@ describe.concurrent("a copy exists while both sides agree:", () => {
     await becomesCurrent({ source, copy });
   });
 
-  it("the SharedSecret stops naming the project, and names it again", async () => {
+  it("the SharedSecret removes the project from its list, and adds it again", async () => {
     const { source, project, copy } = await makeSynced();
     await change(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: `not-${project}` } },
@@ -127,7 +127,7 @@ describe.concurrent("the projects of a SharedSecret", () => {
     { globs: (p) => `${p.toUpperCase()}-*, ${p}`, hit: [] },
   ];
   it.each(globs)(
-    "are those whose whole name a glob matches: $hit",
+    "are those whose whole name matches a glob: $hit",
     async ({ globs: write, hit }) => {
       const [prefix, namespace] = [unique("p"), await makeNamespace()];
       const targets = await Promise.all(
@@ -155,7 +155,7 @@ describe.concurrent("the projects of a SharedSecret", () => {
 });
 
 describe.concurrent("the options of a SharedSecret:", () => {
-  it("the copy has the name of the option, and is renamed when the option changes", async () => {
+  it("the copy has the name of the option, and is renamed if the option changes", async () => {
     const { source, target, copy } = await makeSynced({
       [annotations.syncSecretName]: "db.credentials",
     });
@@ -172,7 +172,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesCurrent({ source, copy: secretPath(target, source.name) });
   });
 
-  it("the copy is Opaque, and created again when the option sets another type", async () => {
+  it("the copy is Opaque, and is recreated if the option sets another type", async () => {
     const { source, copy } = await makeSynced();
     const { type, metadata } = await look(copy);
     expect(type).toBe("Opaque");
@@ -187,7 +187,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesReady(source);
   });
 
-  it("a type whose keys are missing is reported for the target, leaves the existing copy, and recovers", async () => {
+  it("a type with missing keys is reported for the target, keeps the existing copy, and recovers", async () => {
     const { source, target, copy } = await makeSynced();
     const before = await stateOf(copy);
     await change(source.path, {
@@ -234,7 +234,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
     { option: annotations.disableSync, value: "yes" },
   ];
   it.each(wrong)(
-    "$option: $value stalls, and the copy stays and says why until it is mended",
+    "$option: $value stalls the source, and the copy is kept with an error annotation until it is fixed",
     async ({ option, value }) => {
       const { source, copy } = await makeSynced();
       const { uid } = (await look(copy)).metadata;
@@ -272,7 +272,7 @@ describe.concurrent("disable-sync pauses", () => {
   const pause = { metadata: { annotations: { [annotations.disableSync]: "true" } } };
   const resume = { metadata: { annotations: { [annotations.disableSync]: null } } };
 
-  it("everything on a SharedSecret: no new copy, no change, no repair", async () => {
+  it("on a SharedSecret: no new copy, no change, no repair", async () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     await change(source.path, { ...pause, spec: { data: dataOf("third") } });
@@ -293,7 +293,7 @@ describe.concurrent("disable-sync pauses", () => {
     await becomesCurrent({ source, copy: secretPath(late, source.name) }, data);
   });
 
-  it("one copy alone when it is on the copy", async () => {
+  it("on a copy: only that copy", async () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     const other = secretPath(await makeTarget(project, source.namespace), source.name);

@@ -32,7 +32,7 @@ import {
 import { to } from "./sync-fixture.ts";
 
 /**
- * A tenant with a namespace of its own, a project, a namespace of that project, and the account of
+ * A tenant with a namespace, a project, a namespace of that project, and the account of
  * config/tenants/deployer.yaml.
  */
 interface Tenant {
@@ -94,7 +94,7 @@ function sharedSecret({
   return { method: "POST", path: sharedSecretPath(namespace), body };
 }
 
-/** Waits until the Secret `db` there holds this text; answers the text. */
+/** Waits until the Secret `db` in this namespace contains this text; returns the text. */
 async function held(target: string, text: string): Promise<string> {
   await becomes(`${target}/db to hold ${text}`, () => look(secretPath(target, "db")), {
     code: 200,
@@ -103,11 +103,11 @@ async function held(target: string, text: string): Promise<string> {
   return text;
 }
 const refusedShare = { code: 403, message: expect.stringContaining("the verb share on") };
-/** What lets a tenant offer a Secret under the name that another tenant's has. */
+/** Lets a tenant sync a Secret with the name that another tenant uses. */
 const renamed = { [annotations.syncSecretName]: "db" };
 
 describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
-  "of two tenants",
+  "each of two tenants",
   () => {
     let a: Tenant;
     let b: Tenant;
@@ -127,12 +127,12 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       }
     });
 
-    test("each syncs to its own project", async () => {
+    test("can sync to its own project", async () => {
       for (const { namespace, target } of [a, b])
         expect(await held(target, namespace)).toBe(namespace);
     });
 
-    test("none syncs to the other's project, under any name, by any way", async () => {
+    test("cannot sync to the other project, with any name and by any request", async () => {
       for (const list of [
         b.project,
         `${a.project}, ${b.project}`,
@@ -170,7 +170,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       ).toMatchObject({ code: 403 });
     });
 
-    test("none takes a target over while the other's source is recreated", async () => {
+    test("cannot take over a target while the source of the other tenant is recreated", async () => {
       const waiting = unique("waiting");
       expect(
         await ask(
@@ -202,7 +202,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       expect(await held(b.target, "again")).toBe("again");
     });
 
-    test("none puts a namespace of its own into the other's project", async () => {
+    test("cannot assign its namespace to the other project", async () => {
       const body = {
         metadata: {
           labels: { "management.service/project": b.project, "management.service/space": "s" },
@@ -216,7 +216,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           body,
         }),
       ).toMatchObject({ code: 403 });
-      // Nor where its account may write its namespace.
+      // Not even if its account may write its namespace.
       await allow({ kind: "User", name: a.deployer.user ?? "" }, [
         {
           apiGroups: [""],
@@ -238,7 +238,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       expect(await answer()).toMatchObject({ code: 403 });
     });
 
-    test("none makes an access key that acts as the other, or reads the other's", async () => {
+    test("cannot create an access key for the other user, or read the keys of the other", async () => {
       for (const { deployer } of [a, b])
         await bind({ kind: "User", name: deployer.user ?? "" }, "latchkey-requester");
       const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -279,9 +279,9 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
 );
 
 describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
-  "two tenants that share with one project",
+  "two tenants that may both sync to one project",
   () => {
-    /** Both offer `db` there, b first; then b deletes its own and makes it again. */
+    /** Both sync `db` to it, b first; then b deletes its source and creates it again. */
     async function recreated(
       takes: (b: Tenant) => string | undefined,
     ): Promise<{ a: Tenant; b: Tenant; target: string }> {
@@ -310,7 +310,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       };
       await offer(b, "of b");
       await held(target, "of b");
-      // Timestamps have seconds, and the older of two wins.
+      // Timestamps have whole seconds, and the older source owns the target.
       const { metadata } = await look(sharedSecretPath(b.namespace, "db"));
       await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 2_000, {
         what: "two seconds to pass",
@@ -337,7 +337,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       return { a, b, target };
     }
 
-    test("the other one has the target of a source that is recreated", async () => {
+    test("the other tenant gets the target when a source is recreated", async () => {
       const { b, target } = await recreated(() => undefined);
       expect(await held(target, "of a")).toBe("of a");
       await becomes(
@@ -350,7 +350,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       );
     });
 
-    test("but not where the namespace lists in sync-from where its Secrets come from", async () => {
+    test("the other tenant does not get the target if sync-from of the namespace excludes it", async () => {
       const { target } = await recreated(({ namespace }) => namespace);
       expect(await held(target, "of b again")).toBe("of b again");
     });

@@ -28,7 +28,7 @@ afterAll(expectNoTrouble);
 describe.skipIf(!inject("hasPolicies"))(
   "a requester with as many valid tokens as the quota",
   () => {
-    it("gets no more tokens by deleting some, and one more when one has expired", async () => {
+    it("gets no more tokens by deleting some, and one more after one has expired", async () => {
       const mallory = { user: unique("mallory"), groups: [requesters] };
       const tokens = await Promise.all(
         Array.from({ length: tokenQuota.most }, (_, index) =>

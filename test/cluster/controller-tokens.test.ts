@@ -36,7 +36,7 @@ const instant = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 const seconds = (count: number) => count * 1000;
 const day = 86_400;
 
-/** A token of alice's that has been minted, and what its status says. */
+/** An issued token of alice, and its status. */
 async function minted(wanted: WantedOwn = {}): Promise<{ own: Own; view: OwnView; token: string }> {
   const own = await make(kind, { by: alice, ...wanted });
   const view = await eventually(
@@ -49,7 +49,7 @@ async function minted(wanted: WantedOwn = {}): Promise<{ own: Own; view: OwnView
   return { own, view, token: view.token ?? "" };
 }
 
-/** What a connected cluster does with the keys that the controller publishes. */
+/** Verifies a token like a connected cluster, with the keys that the controller publishes. */
 async function verify(token: string) {
   const { url } = inject("controller");
   const keys = createRemoteJWKSet(new URL("/openid/v1/jwks", url));
@@ -72,7 +72,7 @@ describe.skipIf(!inject("hasPolicies"))(
   "a DirectClusterEndpointToken",
   { concurrent: true },
   () => {
-    it("verifies against the published keys and carries its user and scope", async () => {
+    it("can be verified with the published keys and contains its user and scope", async () => {
       const scope = { projects: [{ project: "web" }] };
       const { own, token } = await minted({ spec: { ttl: 600, scope } });
       const { payload, protectedHeader } = await verify(token);
@@ -92,37 +92,37 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(protectedHeader).toMatchObject({ alg: "ES256", kid: (await viewOf(own)).keyID });
     });
 
-    it("is alice's whatever annotations she sends", async () => {
+    it("has alice as requester regardless of the annotations that she sends", async () => {
       const { token } = await minted({ annotations: forged });
       expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });
     });
 
-    it("carries no scope when the spec has none", async () => {
+    it("has no scope if the spec has none", async () => {
       const { own, token } = await minted();
       expect(decodeJwt(token)["management.service"]).toEqual({ name: own.name });
     });
 
     const lives = [
       {
-        rule: "lives for an hour unless told",
+        rule: "is valid for an hour by default",
         spec: {},
         ttl: 3600,
         message: /^The token is valid until \S+Z\.$/,
       },
       {
-        rule: "lives for an hour when it asks for 0 seconds",
+        rule: "is valid for an hour with a ttl of 0",
         spec: { ttl: 0 },
         ttl: 3600,
         message: /^The token is valid until \S+Z\.$/,
       },
       {
-        rule: "lives as long as it asks for",
+        rule: "is valid for its ttl",
         spec: { ttl: 7200 },
         ttl: 7200,
         message: /^The token is valid until \S+Z\.$/,
       },
       {
-        rule: "lives for a day at most, and says so",
+        rule: "is valid for at most a day, and reports that",
         spec: { ttl: 2 * day },
         ttl: day,
         message: /spec.ttl of 172800 seconds exceeds the configured maximum of 86400 seconds/,
@@ -139,7 +139,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(view.conditions.Ready?.message).toMatch(message);
     });
 
-    it("is erased when it expires, not earlier, and reported once", async () => {
+    it("is removed when it expires, not earlier, and this is reported once", async () => {
       const { own, token } = await minted({ spec: { ttl: 4 } });
       const end = own.createdAt + seconds(4);
       const over = {
@@ -171,13 +171,13 @@ describe.skipIf(!inject("hasPolicies"))(
         },
       },
       {
-        who: "a request that came with an access key that is not there",
+        who: "a request with an access key that does not exist",
         by: { ...alice, extra: { "management.service/key-id": ["k-17"] } },
         reason: "ParentKeyInvalid",
       },
     ];
     it.each(unsupported)(
-      "is never minted for $who",
+      "is not issued for $who",
       async ({ by, reason = "UnsupportedRequester" }) => {
         const own = await make(kind, { by });
         const Ready = { status: "False", reason };
@@ -189,7 +189,7 @@ describe.skipIf(!inject("hasPolicies"))(
       },
     );
 
-    it("never changes its spec", async () => {
+    it("has an immutable spec", async () => {
       const own = await make(kind, { by: alice, spec: { ttl: 600 } });
       const widen = {
         method: "PATCH",
@@ -200,7 +200,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(await ask({}, widen)).toMatchObject(answered(422, "spec is immutable"));
     });
 
-    it("is minted again when its status is wiped, with the same expiry", async () => {
+    it("is issued again if its status is cleared, with the same expiry", async () => {
       const { own, token } = await minted({ spec: { ttl: 600 } });
       const webhook = {
         user: "system:serviceaccount:latchkey-system:latchkey-webhook",
@@ -219,7 +219,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(decodeJwt(again)).toMatchObject({ exp: decodeJwt(token).exp, jti: own.uid });
     });
 
-    it("shows its name, requester and expiry in kubectl's table, and never the token", async () => {
+    it("shows its name, requester and expiry in kubectl's table, and not the token", async () => {
       const { own, view, token } = await minted();
       const table = await kubectl(inject("controlPlane"), [
         "get",
@@ -234,7 +234,7 @@ describe.skipIf(!inject("hasPolicies"))(
 );
 
 describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, () => {
-  it("is readable, watchable and deletable by alice", async () => {
+  it("can be read, watched and deleted by alice", async () => {
     const { own, token } = await minted();
     expect(viewIn(await ask(alice, { method: "GET", path: own.path })).token).toBe(token);
     const watch = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}&resourceVersion=${own.resourceVersion}`;
@@ -261,7 +261,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     expect(await kubectl(inject("controlPlane"), read)).toBe(token);
   });
 
-  it("can be waited for by alice with kubectl wait", async () => {
+  it("can be used with kubectl wait by alice", async () => {
     const own = await make(kind, { by: alice });
     await becomes("the grant", () => ask(alice, { method: "GET", path: own.path }), { code: 200 });
     const wait = [
@@ -287,7 +287,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     { action: "patch", path: (own: Own) => own.path, method: "PATCH" },
   ] as const;
   it.each(actions)(
-    "is nothing that bob may $action, though he may create tokens himself",
+    "does not allow bob to $action it, although he may create tokens himself",
     async ({ path, method }) => {
       const { own } = await minted();
       await minted({ by: bob });
@@ -301,7 +301,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     },
   );
 
-  it("gives alice no way to list tokens or to change hers", async () => {
+  it("does not allow alice to list tokens or to change hers", async () => {
     const { own } = await minted();
     expect(await ask(alice, { method: "GET", path: collection })).toMatchObject({ code: 403 });
     const patch = {
@@ -326,7 +326,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
 describe("the published keys", () => {
   const get = (path: string) => fetch(new URL(path, inject("controller").url));
 
-  it("are public members of ES256 keys, for a minute", async () => {
+  it("are public members of ES256 keys, cacheable for a minute", async () => {
     const response = await get("/openid/v1/jwks");
     const { keys } = JSON.parse(await response.text());
     expect(response.headers.get("cache-control")).toBe("public, max-age=60");
@@ -335,7 +335,7 @@ describe("the published keys", () => {
     expect(keys.length).toBeGreaterThan(0);
   });
 
-  it("are found through the discovery document of the issuer", async () => {
+  it("are linked from the discovery document of the issuer", async () => {
     const document: unknown = JSON.parse(
       await (await get("/.well-known/openid-configuration")).text(),
     );

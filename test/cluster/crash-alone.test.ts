@@ -81,7 +81,7 @@ describe.skipIf(!hasDedicatedClusters)(
       await controller.waitReady();
     });
 
-    it("does not trust the requester annotation of an object made before them", async () => {
+    it("does not trust the requester annotations of an object that was created before them", async () => {
       await make("DirectClusterEndpointToken", "early", {});
       await make("OwnedAccessKey", "early", key);
       for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")])
@@ -89,13 +89,13 @@ describe.skipIf(!hasDedicatedClusters)(
       expect(tokenIn(await get(tokenPath("early")))).toBeUndefined();
     });
 
-    it("does not trust an object that was made together with them", async () => {
+    it("does not trust an object that was created together with them", async () => {
       await applyLatchkey(cluster.controlPlane, () => {});
       await make("DirectClusterEndpointToken", "hasty", {});
       await becomesReady(tokenPath("hasty"), "UnknownRequester");
     });
 
-    it("trusts objects that are made later, and still not the earlier ones", async () => {
+    it("trusts objects that are created later, and still not the earlier ones", async () => {
       await policiesCount(cluster.controlPlane);
       await make("DirectClusterEndpointToken", "late", {});
       await becomesReady(tokenPath("late"), "Minted");
@@ -114,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)(
 );
 
 describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
-  it("are created again when their Secret is deleted, and sign every token again with the same expiry", async () => {
+  it("are created again if their Secret is deleted, and sign every token again with the same expiry", async () => {
     await make("DirectClusterEndpointToken", "resigned", { ttl: 900 });
     const before = tokenIn(await becomesReady(tokenPath("resigned"), "Minted")) ?? "";
     await cluster.arrange({ method: "DELETE", path: signingKeys });
@@ -134,11 +134,11 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
   });
 
   const spoiled = [
-    { how: "is no JSON", data: { "keys.json": Buffer.from("{ canary").toString("base64") } },
-    { how: "has lost its keys", data: { "keys.json": null } },
+    { how: "is not JSON", data: { "keys.json": Buffer.from("{ canary").toString("base64") } },
+    { how: "has no keys", data: { "keys.json": null } },
   ];
   it.each(spoiled)(
-    "are not replaced when their Secret $how, and existing tokens stay",
+    "are not replaced if their Secret $how, and existing tokens are kept",
     async ({ data }) => {
       const before = await becomesReady(tokenPath("resigned"), "Minted");
       const spoilt = await cluster.arrange({
@@ -202,7 +202,7 @@ describe.skipIf(!hasDedicatedClusters)("an expired object", () => {
     },
   );
 
-  it("is deleted with the RBAC that ships", () => {
+  it("is deleted with the shipped RBAC", () => {
     expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
   });
 });

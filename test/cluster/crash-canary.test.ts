@@ -28,9 +28,9 @@ let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 let stopWebhook = () => {};
 
-/** What must be seen nowhere, by what it is. */
+/** The secret values by their description; none may appear in any output. */
 const canaries = new Map<string, string>();
-/** What users and administrators were answered. */
+/** Responses to users and administrators. */
 const answers: string[] = [];
 
 function canary(what: string): string {
@@ -40,8 +40,7 @@ function canary(what: string): string {
 }
 
 /**
- * Which canaries a text shows: as they are, as base64, as an unkeyed hash. The text itself is not
- * repeated.
+ * The canaries in a text: plain, as base64, as an unkeyed hash. The text itself is not returned.
  */
 function shownIn(text: string): readonly string[] {
   const disguises = {
@@ -132,7 +131,7 @@ async function objects(): Promise<void> {
   });
 }
 
-/** Requests that the API server refuses, whose answers a person sees. */
+/** Requests that the API server rejects with a response that users see. */
 async function mistakes(): Promise<void> {
   const wrong = (kind: string, spec: object) =>
     JSON.stringify({ apiVersion, kind, metadata: { name: "wrong" }, spec });
@@ -154,8 +153,8 @@ async function mistakes(): Promise<void> {
       input: wrong("OwnedAccessKey", { user: "alice", team: "devs", key: canary("key of two") }),
       ways: [["create"], apply],
     },
-    // A server-side apply of a list is refused before any schema is asked, in the API server's own
-    // words.
+    // A server-side apply of a list is rejected before schema validation, with a message of the API
+    // server.
     {
       input: wrong("OwnedAccessKey", { user: "alice", key: [canary("key in a list")] }),
       ways: [["create"]],
@@ -181,7 +180,7 @@ async function mistakes(): Promise<void> {
   });
 }
 
-/** Every object of the cluster as JSON, without the places where secrets belong. */
+/** Every object of the cluster as JSON, without the fields for secrets. */
 async function everythingElse(): Promise<string> {
   const names = (
     await kubectl(cluster.controlPlane, ["api-resources", "--verbs=list", "--output=name"])
@@ -208,7 +207,7 @@ function withoutSecrets(object: unknown): unknown {
   return { ...object, spec, status };
 }
 
-/** What Latchkey itself makes up or holds, once it is there. */
+/** The secrets that Latchkey generates or uses, once they exist. */
 async function ownSecrets(): Promise<void> {
   const token = stringAt(await statusOf(`${api}/directclusterendpointtokens/one`), "token") ?? "";
   const [, payload = "", signature = ""] = token.split(".");
@@ -274,7 +273,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(!hasDedicatedClusters)("no secret value appears", () => {
-  it("while every kind of refusal of a copy occurs", async () => {
+  it("while copies are rejected in every way", async () => {
     const failed = async () => recordAt(await statusOf(`${shared}/all`), "sync").failed === 4;
     await eventually(failed, { what: "four targets to have refused" });
     const { failures } = recordAt(await statusOf(`${shared}/all`), "sync");
@@ -299,8 +298,8 @@ describe.skipIf(!hasDedicatedClusters)("no secret value appears", () => {
       output: "its published keys",
       read: async () => (await fetch(`${controller.url}/openid/v1/jwks`)).text(),
     },
-    { output: "what was answered to refused requests", read: async () => answers.join("\n") },
-    { output: "any object outside the places where secrets belong", read: everythingElse },
+    { output: "responses to rejected requests", read: async () => answers.join("\n") },
+    { output: "any object outside of the fields for secrets", read: everythingElse },
   ];
 
   it.each(outputs)("in $output", async ({ read }) => {
@@ -309,7 +308,7 @@ describe.skipIf(!hasDedicatedClusters)("no secret value appears", () => {
     expect(shownIn(text)).toEqual([]);
   });
 
-  it("in any of these outputs after a crash and with damaged signing keys", async () => {
+  it("in any of these outputs after a crash and with invalid signing keys", async () => {
     controller.kill("SIGKILL");
     await controller.exited();
     controller.start();

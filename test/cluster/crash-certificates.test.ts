@@ -68,7 +68,7 @@ async function makeKey(): Promise<string> {
   return key;
 }
 
-/** The answer to a key that was never used before: nobody remembers one. */
+/** The status code for a key that was never used before, which is not in any cache. */
 async function codeOfNewKey(): Promise<number> {
   return (
     await askAs(cluster.controlPlane, await makeKey(), {
@@ -94,7 +94,7 @@ const problem = async ({ url }: WebhookProcess) =>
     await (await fetch(`${url}/metrics`)).text(),
     'latchkey_certificate_problem{problem="ca-changed"}',
   );
-/** Starts kube-apiserver again with the files that it has, which nobody has written anew. */
+/** Restarts kube-apiserver with its existing files. */
 const restartApiServer = () =>
   cluster.controlPlane.restartApiServer(
     trustFlags({ minor: 36, directory: join(cluster.controlPlane.directory, "trust") }),
@@ -130,7 +130,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates", () => {
-  it("is created again unchanged when it is deleted, and keys work after restarts of the webhook and kube-apiserver", async () => {
+  it("is created again unchanged if it is deleted, and keys work after restarts of the webhook and kube-apiserver", async () => {
     const before = await dataOf();
     await cluster.arrange({ method: "DELETE", path });
     const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
@@ -167,7 +167,7 @@ describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates
     webhooks = webhooks.slice(0, 1);
   });
 
-  it("is reported when it is damaged, and the webhook goes on serving", async () => {
+  it("is reported if it is invalid, and the webhook continues to serve", async () => {
     const [webhook = await run()] = webhooks;
     const before = await dataOf();
     await cluster.arrange({
@@ -215,7 +215,8 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
       return stringAt(recordAt(first, "clientConfig"), "caBundle") === (await dataOf())["ca.crt"];
     };
     await eventually(published, { what: "the new CA to be published" });
-    // The path of admission is new, too, and a URL stays as its administrator wrote it.
+    // The admission path is new as well, and a URL in a configuration is not updated by the
+    // webhook.
     await askWebhookAtAdmission(cluster.controlPlane, webhook);
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);

@@ -20,15 +20,15 @@ import {
 import { type ReviewClient, reviewClient } from "../support/review-client.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
-/** TARGETS=1000 ROUNDS=20 OUTAGE=60 is the whole proof; `make test` plays a small one. */
+/** TARGETS=1000 ROUNDS=20 OUTAGE=60 is the full run; `make test` runs a small one. */
 const [targets, rounds, outageSeconds] = [
   Number(process.env.TARGETS ?? 60),
   Number(process.env.ROUNDS ?? 3),
   Number(process.env.OUTAGE ?? 8),
 ];
 /**
- * Dead connections were found out after 143 to 153 s, and a restored etcd never: what takes as long
- * fails.
+ * Without detection, dead connections time out after 143 to 153 s, and a restored etcd is never
+ * noticed: the tests fail if it takes as long.
  */
 const patience = { within: 110_000, every: 100 };
 
@@ -42,7 +42,7 @@ let proxy: TcpProxy;
 let webhook: WebhookProcess;
 let reviews: ReviewClient;
 
-/** The values that the copies of a SharedSecret hold, each once. */
+/** The distinct values in the copies of a SharedSecret. */
 async function held(name = "db"): Promise<readonly string[]> {
   const list = await cluster.arrange({
     method: "GET",
@@ -59,7 +59,7 @@ async function held(name = "db"): Promise<readonly string[]> {
   ];
 }
 
-/** Writes a new value and answers how long, in milliseconds, until every copy holds it. */
+/** Writes a new value and returns the milliseconds until every copy has it. */
 async function update(began = Date.now()): Promise<number> {
   const value = base64(randomBytes(12).toString("hex"));
   await setPassword("db", value);
@@ -83,7 +83,7 @@ async function setPassword(name: string, value: string): Promise<void> {
   });
 }
 
-/** What etcd holds of the copies of `tail`: lists come from kube-apiserver's memory. */
+/** The copies of `tail` in etcd: lists come from kube-apiserver's watch cache. */
 async function copiesIn(namespaces: readonly string[]): Promise<readonly string[]> {
   const read = async (namespace: string) =>
     stringAt(
@@ -117,7 +117,7 @@ async function makeSource(name: string, value: string, project = "web"): Promise
   });
 }
 
-/** An API server that says it is ready may refuse writes of custom objects for a second more. */
+/** An API server may reject writes of custom resources for a second after it is ready. */
 async function write(request: Ask): Promise<void> {
   let last = "";
   const isTaken = async (): Promise<boolean> => {
@@ -181,10 +181,10 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     );
   });
 
-  it("completes when connections carry no more bytes and are not closed", async () => {
+  it("completes when connections stop transferring data without being closed", async () => {
     const times: number[] = [];
     for (let round = 0; round < Math.ceil(rounds / 3); round += 1) {
-      // With a write under way its failure tells; without one, only the watches' end does.
+      // A pending write fails; without one, only the end of the watches is noticed.
       if (round % 2 === 1) await settled(controller);
       const began = Date.now();
       proxy.swallow();
@@ -199,7 +199,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     );
   });
 
-  it("continues when the API server is back, and reports what expired meanwhile", async () => {
+  it("continues when the API server is back, and reports what expired in the meantime", async () => {
     await write({
       method: "POST",
       path: keys,
@@ -236,7 +236,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     cpSync(saved(), data, { recursive: true });
   };
 
-  /** Makes a key that the webhook lets in, and answers its text. */
+  /** Creates a key, waits until the webhook accepts it, and returns its plain text. */
   async function letIn(name: string): Promise<string> {
     const key = randomBytes(24).toString("hex");
     await write({
@@ -302,7 +302,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     });
   });
 
-  it("is detected after a crash that lost the last writes, though lists and watches still show them", async () => {
+  it("is detected after a crash that lost the last writes, although lists and watches still return them", async () => {
     const few = ["few-0", "few-1", "few-2"];
     for (const name of few) await makeTarget(name, "few");
     await makeSource("tail", base64("first"), "few");
@@ -311,7 +311,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       { ...patience, what: "the first copies" },
     );
     await settled(controller);
-    // What the controller writes after this is lost; what it is told of is not.
+    // The controller's later writes are lost; the events that it receives are not.
     controller.kill("SIGSTOP");
     await setPassword("tail", base64("second"));
     await cluster.controlPlane.interrupt("etcd", async (data) => {
@@ -325,7 +325,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     );
     await cluster.controlPlane.interrupt("etcd", restore);
     expect(await copiesIn(few)).toEqual(few.map(() => base64("first")));
-    // The cluster's other writes bring etcd past what was lost.
+    // Other writes advance etcd beyond the lost revisions.
     for (let number = 0; number < 60; number += 1)
       await write({
         method: "POST",

@@ -6,7 +6,7 @@ import { eventually } from "../support/eventually.ts";
 import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
 import { mayActAsAnybody } from "../support/may-act-as-anybody.ts";
 
-/** Lets the requesters of all scenarios create keys and tokens, the keys for whom they like. */
+/** Allows the requesters of all scenarios to create keys and tokens, the keys for any user. */
 export async function allowRequesters(cluster: DedicatedCluster): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const body = {
@@ -18,12 +18,12 @@ export async function allowRequesters(cluster: DedicatedCluster): Promise<void> 
   for (const request of mayActAsAnybody(requesters)) await cluster.arrange(request);
 }
 
-/** Does one step after the other. */
+/** Runs one step after the other. */
 export async function play(cluster: DedicatedCluster, steps: readonly Step[]): Promise<void> {
   for (const step of steps) await Promise.all(step.map((action) => perform(cluster, action)));
 }
 
-/** Plays what stands before anything happens; a controller has to run. */
+/** Creates the objects that must exist before any change; a controller must be running. */
 export async function playGrounds(cluster: DedicatedCluster, p: string): Promise<void> {
   const { grounds, quota } = scenario(p);
   await play(cluster, grounds);
@@ -36,17 +36,17 @@ export async function playGrounds(cluster: DedicatedCluster, p: string): Promise
   await eventually(isKnown, { what: "the quota to count" });
 }
 
-/** Plays a scenario from there to where it can be stirred. */
+/** Plays a scenario from there until `stir` can run. */
 export async function playBeginning(cluster: DedicatedCluster, p: string): Promise<void> {
   const { start, changes } = scenario(p);
   await play(cluster, start);
-  // Which of two keys is older is decided by whole seconds.
+  // Creation timestamps, which decide which of two keys is older, have whole seconds.
   const begun = Date.now();
   await eventually(() => Date.now() > begun + 1_000, { what: "the next second" });
   await play(cluster, changes);
 }
 
-/** Waits for what only time brings: the end of short lives. */
+/** Waits until the short lifetimes have expired. */
 export async function shortLivesOver(cluster: DedicatedCluster, p: string): Promise<void> {
   for (const plural of lives) await until(cluster, `${plural}/${p}-short`, ["Expired"]);
 }

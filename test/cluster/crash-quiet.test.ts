@@ -39,8 +39,8 @@ let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 
 /**
- * The resourceVersion of everything that Latchkey could have written, by collection, namespace and
- * name.
+ * The resourceVersion of every object that Latchkey could have written, by collection, namespace
+ * and name.
  */
 async function versions(): Promise<Readonly<Record<string, string>>> {
   const lists = await Promise.all(
@@ -57,7 +57,7 @@ async function versions(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(entries);
 }
 
-/** A target that refuses its copy is tried again: nobody else can tell when it would take it. */
+/** A rejected copy is retried, because no event reports when its target accepts it. */
 function isTriedAgain({ verb, objectRef, responseStatus }: AuditRecord): boolean {
   const refused = responseStatus?.code === 403 || responseStatus?.code === 422;
   return (
@@ -76,7 +76,8 @@ function written(since: number): readonly string[] {
 
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;
-  // The other tests run without it, as most clusters do; the shipped RBAC suffices here, too.
+  // The other tests run without this plugin, like most clusters; the shipped RBAC is sufficient
+  // with it too.
   cluster = await startDedicatedCluster({ extraApiServerFlags: [enforcesOwnerReferences] });
   await allowRequesters(cluster);
   controller = await cluster.run();
@@ -89,8 +90,8 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => {
-  it("starts with conflicts, refusing targets, expired keys and minted tokens", async () => {
+describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
+  it("starts with conflicts, rejecting targets, expired keys and issued tokens", async () => {
     const reasons = Object.values(await reasonsOf(cluster, p));
     expect(reasons).toEqual(
       expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]),
@@ -103,7 +104,7 @@ describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => 
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "writes nothing but its Lease after a restart by %s",
+    "writes only its Lease after a restart by %s",
     async (signal) => {
       const before = await versions();
       const exited = controller.exited();
@@ -118,7 +119,7 @@ describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => 
     },
   );
 
-  it("writes nothing when others add labels and annotations of their own", async () => {
+  it("writes nothing when other users add labels and annotations", async () => {
     const mark = {
       metadata: {
         labels: { "test.example/mark": "yes" },

@@ -21,7 +21,7 @@ let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 let undisturbed: Snapshot;
 
-/** How the scenario ends. */
+/** The reasons of Ready at the end of the scenario. */
 const verdicts = {
   "SharedSecret api": "Ready",
   "SharedSecret broken": "InvalidAccessRule",
@@ -45,14 +45,14 @@ const verdicts = {
 };
 
 /**
- * Those, 16 copies, a foreign Secret, 6 Roles with their bindings, 2 requesters' grants and an
- * Event for each end.
+ * These, 16 copies, an unmanaged Secret, 6 Roles with their bindings, 2 requesters' grants and an
+ * Event for each expiry.
  */
 const objects = Object.keys(verdicts).length + 16 + 1 + 6 * 2 + 2 * 2 + 2;
 
 /**
- * When to kill: right after so many writes since the last start, or after so many milliseconds of
- * it.
+ * When to kill: right after this number of writes since the last start, or after this number of
+ * milliseconds.
  */
 type Point = { readonly writes: number } | { readonly ms: number };
 
@@ -74,7 +74,7 @@ async function reached(point: Point, since: number): Promise<void> {
   await eventually(look, { what: `the point ${JSON.stringify(point)}`, every: 10 });
 }
 
-/** Kills the controller at each point and starts it again at once. */
+/** Kills the controller at each point and restarts it at once. */
 async function killAt(all: readonly Point[]): Promise<void> {
   for (const point of all) {
     await reached(point, auditLength(cluster.audit));
@@ -95,7 +95,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a busy controller", () => {
-  it("reconciles everything when nothing disturbs it", async () => {
+  it("reconciles everything without a fault", async () => {
     await playGrounds(cluster, "calm");
     await playBeginning(cluster, "calm");
     const { stir, end } = scenario("calm");

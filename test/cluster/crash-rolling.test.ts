@@ -14,13 +14,13 @@ import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
 import type { Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
-/** RESTARTS=30 is the whole proof. */
+/** RESTARTS=30 is the full run. */
 const restarts = Number(process.env.RESTARTS ?? 4);
 const perSecond = 100;
-/** A machine that is slower than that is not flooded: kube-apiserver itself would answer 429. */
+/** Limits the load on a slow machine: kube-apiserver itself would return 429. */
 const mostAtOnce = 32;
 /**
- * An answer about a key is believed for 15 s: every use of one of so many asks the webhook again.
+ * A TokenReview is cached for 15 s: with this number of keys, every use calls the webhook again.
  */
 const keyCount = 1_600;
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -99,8 +99,8 @@ afterAll(async () => {
 });
 
 /**
- * Uses the keys in turn, one in four to make another key, which asks admission too; answers what
- * came back, by code.
+ * Uses the keys in turn, one in four to create another key, which calls admission as well; returns
+ * the number of responses by code.
  */
 function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
   const codes: Record<string, number> = {};
@@ -154,7 +154,7 @@ function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
 }
 
 describe.skipIf(!hasDedicatedClusters)("a rolling restart of the webhook", () => {
-  it("fails no request with a key", async () => {
+  it("does not fail any request with a key", async () => {
     const using = useKeys();
     const began = performance.now();
     for (let restart = 0; restart < restarts; restart++) {

@@ -21,7 +21,7 @@ const [tenant, owner] = [unique("tenant"), "owner"];
 const carol = { user: unique("carol") };
 const sharedSecrets = `/apis/${apiVersion}/namespaces/${tenant}/sharedsecrets`;
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
-/** Writes everything that the tests write, but neither deletes nor shares nor assigns. */
+/** Allows all writes of these tests, except delete, share and assign. */
 const writing = [
   {
     verbs: ["get", "create", "update", "patch"],
@@ -41,8 +41,8 @@ const named = [
   },
 ];
 
-// As behind the gateway: the request is impersonated with the extras of a key, and no authorizer of
-// Latchkey's is asked.
+// As with the gateway: the request is impersonated with the extras of a key, and no authorizer of
+// Latchkey is called.
 describe.skipIf(!hasDedicatedClusters)(
   "a request with a key, when kube-apiserver has no authorization webhook",
   () => {
@@ -74,7 +74,7 @@ describe.skipIf(!hasDedicatedClusters)(
         body: { metadata: { name: owner } },
       });
       ownerUid = String(metadata["uid"]);
-      // Carol may do all of it herself.
+      // Carol has all these permissions.
       const body = {
         metadata: { name: carol.user },
         roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
@@ -185,19 +185,19 @@ describe.skipIf(!hasDedicatedClusters)(
         "does not allow delete sharedsecrets.management.service",
       ],
       [
-        "shares the object with another project",
+        "syncs the object to another project",
         (caller) => post(caller, { annotations: { "management.service/sync-to-projects": "pay" } }),
         403,
         "does not allow share projects.management.service pay",
       ],
       [
-        "puts a namespace into a project",
+        "assigns a namespace to a project",
         labelled,
         403,
         "does not allow assign projects.management.service web",
       ],
       [
-        "holds back an owner",
+        "blocks the deletion of an owner",
         (caller) => post(caller, held()),
         422,
         "does not allow delete configmaps",
@@ -205,7 +205,7 @@ describe.skipIf(!hasDedicatedClusters)(
     ];
 
     it.each(actions)(
-      "%s only within its scope, whatever its user may do",
+      "%s only within its scope, regardless of the permissions of its user",
       async (_what, action, code, message) => {
         const [narrow = {}, wide = {}, none = {}] = ["narrow", "wide", "none"].map((name) =>
           callers.get(name),
@@ -219,13 +219,13 @@ describe.skipIf(!hasDedicatedClusters)(
       },
     );
 
-    it("changes data within a narrow scope", async () => {
+    it("can change data within a narrow scope", async () => {
       expect(
         await changed(callers.get("narrow") ?? {}, { spec: { data: { a: "YQ==" } } }),
       ).toMatchObject({ code: 200 });
     });
 
-    it("makes no key for another user, even one that its user may impersonate", async () => {
+    it("cannot create a key for another user, even one that its user may impersonate", async () => {
       const body = {
         apiVersion,
         kind: "OwnedAccessKey",

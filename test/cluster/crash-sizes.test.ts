@@ -15,7 +15,7 @@ import {
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 
-/** Megabytes that V8 may use: less than the data of all SharedSecrets of this test. */
+/** The heap limit of V8 in megabytes: less than the data of all SharedSecrets of this test. */
 const heapMB = 80;
 const unsynced = 60;
 const targets = 20;
@@ -56,7 +56,7 @@ async function isCopied(index: number): Promise<boolean> {
   return copy.code === 200 && recordAt(copy, "data").bundle === wanted.bundle;
 }
 
-/** Waits until all copies hold what the source holds, byte for byte. */
+/** Waits until all copies are equal to the source, byte for byte. */
 async function allCopied(): Promise<void> {
   for (let index = 0; index < targets; index += 1)
     await eventually(() => isCopied(index), { what: `copy ${index}` });
@@ -72,7 +72,7 @@ async function start(): Promise<LatchkeyProcess> {
   return started;
 }
 
-/** Gives the source other data, and waits until all copies have it. */
+/** Changes the data of the source, and waits until all copies have it. */
 async function change(): Promise<void> {
   const bundle = value();
   values.push(bundle);
@@ -138,7 +138,7 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
     expect(readings(since)).toHaveLength(1);
   });
 
-  it("repairs a copy, and reads nothing for copies that are right", async () => {
+  it("repairs a copy, and does not read data for up-to-date copies", async () => {
     await cluster.arrange({
       method: "PATCH",
       path: copyPath(3),
@@ -167,7 +167,7 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
     await change();
   });
 
-  it("logs nothing about them", () => {
+  it("does not log anything about them", () => {
     const log = logs.map((file) => readFileSync(file, "utf8")).join("\n");
     expect(log).not.toContain('"level":"error"');
     expect(values.filter((text) => log.includes(text.slice(0, 24)))).toEqual([]);

@@ -19,12 +19,12 @@ import {
 } from "../support/dedicated-cluster.ts";
 
 const namespace = "shared";
-/** Two dozen objects of each kind, so many of which go at a time. */
+/** 24 objects of each kind, of which this number are deleted at a time. */
 const [rounds, together] = [4, 6];
-/** So long the second server is late at most: half of the settle time. */
+/** The maximum delay of the second server: half of the settle time. */
 const latenessMs = 1_000;
 
-/** How an object of a kind is made by its first and by its next owner. */
+/** How objects of a kind are created by their first and second requester. */
 interface Kind {
   readonly kind: string;
   readonly collection: string;
@@ -58,7 +58,7 @@ const kinds: readonly Kind[] = [
 
 let cluster: DedicatedCluster;
 let second: AddedApiServer;
-/** Connections of a user to both servers. */
+/** The connections of a user to both servers. */
 let as: Readonly<Record<"admin" | "alice" | "bob", readonly [Connection, Connection]>>;
 
 const ask = (connection: Connection, request: Ask): Promise<Answer> =>
@@ -100,13 +100,13 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** An object of alice's that is there and that she can read on both servers. */
+/** An existing object of alice that she can read on both servers. */
 interface Opened {
   readonly path: string;
   readonly uid: unknown;
 }
 
-/** Makes an object as one of the two, or answers why not. */
+/** Creates an object as one of the two users, or returns the error. */
 function make(
   { kind, collection, spec, isMadeByItsOwner }: Kind,
   owner: "alice" | "bob",
@@ -138,8 +138,8 @@ async function open(kind: Kind, name: string): Promise<Opened> {
 }
 
 /**
- * Asks both servers as alice, over and over, until the signal aborts: answers what she got to see
- * of another's object.
+ * Sends requests to both servers as alice until the signal aborts: returns what she could read of
+ * another user's object.
  */
 async function hammer({ path, uid }: Opened, signal: AbortSignal): Promise<readonly string[]> {
   const leaks: string[] = [];
@@ -155,8 +155,8 @@ async function hammer({ path, uid }: Opened, signal: AbortSignal): Promise<reado
 }
 
 /**
- * Objects of alice's go while the second server is late, and objects of bob's follow under their
- * names.
+ * Deletes objects of alice while the second server is delayed, and creates objects of bob with
+ * their names.
  */
 async function round(kind: Kind, names: readonly string[]): Promise<readonly string[]> {
   const opened = await Promise.all(names.map((name) => open(kind, name)));

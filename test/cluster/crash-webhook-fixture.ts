@@ -18,7 +18,7 @@ import { askAs } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
-/** The path of all OwnedAccessKeys. */
+/** The path of the OwnedAccessKeys. */
 export const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 
 /** The namespace of the webhook's Secrets. */
@@ -27,10 +27,10 @@ export const namespace = "latchkey-system";
 /** The path of the Secret with the webhook's certificates. */
 export const certificatesPath = `/api/v1/namespaces/${namespace}/secrets/${ownObjects.webhookCertificates}`;
 
-/** A request that the user `root` may make, and administrators. */
+/** A request that the user `root` and administrators may send. */
 export const listNamespaces = { method: "GET", path: "/api/v1/namespaces" } as const;
 
-/** What certificates are for when no option says otherwise. */
+/** The certificate settings without options. */
 export const certificateTerms = {
   dnsNames: ["latchkey-webhook.latchkey-system.svc"],
   clientName: apiServerName,
@@ -38,43 +38,46 @@ export const certificateTerms = {
 
 const dayMs = 86_400_000;
 
-/** The plain text of a key that no other test has. */
+/** The plain text of a unique key. */
 export function newKey(): string {
   return `canary${randomBytes(24).toString("hex")}`;
 }
 
-/** What a key is stored as in digest mode. */
+/** The stored form of a key in digest mode. */
 export function digestOf(key: string): string {
   return `sha256:${createHash("sha256").update(key).digest("hex")}`;
 }
 
-/** A control plane that authenticates keys by a webhook, and a controller. */
+/** A control plane that authenticates keys with a webhook, and a controller. */
 export interface WebhookCluster {
   readonly cluster: DedicatedCluster;
-  /** The webhook that kube-apiserver asks. */
+  /** The webhook that kube-apiserver calls. */
   readonly webhook: WebhookProcess;
-  /** The certificates that were due for renewal when the webhook started. */
+  /** The certificates, due for renewal, with which the webhook started. */
   readonly aged: WebhookCertificates;
-  /** Starts another replica; whoever starts it must stop it. */
+  /** Starts another replica; the caller must stop it. */
   startReplica(): Promise<WebhookProcess>;
-  /** Makes a key of the user `root`, as the administrator. */
+  /** Creates a key of the user `root`, as the administrator. */
   makeKey(name: string, spec: object): Promise<Answer>;
-  /** The code of the answer to a request with this key. */
+  /** The status code of a request with this key. */
   codeOf(key: string): Promise<number>;
-  /** Waits until requests with this key are answered with the code. */
+  /** Waits until requests with this key get this status code. */
   becomes(code: number, key: string): Promise<void>;
   /** Whether a condition of a key is True. */
   isTrue(name: string, condition: string): Promise<boolean>;
-  /** Kills the webhook that kube-apiserver asks, until `endOutage`. */
+  /** Stops the webhook that kube-apiserver calls, until `endOutage`. */
   beginOutage(): Promise<void>;
   endOutage(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts it, with certificates of the webhook that are 300 days old: what lives a year is due. */
+/**
+ * Starts it, with webhook certificates that are 300 days old: those with a lifetime of a year are
+ * due for renewal.
+ */
 export async function startWebhookCluster(): Promise<WebhookCluster> {
   const cluster = await startDedicatedCluster();
-  // kube-apiserver starts again below, and may take longer than the Lease.
+  // kube-apiserver restarts below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
   const aged = await newWebhookCertificates({
     ...certificateTerms,
@@ -157,7 +160,7 @@ async function makeRoot(cluster: DedicatedCluster): Promise<void> {
   });
 }
 
-/** A way to a webhook with the client certificate of kube-apiserver. */
+/** Connections to a webhook with the client certificate of kube-apiserver. */
 export function poolAsApiServer(
   { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
   { client, ca }: WebhookCertificates,
@@ -187,7 +190,7 @@ export function serialOf(certificate: string | Buffer): string {
   return new X509Certificate(certificate).serialNumber;
 }
 
-/** The certificate that a webhook shows now. */
+/** The certificate that a webhook currently serves. */
 export function shownBy({ webhookUrl }: WebhookProcess): Promise<X509Certificate> {
   return new Promise((resolve, reject) => {
     const socket = connect(

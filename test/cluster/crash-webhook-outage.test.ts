@@ -51,7 +51,7 @@ async function expired(name: string): Promise<void> {
   await eventually(() => fixture.isTrue(name, "Expired"), { what: `the key ${name} to expire` });
 }
 
-describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
+describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () => {
   const brief = newKey();
 
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
 
   afterAll(() => fixture?.endOutage());
 
-  it("requests with a key are refused", async () => {
+  it("requests with a key are rejected", async () => {
     const refused = async () => {
       const codes = await Promise.all(Object.values(used).map((key) => fixture.codeOf(key)));
       return codes.every((code) => code !== 200) && codes;
@@ -79,7 +79,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
     message: expect.stringContaining("ownedaccesskeys.management.service"),
   };
 
-  it("no key is made", async () => {
+  it("keys cannot be created", async () => {
     const body = {
       apiVersion,
       kind: "OwnedAccessKey",
@@ -91,22 +91,22 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
     );
   });
 
-  it("no key gets another text", async () => {
+  it("keys cannot get another value", async () => {
     expect(await patch("stored", { spec: { key: newKey() } })).toMatchObject(away);
   });
 
   it.each([
     { what: "labelled", body: { metadata: { labels: { a: "b" } } } },
     { what: "disabled", body: { spec: { disabled: true } } },
-  ])("a key is $what", async ({ what, body }) => {
+  ])("a key can be $what", async ({ what, body }) => {
     expect(await patch(what, body)).toMatchObject({ code: 200 });
   });
 
-  it("administrators list namespaces", async () => {
+  it("administrators can list namespaces", async () => {
     expect((await fixture.cluster.ask(admin, listNamespaces)).code).toBe(200);
   });
 
-  it("users with tokens of their own log in", async () => {
+  it("users with their own tokens can authenticate", async () => {
     expect(
       await kubectl(
         fixture.cluster.controlPlane,
@@ -116,7 +116,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
     ).toBe("alice");
   });
 
-  it("administrators create namespaces", async () => {
+  it("administrators can create namespaces", async () => {
     const body = { metadata: { name: "made-meanwhile" } };
     const path = "/api/v1/namespaces";
     expect((await fixture.cluster.ask(admin, { method: "POST", path, body })).code).toBe(201);
@@ -127,7 +127,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
     expect(await fixture.codeOf(brief)).not.toBe(200);
   });
 
-  it("keys are deleted", async () => {
+  it("keys can be deleted", async () => {
     const path = `${keys}/leaving`;
     await fixture.cluster.arrange({ method: "DELETE", path });
     const look = async () => (await fixture.cluster.ask(admin, { method: "GET", path })).code;
@@ -136,7 +136,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
   });
 });
 
-describe.skipIf(!hasDedicatedClusters)("once a webhook is back", () => {
+describe.skipIf(!hasDedicatedClusters)("when a webhook is available again", () => {
   const ended = newKey();
 
   beforeAll(async () => {
@@ -153,7 +153,7 @@ describe.skipIf(!hasDedicatedClusters)("once a webhook is back", () => {
     expect(await fixture.codeOf(key)).toBe(200);
   });
 
-  it("a key that expired meanwhile does not work", async () => {
+  it("a key that expired in the meantime does not work", async () => {
     await usedKeysWork();
     expect(await fixture.codeOf(ended)).not.toBe(200);
   });
@@ -163,7 +163,7 @@ const stampPolicies = ["mutatingadmissionpolicies", "mutatingadmissionpolicybind
   (plural) => `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp`,
 );
 
-// Last: the policies that are deleted do not come back.
+// Last, because the policies are deleted and not restored.
 describe.skipIf(!hasDedicatedClusters)(
   "on a server that does not serve MutatingAdmissionPolicy",
   () => {
@@ -193,11 +193,11 @@ describe.skipIf(!hasDedicatedClusters)(
         fixture.webhook,
         join("before-1.36", "requester-stamp.yaml"),
       );
-      // So old must be what makes a requester certain.
+      // The required age of the configuration for requester annotations to be trusted.
       await pause(11_000);
     });
 
-    it("the webhook stamps the requester on a new key, whatever was sent", async () => {
+    it("the webhook writes the requester annotations of a new key, regardless of what was sent", async () => {
       const made = await create("stamped", forged);
       expect(made).toMatchObject({
         code: 201,
@@ -211,14 +211,14 @@ describe.skipIf(!hasDedicatedClusters)(
     it.each([
       { what: "forges", given: forged },
       { what: "removes", given: { [annotations.requester]: null } },
-    ])("the webhook brings back the stamp that an update $what", async ({ what, given }) => {
+    ])("the webhook restores annotations that an update $what", async ({ what, given }) => {
       expect(await create(what)).toMatchObject({ code: 201 });
       const patched = await patch(what, { metadata: { annotations: given } });
       expect(patched.code).toBe(200);
       expect(requester(patched)).toBe("alice");
     });
 
-    it("no key is made while the webhook is away, and the others are disabled", async () => {
+    it("keys cannot be created while the webhook is unavailable, and existing keys can be disabled", async () => {
       expect(await create("made-before")).toMatchObject({ code: 201 });
       await fixture.beginOutage();
       try {

@@ -35,7 +35,7 @@ import {
 } from "./crash-webhook-fixture.ts";
 
 let fixture: WebhookCluster;
-/** In digest mode a key is nowhere; canaries that are stored are in etcd alone. */
+/** In digest mode a key is not stored; a plain key is stored only in etcd. */
 const [digested, stored] = [newKey(), newKey()];
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.stop());
 
-/** Does the work beside a second replica. */
+/** Runs the work with a second replica. */
 async function withReplica(work: (replica: WebhookProcess) => Promise<void>): Promise<void> {
   const replica = await fixture.startReplica();
   try {
@@ -68,7 +68,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
     expect(await fixture.codeOf(digested)).toBe(200);
   });
 
-  it("change in a webhook that serves, whoever renews them", async () => {
+  it("are replaced in a serving webhook, regardless of who renews them", async () => {
     const { aged, cluster, webhook } = fixture;
     const before = [(await shownBy(webhook)).serialNumber, serialOf(aged.serving.certificate)];
     const secret: unknown = JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace })));
@@ -96,7 +96,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
   });
 });
 
-describe.skipIf(!hasDedicatedClusters)("certificates in files, as cert-manager writes them", () => {
+describe.skipIf(!hasDedicatedClusters)("certificates in files, as written by cert-manager", () => {
   async function codeWith(
     webhook: WebhookProcess,
     certificates: WebhookCertificates,
@@ -109,7 +109,7 @@ describe.skipIf(!hasDedicatedClusters)("certificates in files, as cert-manager w
     return answer.statusCode;
   }
 
-  it("are served, trusted and followed when they change", async () => {
+  it("are served, trusted and reloaded when they change", async () => {
     const { controlPlane, program } = fixture.cluster;
     const directory = mkdtempSync(join(controlPlane.directory, "files-"));
     const write = (certificates: WebhookCertificates) => {
@@ -153,8 +153,8 @@ describe.skipIf(!hasDedicatedClusters)("certificates in files, as cert-manager w
 });
 
 describe.skipIf(!hasDedicatedClusters)("a client that is not kube-apiserver", () => {
-  it.each(["/token-review", "/access-review"])("gets no answer at %s", async (path) => {
-    // Not as an argument: the error of a command that fails shows all of them.
+  it.each(["/token-review", "/access-review"])("gets 401 from %s", async (path) => {
+    // Not as an argument: the error of a failed command contains all arguments.
     const said = execFileSync(
       "curl",
       [
@@ -172,11 +172,11 @@ describe.skipIf(!hasDedicatedClusters)("a client that is not kube-apiserver", ()
   });
 });
 
-describe.skipIf(!hasDedicatedClusters)("a key that is used", () => {
-  it("has its last use in its status, which two replicas write as seldom as one, and never back", async () => {
+describe.skipIf(!hasDedicatedClusters)("a used key", () => {
+  it("has its last use in its status, which two replicas write as rarely as one, and never to an earlier time", async () => {
     const { cluster, webhook } = fixture;
     const key = newKey();
-    // A twentieth of the idle life is a second.
+    // A twentieth of the idle timeout is a second.
     const made = await fixture.makeKey("shared", { key, ttl: 20, ttlAfterLastActivity: true });
     await fixture.becomes(200, key);
     let seconds = 0;
@@ -201,7 +201,7 @@ describe.skipIf(!hasDedicatedClusters)("a key that is used", () => {
     expect(new Set(uses).size).toBeLessThanOrEqual(seconds + 2);
   });
 
-  it("is in no log, no metric, no Event and no answer, and as a digest nowhere at all", async () => {
+  it("is in no log, metric, Event or response, and with a digest not stored anywhere", async () => {
     const { cluster, webhook } = fixture;
     const { controlPlane } = cluster;
     const logs = [
@@ -226,11 +226,11 @@ describe.skipIf(!hasDedicatedClusters)("a key that is used", () => {
     expect([shown(stored), shown(digested)]).toEqual([[], []]);
     expect(valuesOf(metrics, "latchkey_reviews_total").length).toBeGreaterThan(0);
     const isInEtcd = (key: string) => isFoundIn(join(controlPlane.directory, "etcd"), key);
-    // The stored key shows that the search would find the other one.
+    // Finding the stored key proves that the search would find the other one.
     expect([isInEtcd(stored), isInEtcd(digested)]).toEqual([true, false]);
   });
 
-  it("leaves the extras that audit logs show, and these hold no key", () => {
+  it("has its extras in audit logs, which do not contain the key", () => {
     const lines = readFileSync(fixture.cluster.audit, "utf8")
       .split("\n")
       .filter((line) => line.includes("management.service/key-id"));
@@ -239,7 +239,7 @@ describe.skipIf(!hasDedicatedClusters)("a key that is used", () => {
   });
 });
 
-/** Presents a key to each webhook again and again; answers for how many seconds it did. */
+/** Presents a key to each webhook repeatedly; returns for how many seconds it did. */
 async function present(key: string, webhooks: readonly WebhookProcess[]): Promise<number> {
   const certificates = parseWebhookCertificates(
     await fixture.cluster.arrange({ method: "GET", path: certificatesPath }),

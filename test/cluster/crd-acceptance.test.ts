@@ -89,12 +89,12 @@ describe("every field of the specification", () => {
     },
   );
 
-  test.each(full)("of $kind comes back from a create as it was sent", async ({ kind, spec }) => {
+  test.each(full)("of $kind is returned by a create as it was sent", async ({ kind, spec }) => {
     expect((await ask(admin, dryCreate(kind, spec))).spec).toEqual(spec);
   });
 
   test.each(full)(
-    "of $kind comes back from a server-side apply as it was sent",
+    "of $kind is returned by a server-side apply as it was sent",
     async ({ kind, spec }) => {
       expect((await ask(admin, dryApply(kind, spec))).spec).toEqual(spec);
     },
@@ -125,12 +125,12 @@ describe("accepted", () => {
       spec: { key: alphabet },
     },
     {
-      sentence: "a team beside an empty user",
+      sentence: "a team and an empty user",
       kind: "OwnedAccessKey",
       spec: { user: "", team: "devs" },
     },
-    { sentence: "a subject alone", kind: "OwnedAccessKey", spec: { subject: "robot" } },
-    { sentence: "a type beyond the example", kind: "OwnedAccessKey", spec: { type: "System" } },
+    { sentence: "a subject without a user", kind: "OwnedAccessKey", spec: { subject: "robot" } },
+    { sentence: "a type not in the example", kind: "OwnedAccessKey", spec: { type: "System" } },
     ...[0, 1, 2147483647].flatMap((ttl) => [
       { sentence: `a ttl of ${ttl}`, kind: "OwnedAccessKey" as const, spec: { ttl } },
       { sentence: `a ttl of ${ttl}`, kind: "DirectClusterEndpointToken" as const, spec: { ttl } },
@@ -147,7 +147,7 @@ describe("accepted", () => {
       spec: { access: many(256, { verbs: ["get"] }) },
     },
     {
-      sentence: "an access rule that only a condition can complain about",
+      sentence: "an access rule with errors that only conditions report",
       kind: "SharedSecret",
       spec: { access: [{}, { verbs: ["create"] }] },
     },
@@ -167,7 +167,7 @@ describe("accepted", () => {
       spec: { scope: { roles: [], projects: [], rules: [] } },
     },
     {
-      sentence: "resourceNames beside resources",
+      sentence: "resourceNames with resources",
       kind: "OwnedAccessKey",
       spec: scoped({ resources: [{}], resourceNames: ["a"] }),
     },
@@ -187,7 +187,7 @@ function isKind(name: string): name is KindName {
   return name in kinds;
 }
 
-/** The paths of the fields of an object, as a schema would name them. */
+/** The paths of the fields of an object, in the notation of a schema. */
 function pathsOf(value: unknown, path = "spec"): readonly string[] {
   if (Array.isArray(value)) return [path, ...value.flatMap((entry) => pathsOf(entry, `${path}[]`))];
   const inner = isRecord(value) ? Object.entries(value) : [];

@@ -18,7 +18,7 @@ const everyKind: readonly KindName[] = [
   "DirectClusterEndpointToken",
 ];
 const controlPlane = inject("controlPlane");
-/** Writes status also where a policy keeps everybody else from it. */
+/** Can write the status even if a policy denies it to other users. */
 const controller = { ...latchkeyAccount("latchkey-controller"), groups: ["system:masters"] };
 
 describe.each(everyKind)("the status of a %s", (kind) => {
@@ -31,7 +31,7 @@ describe.each(everyKind)("the status of a %s", (kind) => {
     message: "All is well.",
   };
 
-  test("says that the object is waiting for a controller, until one writes it", async () => {
+  test("is Unknown until a controller writes it", async () => {
     const created = await create(kind, { status: { observedGeneration: 7 } });
     expect(created.status).toEqual({ observedGeneration: -1 });
   });
@@ -68,7 +68,7 @@ describe.each(everyKind)("the status of a %s", (kind) => {
       conditions: [{ ...condition, message: undefined }],
       says: "status.conditions[0].message",
     },
-  ])("refuses $sentence", async ({ conditions, says }) => {
+  ])("rejects $sentence", async ({ conditions, says }) => {
     const { metadata } = await create(kind, {});
     expect(await writeStatus(kind, metadata.name, { status: { conditions } })).toMatchObject({
       code: 422,
@@ -77,20 +77,20 @@ describe.each(everyKind)("the status of a %s", (kind) => {
   });
 });
 
-describe("the spec of a DirectClusterEndpointToken never changes", () => {
+describe("the spec of a DirectClusterEndpointToken is immutable", () => {
   const kind = "DirectClusterEndpointToken";
   test.each([
-    { sentence: "a longer life", before: { ttl: 60 }, after: { ttl: 61 } },
-    { sentence: "a ttl that was not there", before: {}, after: { ttl: 60 } },
+    { sentence: "a longer lifetime", before: { ttl: 60 }, after: { ttl: 61 } },
+    { sentence: "a new ttl", before: {}, after: { ttl: 60 } },
     {
       sentence: "a wider scope",
       before: { scope: { projects: [] } },
       after: { scope: { projects: [{ project: "*" }] } },
     },
-    { sentence: "a scope taken away", before: { scope: {} }, after: {} },
-    { sentence: "a spec given later", before: undefined, after: { ttl: 60 } },
-    { sentence: "a spec taken away", before: { ttl: 60 }, after: undefined },
-  ])("not to $sentence", async ({ before, after }) => {
+    { sentence: "a removed scope", before: { scope: {} }, after: {} },
+    { sentence: "a new spec", before: undefined, after: { ttl: 60 } },
+    { sentence: "a removed spec", before: { ttl: 60 }, after: undefined },
+  ])("and rejects $sentence", async ({ before, after }) => {
     const { metadata } = await create(kind, { spec: before });
     const answer = await replace(admin, `${collectionOf(kind)}/${metadata.name}`, (token) => ({
       ...token,
@@ -100,7 +100,7 @@ describe("the spec of a DirectClusterEndpointToken never changes", () => {
     expect(answer.message).toContain("create another token");
   });
 
-  test("while its labels may", async () => {
+  test("but its labels can change", async () => {
     const { metadata } = await create(kind, {
       spec: { ttl: 60, scope: { projects: [{ project: "web" }] } },
     });
@@ -126,7 +126,7 @@ describe("OwnedAccessKeys can be selected", () => {
     expect(found.trim()).toBe(`ownedaccesskey.management.service/${metadata.name}`);
   });
 
-  test("and not by spec.key", async () => {
+  test("but not by spec.key", async () => {
     const answer = await ask(admin, {
       method: "GET",
       path: `${collectionOf("OwnedAccessKey")}?fieldSelector=spec.key%3D${canary}`,

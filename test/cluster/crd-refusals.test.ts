@@ -3,7 +3,7 @@ import { dryApply, dryCreate, type KindName } from "../support/crd-requests.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import { admin, ask } from "../support/policy-request.ts";
 
-/** Stands for a secret; it must never come back. */
+/** A secret value that must never be returned. */
 const canary = "canary-7d1f0e";
 const numericCanary = 314159265358;
 
@@ -11,13 +11,13 @@ interface Refusal {
   readonly rule: string;
   readonly kind: KindName;
   readonly spec: unknown;
-  /** Parts of the message: the field always, and the fix where the rule is ours. */
+  /** Texts of the message: always the field, and the fix if the rule is Latchkey's. */
   readonly says: readonly string[];
 }
 
 const controlPlane = inject("controlPlane");
 
-describe("refused, with a message that names the field and keeps secrets", () => {
+describe("rejected, with a message that names the field and contains no secrets", () => {
   const keyRule = ["spec.key", "must be empty", "64 lower-case hex digits", "16 to 512 characters"];
   const refusals: readonly Refusal[] = [
     ...["with space", "a/b", "ü", "a\n", ""].map((name) => ({
@@ -153,7 +153,7 @@ describe("refused, with a message that names the field and keeps secrets", () =>
       says: ["spec.access[0].users", "1024"],
     },
     {
-      rule: "an unknown field is not dropped in silence",
+      rule: "an unknown field is rejected",
       kind: "SharedSecret",
       spec: { date: { password: canary } },
       says: ['unknown field "spec.date"'],
@@ -169,7 +169,7 @@ describe("refused, with a message that names the field and keeps secrets", () =>
   });
 });
 
-describe("a secret of the wrong type is refused without being printed", () => {
+describe("a secret of the wrong type is rejected without being printed", () => {
   const mistaken: readonly Omit<Refusal, "rule">[] = [
     {
       kind: "SharedSecret",
@@ -266,7 +266,7 @@ describe("a secret of the wrong type is refused without being printed", () => {
   });
 });
 
-/** Each refusal of a scope, for a kind that has one. */
+/** The rejected scopes, for a kind that has one. */
 function scopeRefusals(kind: KindName): readonly Refusal[] {
   const lists = ["roles", "projects", "spaces", "virtualClusters", "clusters"];
   const urls = ["/healthz*", "/a/*/b", "/*/b", "**", "/**", "*/", "/a/*/*"];
@@ -284,7 +284,7 @@ function scopeRefusals(kind: KindName): readonly Refusal[] {
       says: ["spec.scope.rules", "64"],
     },
     ...[{ resourceNames: ["web"] }, { resourceNames: ["web"], resources: [] }].map((rule) => ({
-      rule: `resourceNames needs resources: ${JSON.stringify(rule)}`,
+      rule: `resourceNames requires resources: ${JSON.stringify(rule)}`,
       kind,
       spec: { scope: { rules: [{}, rule] } },
       says: [
@@ -294,7 +294,7 @@ function scopeRefusals(kind: KindName): readonly Refusal[] {
       ],
     })),
     ...urls.map((url) => ({
-      rule: `* is only the whole last step of a path: ${url}`,
+      rule: `* is allowed only as the last segment of a path: ${url}`,
       kind,
       spec: { scope: { rules: [{ nonResourceURLs: ["/version", url] }] } },
       says: [

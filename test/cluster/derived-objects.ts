@@ -9,13 +9,13 @@ import {
 import { arrange } from "../support/policy-request.ts";
 import { rbacPath, type Place } from "../support/shared-secret-requests.ts";
 
-/** What is derived from SharedSecrets in a namespace. */
+/** The objects derived from SharedSecrets in a namespace. */
 export interface Derived {
   readonly roles: readonly ObservedRole[];
   readonly bindings: readonly ObservedRoleBinding[];
 }
 
-/** The Roles and RoleBindings of a namespace whose names begin as derived ones do. */
+/** The Roles and RoleBindings of a namespace with the name prefix of derived ones. */
 export async function derivedIn(namespace: string): Promise<Derived> {
   const items = async (plural: "roles" | "rolebindings") => {
     const list = await arrange({ method: "GET", path: rbacPath(plural, namespace) });
@@ -27,7 +27,10 @@ export async function derivedIn(namespace: string): Promise<Derived> {
   };
 }
 
-/** A derived namespace in words: each binding's subjects and what its Role lets them do, sorted. */
+/**
+ * The grants of a SharedSecret as text: the subjects of each binding and the rules of its Role,
+ * sorted.
+ */
 export async function grantsOf({ namespace, name, uid }: Place): Promise<readonly string[]> {
   const { roles, bindings } = await derivedIn(namespace);
   const sentences = bindings.map(({ metadata, roleRef, subjects }) => {

@@ -3,20 +3,20 @@ import { remove } from "../support/shared-secret-requests.ts";
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
-/** What somebody else's webhook is asked about. */
+/** The requests that a foreign webhook receives. */
 export interface WebhookScope {
   readonly group: string;
   readonly resources: readonly string[];
   readonly operations: readonly ("CREATE" | "UPDATE" | "DELETE")[];
-  /** The one namespace that it looks at; every namespace and none without it. */
+  /** The only namespace to which it applies; without it, it applies to all requests. */
   readonly namespace?: string;
-  /** CEL that narrows it further. */
+  /** A match condition in CEL. */
   readonly expression?: string;
 }
 
 /**
- * Registers a webhook of somebody else's at which nobody listens: kube-apiserver answers 500.
- * Answers how to take it away.
+ * Registers a foreign webhook without a server: kube-apiserver returns 500. Returns a function that
+ * removes it.
  */
 export async function putDeadWebhook({
   group,
@@ -46,7 +46,7 @@ export async function putDeadWebhook({
   return () => remove(`${configurations}/${name}`);
 }
 
-/** Whether the API server answers a request with 500 because of a webhook that is away. */
+/** Whether the API server rejects a request with 500 because a webhook is unavailable. */
 export async function isRefusedByDead(path: string, body: object): Promise<boolean> {
   const { code, message } = await ask(admin, { method: "POST", path: `${path}?dryRun=All`, body });
   return code === 500 && message.includes("failed calling webhook");

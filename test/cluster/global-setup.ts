@@ -7,10 +7,11 @@ import { installLatchkey } from "../support/install-latchkey.ts";
 declare module "vitest" {
   interface ProvidedContext {
     /**
-     * The control plane of the test run; CRDs, RBAC and policies are installed, no controller runs.
+     * The control plane of the test run; CRDs, RBAC and policies are installed, but no controller
+     * runs.
      */
     controlPlane: ControlPlane;
-    /** False where nothing says who asks for a key or token: on an existing cluster before 1.36. */
+    /** False if requester annotations are not written: on an existing cluster before 1.36. */
     hasPolicies: boolean;
   }
 }

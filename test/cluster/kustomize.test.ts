@@ -6,7 +6,7 @@ import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 
-/** Everything that a directory of `config`, or another one, installs. */
+/** The objects that a directory of `config`, or another one, installs. */
 async function objectsOf(directory: string): Promise<readonly unknown[]> {
   return loadAll(
     await kubectl(inject("controlPlane"), [
@@ -25,7 +25,7 @@ async function installedBy(directory: string): Promise<readonly string[]> {
   return (await objectsOf(directory)).map(nameOf);
 }
 
-/** Who may come to which port of a NetworkPolicy. */
+/** The peers and ports of a NetworkPolicy. */
 function ingressOf(objects: readonly unknown[], name: string): unknown {
   return recordAt(
     objects.find((object) => nameOf(object) === `NetworkPolicy ${name}`),
@@ -33,7 +33,7 @@ function ingressOf(objects: readonly unknown[], name: string): unknown {
   )["ingress"];
 }
 
-test("servers before 1.36 get the same as newer ones, except the stamp, which is a webhook there", async () => {
+test("servers before 1.36 get the same objects as newer ones, except a webhook instead of the policy latchkey-requester-stamp", async () => {
   const [whole, before] = await Promise.all([installedBy("default"), installedBy("before-1.36")]);
   const stamp = [
     "MutatingAdmissionPolicy latchkey-requester-stamp",
@@ -55,7 +55,7 @@ test("servers before 1.36 get the same as newer ones, except the stamp, which is
   );
 });
 
-describe("without the right to write webhook configurations", () => {
+describe("without permission to write webhook configurations", () => {
   const right = [
     "ClusterRole latchkey-webhook-configurations",
     "ClusterRoleBinding latchkey-webhook-configurations",
@@ -79,7 +79,7 @@ describe("without the right to write webhook configurations", () => {
     );
   });
 
-  test("no role has that right", async () => {
+  test("no role has that permission", async () => {
     const rules = (await objectsOf("webhook-without-configuration")).flatMap((object) =>
       listAt(object, "rules"),
     );
@@ -91,7 +91,7 @@ describe("without the right to write webhook configurations", () => {
     );
   });
 
-  test("each webhook has the path of its name, below the segment that the Deployment sets once", async () => {
+  test("each webhook has the path of its name, below the segment that the Deployment sets", async () => {
     const objects = await objectsOf("webhook-without-configuration");
     const configuration = objects.find(
       (object) => nameOf(object) === "MutatingWebhookConfiguration latchkey",
@@ -123,7 +123,7 @@ const metricsNamespaces = [
   },
 ];
 
-test("only namespaces labelled metrics=enabled reach metrics, and only addresses reach the webhook's port", async () => {
+test("only namespaces labelled metrics=enabled can access metrics, and only addresses can access the webhook's port", async () => {
   const objects = await objectsOf("default");
   expect(ingressOf(objects, "latchkey-default-deny")).toBeUndefined();
   expect([
@@ -138,7 +138,7 @@ test("only namespaces labelled metrics=enabled reach metrics, and only addresses
   ]);
 });
 
-test("an overlay with the component of API server addresses admits only these", async () => {
+test("an overlay with the component of API server addresses allows only these", async () => {
   const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
   try {
     writeFileSync(

@@ -55,7 +55,7 @@ async function specOf(name: string): Promise<Readonly<Record<string, unknown>>> 
   return recordAt(await client.get(resources.leases, { namespace: "default", name }), "spec");
 }
 
-test("one of two leads and renews, releases the Lease, and the other acquires it", async () => {
+test("one of two candidates leads, renews and releases the Lease, and the other acquires it", async () => {
   const name = unique("lease");
   const [a, b] = [stand(name, "a"), stand(name, "b")];
   const first = await eventually(() => [a, b].find(leads), { what: "a leader" });
@@ -98,7 +98,7 @@ test("the Lease of a dead holder is acquired when it has expired", async () => {
   await a.ended;
 });
 
-test("a leader that reads another holder in the Lease stops leading", async () => {
+test("a leader stops leading if it reads another holder in the Lease", async () => {
   const name = unique("lease");
   const a = stand(name, "a");
   await eventually(() => leads(a), { what: "a leader" });

@@ -50,22 +50,22 @@ const texts: { rule: string; body: object }[] = [
     body: { metadata: { labels: { a: "b" }, annotations: { "example.com/sync-note": "c" } } },
   },
   {
-    rule: "an annotation that asks for a reconcile",
+    rule: "an annotation that triggers a reconcile",
     body: { metadata: { annotations: { "management.service/refresh-now": "1" } } },
   },
   {
-    rule: "the pause of its sync",
+    rule: "disable-sync",
     body: { metadata: { annotations: { "management.service/disable-sync": "true" } } },
   },
   {
-    rule: "nothing, sending the same access again",
+    rule: "nothing, with the same access sent again",
     body: { spec: { access, owner: { user: "olga" } } },
   },
 ];
 
 const rights: { rule: string; body: object; field: string }[] = [
   {
-    rule: "an access rule more",
+    rule: "an additional access rule",
     body: { spec: { access: [...access, { users: ["eve"], verbs: ["get"] }] } },
     field: "spec.access",
   },
@@ -95,7 +95,7 @@ const rights: { rule: string; body: object; field: string }[] = [
 ];
 
 describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
-  it.each(texts)("to $rule needs only the verb update", async ({ body }) => {
+  it.each(texts)("to $rule requires only the verb update", async ({ body }) => {
     const answer = await ask(updater, {
       method: "PATCH",
       path: await made(),
@@ -105,7 +105,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     expect(answer).toMatchObject({ code: 200 });
   });
 
-  it.each(rights)("to $rule needs the verb delete on the object", async ({ body, field }) => {
+  it.each(rights)("to $rule requires the verb delete on the object", async ({ body, field }) => {
     const path = await made();
     const refused = await ask(updater, { method: "PATCH", path, type: patchTypes.merge, body });
     expect(refused).toMatchObject({ code: 403, reason: "Forbidden" });
@@ -117,7 +117,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     expect(granted).toMatchObject({ code: 200 });
   });
 
-  it("is refused with every field that the user may not change", async () => {
+  it("is rejected with all fields that the user may not change", async () => {
     const body = { metadata: { annotations: null }, spec: { access: [], owner: null } };
     const { message } = await ask(updater, {
       method: "PATCH",
@@ -130,7 +130,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     );
   });
 
-  it("may be made by the controller, which has the rights that it grants", async () => {
+  it("can be made by the controller, which has the permissions that it grants", async () => {
     const body = { spec: { access: [] } };
     const answer = await ask(latchkeyAccount("latchkey-controller"), {
       method: "PATCH",

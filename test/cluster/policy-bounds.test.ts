@@ -18,7 +18,7 @@ import {
 
 const api = `/apis/${apiVersion}`;
 const alice = { user: unique("alice") };
-/** May create in one namespace and update what she made. */
+/** The user may create in one namespace and update her objects. */
 let namespace = "";
 
 const names = (count: number, length = 4): readonly string[] =>
@@ -81,7 +81,7 @@ const refusedFor = (...parts: readonly string[]) => ({
   ),
 });
 
-describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
+describe.skipIf(!inject("hasPolicies"))("objects are limited", () => {
   beforeAll(async () => {
     namespace = await makeNamespace();
     await bind({ kind: "User", name: alice.user }, "latchkey-requester");
@@ -180,7 +180,7 @@ describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
         ["spec.scope.rules[0].requestTargets[0]", "Management"],
       ],
     ];
-    it.each(refused)("%s are refused", async (_what, scope, parts) => {
+    it.each(refused)("%s are rejected", async (_what, scope, parts) => {
       expect(await create(scope)).toMatchObject(refusedFor(...parts));
     });
   });
@@ -201,7 +201,7 @@ describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
       { access: [{ verbs: ["get"], users: names(1, 513) }] },
       ["spec.access[0].users[0]", "512"],
     ],
-  ])("%s in access are refused", async (_what, spec, parts) => {
+  ])("%s in access are rejected", async (_what, spec, parts) => {
     expect(await createShared({}, spec)).toMatchObject(refusedFor(...parts));
   });
 
@@ -219,7 +219,7 @@ describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
     ).toMatchObject({ code: 201 });
   });
 
-  it("a group of 513 characters is refused", async () => {
+  it("a group of 513 characters is rejected", async () => {
     const body = {
       apiVersion,
       kind: "OwnedAccessKey",
@@ -233,22 +233,23 @@ describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
 
   it.each<[string, object, readonly string[]]>([
     [
-      "17 owners that an object holds back",
+      "17 owners with blockOwnerDeletion",
       { ownerReferences: owners(17) },
       ["metadata.ownerReferences: has 17 entries", "at most 16"],
     ],
-  ])("%s are refused", async (_what, metadata, parts) => {
+  ])("%s are rejected", async (_what, metadata, parts) => {
     expect(await createShared(metadata)).toMatchObject(refusedFor(...parts));
   });
 });
 
 /**
- * The schema, and the policy, of a kind under another group: there, a test can store what is beyond
- * the bounds, and then bring these in.
+ * The schema and the policy of a kind in another API group: there, a test can store an object above
+ * the limits, and then add the limits.
  */
-describe.skipIf(!inject("hasPolicies"))("what was stored before the bounds", () => {
+describe.skipIf(!inject("hasPolicies"))("objects stored before the limits", () => {
   const own = `${unique("bounds")}.example`;
-  // Under names of its own: kubectl would find a second kind of one name, short name or category.
+  // With different names: kubectl would find a second kind of the same name, short name or
+  // category.
   const renamed = (text: string): string =>
     text
       .replaceAll(group, own)
@@ -340,7 +341,7 @@ describe.skipIf(!inject("hasPolicies"))("what was stored before the bounds", () 
     });
 
     it("can be changed elsewhere, lose its finalizer and be deleted", async () => {
-      // The bounds are there when the same object is refused as a new one.
+      // The limits are active when the same object is rejected as a new one.
       const again = { ...body, metadata: { ...body.metadata, name: "again" } };
       await eventually(
         async () =>

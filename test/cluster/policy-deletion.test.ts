@@ -63,24 +63,24 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
 
     const changes: { rule: string; from?: object; to: object; field: string }[] = [
       {
-        rule: "may not give it an owner that does not exist",
+        rule: "cannot add an owner that does not exist",
         to: { ownerReferences: [gone] },
         field: "metadata.ownerReferences",
       },
       {
-        rule: "may not take its owners away",
+        rule: "cannot remove its owners",
         from: { ownerReferences: [{ ...gone, kind: "Nothing" }] },
         to: { ownerReferences: null },
         field: "metadata.ownerReferences",
       },
       {
-        rule: "may not take the cleanup finalizer off",
+        rule: "cannot remove the cleanup finalizer",
         from: { finalizers: [cleanupFinalizer, "example.com/other"] },
         to: { finalizers: ["example.com/other"] },
         field: `metadata.finalizers[${cleanupFinalizer}]`,
       },
       {
-        rule: "may not add the cleanup finalizer",
+        rule: "cannot add the cleanup finalizer",
         to: { finalizers: [cleanupFinalizer] },
         field: `metadata.finalizers[${cleanupFinalizer}]`,
       },
@@ -95,7 +95,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       expect(await merge(remover, path, to)).toMatchObject({ code: 200 });
     });
 
-    it("may change other finalizers and labels", async () => {
+    it("can change other finalizers and labels", async () => {
       const path = await made({ finalizers: [cleanupFinalizer] });
       expect(
         await merge(updater, path, {
@@ -108,7 +108,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       });
     });
 
-    it("may not remove the finalizer of an object that is being deleted", async () => {
+    it("cannot remove the finalizer of an object in deletion", async () => {
       const path = await made({ finalizers: [cleanupFinalizer] });
       await arrange({ method: "DELETE", path });
       expect(await merge(updater, path, { finalizers: null })).toMatchObject({ code: 403 });
@@ -116,9 +116,9 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       expect(await ask({}, { method: "GET", path })).toMatchObject({ code: 404 });
     });
 
-    it("may not change finalizers and owners through the status", async () => {
+    it("cannot change finalizers and owners through the status", async () => {
       const path = await made({ finalizers: [cleanupFinalizer] });
-      // The status of keys and tokens is locked for everybody.
+      // The status of keys and tokens is locked for all users.
       await merge(updater, `${path}/status`, { finalizers: null, ownerReferences: [gone] });
       const { metadata } = await arrange({ method: "GET", path });
       expect(metadata).toMatchObject({ finalizers: [cleanupFinalizer] });
@@ -130,7 +130,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
 describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
   "the garbage collector",
   () => {
-    it("deletes an object with its owner, and removes the reference to an owner, which users may not", async () => {
+    it("can delete an object with its owner and remove the reference to an owner, which users cannot", async () => {
       const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
       const owned = async (what: string) => {
         const { metadata: owner } = await arrange({
@@ -161,8 +161,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
         });
       // The collector orphans only the dependents that it knows by then and deletes the others. It
-      // reads events of one resource in order: once it has deleted the younger SharedSecret, it
-      // knows the older one.
+      // reads events of one resource in order: once it has deleted the newer SharedSecret, it knows
+      // the older one.
       const orphaned = await owned("orphaned");
       const deleted = await owned("deleted");
       await remove(deleted.owner, "Background");

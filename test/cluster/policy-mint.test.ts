@@ -22,9 +22,9 @@ const named = (prefix: string, ...groups: readonly string[]) => ({
 });
 const alice = named("alice", "devs", "ops");
 const bob = named("bob", "finance");
-/** May act as bob and in the group finance, and in no other. */
+/** May impersonate only bob and the group finance. */
 const deputy = named("deputy");
-/** May act in every group. */
+/** May impersonate every group. */
 const director = named("director");
 const root: Caller = { user: "root", groups: ["system:masters"] };
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
   await allow({ kind: "User", name: director.user }, [{ ...core, resources: ["groups"] }]);
 });
 
-describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
+describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
   const make = (
     by: Caller,
     spec: object,
@@ -69,28 +69,36 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
     });
 
   it.for<[string, Caller, object]>([
-    ["for oneself", alice, { user: alice.user }],
-    ["for oneself as a subject", alice, { subject: alice.user }],
+    ["for the requester", alice, { user: alice.user }],
+    ["for the requester as a subject", alice, { subject: alice.user }],
     [
-      "for oneself in one's groups",
+      "for the requester in the groups of the requester",
       alice,
       { user: alice.user, groups: ["devs"], identity: { groups: ["ops"] } },
     ],
-    ["for a team that one is in", alice, { team: "ops" }],
-    ["for nobody", alice, { key: digest("a") }],
-    ["for a user that one may impersonate", deputy, { user: bob.user, groups: ["finance"] }],
-    ["for a team whose group one may impersonate", deputy, { team: "finance" }],
+    ["for a team that the requester is a member of", alice, { team: "ops" }],
+    ["without user, team and subject", alice, { key: digest("a") }],
     [
-      "in many groups by who may impersonate all",
+      "for a user that the requester may impersonate",
+      deputy,
+      { user: bob.user, groups: ["finance"] },
+    ],
+    ["for a team whose group the requester may impersonate", deputy, { team: "finance" }],
+    [
+      "in many groups by a requester who may impersonate all groups",
       director,
       { user: director.user, groups: many(40) },
     ],
     [
-      "in sixteen groups by who may impersonate all",
+      "in sixteen groups by a requester who may impersonate all groups",
       director,
       { user: director.user, groups: many(16) },
     ],
-    ["for anybody by an administrator", root, { user: bob.user, groups: ["finance", ...many(15)] }],
+    [
+      "for any user by an administrator",
+      root,
+      { user: bob.user, groups: ["finance", ...many(15)] },
+    ],
   ])("%s", async ([, by, spec]) => {
     expect(await make(by, spec)).toMatchObject({ code: 201 });
   });
@@ -99,45 +107,50 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
   it.for<[string, Caller, object, string]>([
     ["for another user", alice, { user: bob.user }, asBob],
     ["for another user as a subject", alice, { subject: bob.user }, asBob],
-    ["for a team that one is not in", alice, { team: "finance" }, 'groups "finance"'],
     [
-      "in a group that one is not in",
+      "for a team that the requester is not a member of",
+      alice,
+      { team: "finance" },
+      'groups "finance"',
+    ],
+    [
+      "in a group that the requester is not a member of",
       alice,
       { user: alice.user, groups: ["devs", "finance"] },
       'groups "finance"',
     ],
     [
-      "in a group of an identity that one is not in",
+      "in a group of an identity that the requester is not a member of",
       alice,
       { user: alice.user, identity: { groups: ["finance"] } },
       'groups "finance"',
     ],
     [
-      "in the last of sixteen groups that one is not in",
+      "in the last of sixteen groups that the requester is not a member of",
       deputy,
       { user: deputy.user, groups: [...Array.from({ length: 15 }, () => "finance"), "board"] },
       '"board"',
     ],
     [
-      "in more than sixteen groups that one is not in",
+      "in more than sixteen groups that the requester is not a member of",
       alice,
       { user: alice.user, groups: many(17) },
       "on all groups",
     ],
     [
-      "in more than sixteen groups, though one may impersonate each",
+      "in more than sixteen groups, even if the requester may impersonate each",
       deputy,
       { user: deputy.user, groups: Array.from({ length: 17 }, () => "finance") },
       "on all groups",
     ],
     [
-      "in the group of administrators",
+      "in the group system:masters",
       alice,
       { user: alice.user, groups: ["system:masters"] },
       '"system:masters"',
     ],
     [
-      "in the group of administrators by an administrator",
+      "in the group system:masters by an administrator",
       root,
       { user: alice.user, groups: ["system:masters"] },
       '"system:masters"',
@@ -168,13 +181,13 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
     expect(answer.message).not.toContain(digest("c"));
   });
 
-  it("not for another user with a generated name either", async () => {
+  it("not for another user with a generated name", async () => {
     expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(
       answered(403, asBob),
     );
   });
 
-  it("not for another user by server-side apply either", async () => {
+  it("not for another user by server-side apply", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}?fieldManager=test&force=true`;
     const answer = await ask(alice, {
@@ -191,7 +204,7 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
   const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
   const refused = answered(403, "root authenticated with an access key");
 
-  it("may make a key for itself and delete it, but not change it", async () => {
+  it("may create a key for itself and delete it, but not change it", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}`;
     expect(
@@ -224,16 +237,16 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
   it.for<[string, Caller, object]>([
     ["another user", withKey, { user: bob.user }],
     ["another subject", withKey, { subject: bob.user }],
-    ["a group that it is not in", withKey, { user: "root", groups: ["finance"] }],
+    ["a group that it is not a member of", withKey, { user: "root", groups: ["finance"] }],
     [
-      "a group of an identity that it is not in",
+      "a group of an identity that it is not a member of",
       withKey,
       { user: "root", identity: { groups: ["finance"] } },
     ],
     ["another team", withKey, { team: "finance" }],
-    ["the team of a group that it is in", ofOps, { team: "ops" }],
-    ["another team than its own", asTeamOps, { team: "devs" }],
-  ])("makes no key for %s, whomever its user may impersonate", async ([, by, spec]) => {
+    ["the team of a group that it is a member of", ofOps, { team: "ops" }],
+    ["a team other than its own", asTeamOps, { team: "devs" }],
+  ])("cannot create a key for %s, even if allowed to impersonate", async ([, by, spec]) => {
     const answer = await ask(by, {
       method: "POST",
       path: `${collection}?dryRun=All`,
@@ -250,8 +263,8 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
   it.for<[string, Caller, object]>([
     ["its user in a group of the key", ofOps, { user: alice.user, groups: ["ops"] }],
     ["its team", asTeamOps, { team: "ops", groups: ["devs"] }],
-    ["nobody", withKey, {}],
-  ])("makes a key for %s", async ([, by, spec]) => {
+    ["no user, team or subject", withKey, {}],
+  ])("can create a key for %s", async ([, by, spec]) => {
     const answer = await ask(by, {
       method: "POST",
       path: `${collection}?dryRun=All`,
@@ -262,18 +275,18 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
 
   it.for<[string, Omit<Ask, "path">]>([
     [
-      "changes no key",
+      "cannot change a key",
       { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } },
     ],
     [
-      "disables no key",
+      "cannot disable a key",
       { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } },
     ],
     [
-      "labels no key",
+      "cannot label a key",
       { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } },
     ],
-    ["deletes no key that it did not make", { method: "DELETE" }],
+    ["cannot delete a key that it did not create", { method: "DELETE" }],
   ])("%s", async ([, request]) => {
     const made = await arrange({
       method: "POST",
@@ -286,7 +299,7 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
   });
 });
 
-describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
+describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
   const spec = {
     user: bob.user,
     key: digest("b"),
@@ -315,20 +328,20 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
   const gains: readonly (readonly [string, object, string])[] = [
     ["another key", { key: digest("a") }, "spec.key"],
     ["no key", { key: null }, "spec.key"],
-    ["a longer life", { ttl: 3601 }, "spec.ttl"],
-    ["a life without end", { ttl: 0 }, "spec.ttl"],
-    ["a life without a word on its end", { ttl: null }, "spec.ttl"],
+    ["a longer lifetime", { ttl: 3601 }, "spec.ttl"],
+    ["a lifetime without expiry", { ttl: 0 }, "spec.ttl"],
+    ["a lifetime without a ttl", { ttl: null }, "spec.ttl"],
     ["a wider scope", { scope: { projects: [{ project: "*" }] } }, "spec.scope"],
     ["no scope", { scope: null }, "spec.scope"],
-    ["a new life", { disabled: false }, "spec.disabled"],
-    ["a new life by leaving the field out", { disabled: null }, "spec.disabled"],
+    ["disabled: false", { disabled: false }, "spec.disabled"],
+    ["a spec without disabled", { disabled: null }, "spec.disabled"],
     ["another type", { type: "Service" }, "spec.type"],
     ["a parent", { parent: "other" }, "spec.parent"],
     ["an identity", { identity: { email: "alice@example.com" } }, "spec.identity"],
     ["another user", { user: alice.user }, "spec.user"],
     ["a team instead", { user: null, team: "devs" }, "spec.user"],
   ];
-  it.for(gains)("is not given %s by alice", async ([, change, field]) => {
+  it.for(gains)("cannot get %s from alice", async ([, change, field]) => {
     const path = await bobs();
     const answer = await ask(alice, { ...merge(change), path });
     expect(answer).toMatchObject(answered(403, field));
@@ -336,22 +349,22 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     expect(answer.message).not.toMatch(/sha256:[0-9a-f]/);
   });
 
-  it.for(gains)("is given %s by who may impersonate bob", async ([, change]) => {
-    // Some of it is alice's or in her group: nobody but an administrator may act as both.
+  it.for(gains)("can get %s from a user who may impersonate bob", async ([, change]) => {
+    // Some of these changes involve alice or her group: only an administrator may impersonate both.
     const by = "user" in change ? root : deputy;
     const path = await bobs({}, by);
     expect(await ask(by, { ...merge(change), path })).toMatchObject({ code: 200 });
   });
 
   it.for<[string, object, object]>([
-    ["by one word", { ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
+    ["by ttlAfterLastActivity", { ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
     [
-      "in advance, while its life has no end",
+      "by ttlAfterLastActivity without a ttl",
       { ttl: 0, ttlAfterLastActivity: false },
       { ttlAfterLastActivity: true },
     ],
-    ["by a ttl, where none but the configured maximum ended it", { ttl: 0 }, { ttl: 60 }],
-  ])("does not begin to live from its last use %s", async ([, before, change]) => {
+    ["by a ttl, if only the configured maximum limited its lifetime", { ttl: 0 }, { ttl: 60 }],
+  ])("cannot restart its lifetime at each use %s from alice", async ([, before, change]) => {
     const path = await bobs(before);
     expect(await ask(alice, { ...merge(change), path })).toMatchObject(answered(403, "spec.ttl"));
   });
@@ -367,18 +380,18 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
       "",
     ],
     [
-      "a forced server-side apply of another manager",
+      "a forced server-side apply of another field manager",
       { method: "PATCH", type: patchTypes.apply, body: { ...body, spec: { key: digest("a") } } },
       "?fieldManager=other&force=true",
     ],
-  ])("is not given another key by %s of alice's", async ([, request, query]) => {
+  ])("cannot get another key by %s from alice", async ([, request, query]) => {
     const path = await bobs();
     expect(await ask(alice, { ...request, path: `${path}${query}` })).toMatchObject(
       answered(403, "spec.key"),
     );
   });
 
-  it("cannot get another spec.key when alice replaces it", async () => {
+  it("cannot get another spec.key by a replace from alice", async () => {
     const path = await bobs();
     const answer = await replace(alice, path, (object) => ({
       ...object,
@@ -398,12 +411,12 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     ["given a shorter ttl", { ttl: 60 }],
     ["given a ttl that counts from its creation", { ttlAfterLastActivity: false }],
     ["described", { displayName: "Bob's", description: "of bob" }],
-  ])("may be %s by alice, who gains no rights by that", async ([, change]) => {
+  ])("can be %s by alice, who gains no permissions by that", async ([, change]) => {
     const path = await bobs({ disabled: false });
     expect(await ask(alice, { ...merge(change), path })).toMatchObject({ code: 200 });
   });
 
-  it("may be labelled by alice", async () => {
+  it("can be labelled by alice", async () => {
     const path = await bobs();
     expect(
       await ask(alice, {
@@ -415,12 +428,12 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     ).toMatchObject({ code: 200 });
   });
 
-  it("may get a ttl where it had none", async () => {
+  it("can get a ttl if it has none", async () => {
     const path = await bobs({ ttl: 0, ttlAfterLastActivity: false });
     expect(await ask(alice, { ...merge({ ttl: 60 }), path })).toMatchObject({ code: 200 });
   });
 
-  it("may be taken over by bob, unless it has a group that he is not in", async () => {
+  it("can be taken over by bob, unless it has a group that he is not a member of", async () => {
     const path = await bobs({ groups: ["finance", "devs"] });
     expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(
       answered(403, 'groups "devs"'),

@@ -32,7 +32,7 @@ const labelOf = (kind: Kind): string =>
 const place = (kind: Kind): string =>
   isOfCluster(kind) ? `${api}/${kind}` : `${api}/namespaces/${namespace}/${kind}`;
 
-/** What the controller writes, but for the changes. */
+/** An object as the controller writes it, with these changes. */
 function written(
   kind: Kind,
   { metadata = {}, ...rest }: { metadata?: object; [field: string]: unknown } = {},
@@ -55,7 +55,7 @@ function written(
 
 const create = (kind: Kind, body: object): Promise<Answer> =>
   ask(controller, { method: "POST", path: `${place(kind)}?dryRun=All`, body });
-/** The API server refuses a binding whose role is missing before it asks any policy. */
+/** The API server rejects a binding to a missing role before it evaluates policies. */
 async function makeRoleOf(kind: Kind, name: string): Promise<void> {
   const role = kind.replace("bindings", "s");
   if (role !== kind)
@@ -69,15 +69,15 @@ async function makeRoleOf(kind: Kind, name: string): Promise<void> {
 const kinds = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"] as const;
 
 describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
-  it.each(kinds)("creates %s of its own", async (kind) => {
+  it.each(kinds)("can create %s of its own", async (kind) => {
     const own = written(kind);
     await makeRoleOf(kind, own.metadata.name);
     expect(await create(kind, own)).toMatchObject({ code: 201 });
   });
 
   /**
-   * RBAC forbids it by itself, because the controller does not hold these rights; the policy would,
-   * too.
+   * RBAC itself rejects this, because the controller does not have these permissions; the policy
+   * would reject it too.
    */
   const rbacItself = "attempting to grant";
   const rbacAggregation = "must have cluster-admin privileges to use the aggregationRule";
@@ -90,43 +90,43 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     refusal: string;
   }[] = [
     {
-      rule: "binds cluster-admin to nobody",
+      rule: "cannot bind cluster-admin",
       kind: "clusterrolebindings",
       change: { roleRef: clusterAdmin },
       refusal: rbacItself,
     },
     {
-      rule: "binds its own rights to nobody",
+      rule: "cannot bind its own permissions",
       kind: "clusterrolebindings",
       change: { roleRef: ownRights },
       refusal: "roleRef must refer to the role of the same name",
     },
     {
-      rule: "binds its own rights to nobody in a namespace",
+      rule: "cannot bind its own permissions in a namespace",
       kind: "rolebindings",
       change: { roleRef: ownRights },
       refusal: "roleRef must refer to the role of the same name",
     },
     {
-      rule: "binds its own rights to nobody under another name",
+      rule: "cannot bind its own permissions by another name",
       kind: "clusterrolebindings",
       change: { metadata: { name: "latchkey-controller-2", labels: {} }, roleRef: ownRights },
       refusal: "metadata.name must match",
     },
     {
-      rule: "creates no Role without its label",
+      rule: "cannot create a Role without its label",
       kind: "roles",
       change: { metadata: { labels: { a: "b" } } },
       refusal: "must have management.service/source-uid",
     },
     {
-      rule: "creates no Role of another name",
+      rule: "cannot create a Role with another name",
       kind: "roles",
       change: { metadata: { name: "latchkey-webhook" } },
       refusal: "metadata.name must match",
     },
     {
-      rule: "grants no Secrets",
+      rule: "cannot grant Secrets",
       kind: "roles",
       change: {
         rules: [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["db"], verbs: ["get"] }],
@@ -134,13 +134,13 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       refusal: "rules must only grant access to named objects",
     },
     {
-      rule: "grants no Secrets in the whole cluster",
+      rule: "cannot grant Secrets in the whole cluster",
       kind: "clusterroles",
       change: { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
       refusal: "rules must only grant access to named objects",
     },
     {
-      rule: "grants no kind whole",
+      rule: "cannot grant a kind without resourceNames",
       kind: "clusterroles",
       change: {
         rules: [
@@ -150,7 +150,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       refusal: "rules must only grant access to named objects",
     },
     {
-      rule: "grants no SharedSecrets of all namespaces",
+      rule: "cannot grant SharedSecrets of all namespaces",
       kind: "clusterroles",
       change: {
         rules: [
@@ -165,7 +165,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       refusal: "rules must only grant access to named objects",
     },
     {
-      rule: "aggregates nothing",
+      rule: "cannot aggregate rules",
       kind: "clusterroles",
       change: {
         rules: null,
@@ -174,7 +174,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       refusal: rbacAggregation,
     },
     {
-      rule: "is aggregated into nothing",
+      rule: "cannot be aggregated into another role",
       kind: "clusterroles",
       change: {
         metadata: {
@@ -202,55 +202,55 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     refusal?: string;
   }[] = [
     {
-      rule: "does not delete the binding of cluster-admin",
+      rule: "cannot delete the binding of cluster-admin",
       method: "DELETE",
       path: `${api}/clusterrolebindings/cluster-admin`,
     },
     {
-      rule: "does not add a subject to it",
+      rule: "cannot add a subject to it",
       method: "PUT",
       path: `${api}/clusterrolebindings/cluster-admin`,
       body: { subjects: [eve] },
       refusal: rbacItself,
     },
     {
-      rule: "does not edit the rules of admin",
+      rule: "cannot edit the rules of admin",
       method: "PUT",
       path: `${api}/clusterroles/admin`,
       body: { rules: [] },
       refusal: rbacAggregation,
     },
     {
-      rule: "does not delete the ClusterRole admin",
+      rule: "cannot delete the ClusterRole admin",
       method: "DELETE",
       path: `${api}/clusterroles/admin`,
     },
     {
-      rule: "does not empty a ClusterRole of Kubernetes",
+      rule: "cannot remove the rules of a ClusterRole of Kubernetes",
       method: "PUT",
       path: `${api}/clusterroles/system:discovery`,
       body: { rules: [] },
     },
     {
-      rule: "does not edit its own rules",
+      rule: "cannot edit its own rules",
       method: "PUT",
       path: `${api}/clusterroles/latchkey-controller`,
       body: { rules: [] },
     },
     {
-      rule: "does not bind others to its own rules",
+      rule: "cannot bind other users to its own rules",
       method: "PUT",
       path: `${api}/clusterrolebindings/latchkey-controller`,
       body: { subjects: [eve] },
     },
     {
-      rule: "does not bind others to the rules of the webhook",
+      rule: "cannot bind other users to the rules of the webhook",
       method: "PUT",
       path: `${api}/namespaces/latchkey-system/rolebindings/latchkey-webhook`,
       body: { subjects: [eve] },
     },
     {
-      rule: "does not delete the ClusterRole for requesters",
+      rule: "cannot delete the ClusterRole for requesters",
       method: "DELETE",
       path: `${api}/clusterroles/latchkey-requester`,
     },
@@ -268,7 +268,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     },
   );
 
-  it.each(kinds)("cannot take over %s of others by giving them its label", async (kind) => {
+  it.each(kinds)("cannot take over %s of other owners by adding its label", async (kind) => {
     const whole = written(kind);
     await makeRoleOf(kind, whole.metadata.name);
     const { code: _, ...stored } = await arrange({
@@ -288,7 +288,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     );
   });
 
-  it("repairs and deletes its own objects after others edited them", async () => {
+  it("can repair and delete its own objects after other users edited them", async () => {
     const edited = written("roles", {
       rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
     });
@@ -328,7 +328,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
   });
 });
 
-it("other users write Roles as before", async () => {
+it("other users can write Roles as before", async () => {
   expect(
     await ask(admin, {
       method: "POST",

@@ -34,33 +34,33 @@ const secret = ({ labels = {}, annotations = {}, type = "Opaque" }: SecretShape)
   data,
 });
 
-/** Makes a Secret as the administrator; answers its path. */
+/** Creates a Secret as the administrator; returns its path. */
 async function made(shape: SecretShape): Promise<string> {
   const { metadata } = await arrange({ method: "POST", path: secrets, body: secret(shape) });
   return `${secrets}/${metadata.name}`;
 }
 
 const creations: { rule: string; shape: SecretShape; code: number }[] = [
-  { rule: "may create a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 201 },
-  { rule: "may create a Secret for itself", shape: { labels: component }, code: 201 },
-  { rule: "may not create a Secret without label", shape: {}, code: 403 },
+  { rule: "can create a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 201 },
+  { rule: "can create its own Secret", shape: { labels: component }, code: 201 },
+  { rule: "cannot create a Secret without a label", shape: {}, code: 403 },
   {
-    rule: "may not create a Secret with nothing but the annotation",
+    rule: "cannot create a Secret with only the annotation",
     shape: { annotations: copyOf },
     code: 403,
   },
   {
-    rule: "may not create a bootstrap token",
+    rule: "cannot create a bootstrap token",
     shape: { labels: sourceUid, type: "bootstrap.kubernetes.io/token" },
     code: 403,
   },
   {
-    rule: "may not create a helm release",
+    rule: "cannot create a Helm release",
     shape: { labels: sourceUid, type: "helm.sh/release.v1" },
     code: 403,
   },
   {
-    rule: "may not create a service account token",
+    rule: "cannot create a service account token",
     shape: {
       labels: sourceUid,
       type: "kubernetes.io/service-account-token",
@@ -72,37 +72,37 @@ const creations: { rule: string; shape: SecretShape; code: number }[] = [
 
 const updates: { rule: string; shape: SecretShape; patch: SecretShape | object; code: number }[] = [
   {
-    rule: "may update a copy",
+    rule: "can update a copy",
     shape: { labels: sourceUid, annotations: copyOf },
     patch: {},
     code: 200,
   },
   {
-    rule: "may fill a placeholder",
+    rule: "can fill a placeholder",
     shape: { labels: placeholder },
     patch: { labels: sourceUid },
     code: 200,
   },
   {
-    rule: "may label a copy again that lost its label",
+    rule: "can restore the label of a copy",
     shape: { annotations: copyOf },
     patch: { labels: sourceUid },
     code: 200,
   },
   {
-    rule: "may not update a copy that lost its label without mending it",
+    rule: "cannot update a copy without restoring its label",
     shape: { annotations: copyOf },
     patch: {},
     code: 403,
   },
   {
-    rule: "may not take over a stranger's Secret",
+    rule: "cannot take over an unmanaged Secret",
     shape: {},
     patch: { labels: sourceUid, annotations: copyOf },
     code: 403,
   },
   {
-    rule: "may not let a Secret of its own go",
+    rule: "cannot remove the label from its own Secret",
     shape: { labels: sourceUid, annotations: copyOf },
     patch: { labels: { "management.service/source-uid": null } },
     code: 403,
@@ -110,11 +110,11 @@ const updates: { rule: string; shape: SecretShape; patch: SecretShape | object; 
 ];
 
 const deletions: { rule: string; shape: SecretShape; code: number }[] = [
-  { rule: "may delete a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 200 },
-  { rule: "may delete a copy that lost its label", shape: { annotations: copyOf }, code: 200 },
-  { rule: "may not delete a stranger's Secret", shape: {}, code: 403 },
+  { rule: "can delete a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 200 },
+  { rule: "can delete a copy that lost its label", shape: { annotations: copyOf }, code: 200 },
+  { rule: "cannot delete an unmanaged Secret", shape: {}, code: 403 },
   {
-    rule: "may not delete a labelled helm release",
+    rule: "cannot delete a labelled Helm release",
     shape: { labels: sourceUid, type: "helm.sh/release.v1" },
     code: 403,
   },
@@ -152,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("Latchkey's controller", () => {
   });
 });
 
-it("other users write Secrets as before", async () => {
+it("other users can write Secrets as before", async () => {
   expect(
     await ask(admin, { method: "POST", path: `${secrets}?dryRun=All`, body: secret({}) }),
   ).toMatchObject({ code: 201 });

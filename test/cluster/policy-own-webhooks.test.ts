@@ -28,8 +28,8 @@ beforeAll(async () => {
   const manifest: unknown = load(
     readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"),
   );
-  // Asked by nobody: the webhook does not run beside these tests, and only dry runs of what is
-  // stored are sent.
+  // Receives no requests: the webhook does not run in these tests, and they send only dry runs of
+  // the stored configuration.
   shipped = isRecord(manifest)
     ? {
         ...manifest,
@@ -39,7 +39,7 @@ beforeAll(async () => {
       }
     : {};
   await ask({}, { method: "POST", path: configurations, body: shipped });
-  // RBAC limits the account by name as well: the policy stands alone here.
+  // RBAC also limits the account by name: here only the policy is tested.
   const rules = [
     {
       apiGroups: ["admissionregistration.k8s.io"],
@@ -51,7 +51,7 @@ beforeAll(async () => {
     await allow({ kind: "User", name: user }, rules);
 });
 
-/** Has somebody write the stored configuration with each of its webhooks changed. */
+/** Writes the stored configuration as the caller with each of its webhooks changed. */
 async function update(
   caller: typeof webhook,
   change: (webhook: Fields) => Fields,
@@ -86,7 +86,7 @@ const secrets = [
 ];
 
 describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
-  it("publishes its CA and its path", async () => {
+  it("can publish its CA and its path", async () => {
     const answer = await update(webhook, (one) =>
       client({ caBundle })(service({ path: "/secret/admit" })(one)),
     );
@@ -95,33 +95,33 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
   });
 
   const refused: { rule: string; change: (one: Fields) => Fields }[] = [
-    { rule: "has no Secrets sent to it", change: (one) => ({ ...one, rules: secrets }) },
+    { rule: "cannot receive Secrets", change: (one) => ({ ...one, rules: secrets }) },
     {
-      rule: "asks for no other objects of its kinds",
+      rule: "cannot receive other objects of its kinds",
       change: (one) => ({ ...one, matchConditions: [{ name: "always", expression: "true" }] }),
     },
-    { rule: "takes no condition away", change: (one) => ({ ...one, matchConditions: [] }) },
+    { rule: "cannot remove a match condition", change: (one) => ({ ...one, matchConditions: [] }) },
     {
-      rule: "adds no selector",
+      rule: "cannot add a namespaceSelector",
       change: (one) => ({ ...one, namespaceSelector: { matchLabels: { a: "b" } } }),
     },
     {
-      rule: "adds no selector of objects",
+      rule: "cannot add an objectSelector",
       change: (one) => ({ ...one, objectSelector: { matchLabels: { a: "b" } } }),
     },
-    { rule: "does not fail open", change: (one) => ({ ...one, failurePolicy: "Ignore" }) },
+    { rule: "cannot fail open", change: (one) => ({ ...one, failurePolicy: "Ignore" }) },
     {
-      rule: "has nothing sent to a URL",
+      rule: "cannot set a URL",
       change: (one) => ({ ...one, clientConfig: { url: "https://eve.example.com" } }),
     },
-    { rule: "has nothing sent to another Service", change: service({ name: "eve" }) },
-    { rule: "has nothing sent to another namespace", change: service({ namespace: "default" }) },
-    { rule: "has nothing sent to another port", change: service({ port: 8443 }) },
+    { rule: "cannot set another Service", change: service({ name: "eve" }) },
+    { rule: "cannot set another namespace", change: service({ namespace: "default" }) },
+    { rule: "cannot set another port", change: service({ port: 8443 }) },
     {
-      rule: "renames no webhook",
+      rule: "cannot rename a webhook",
       change: (one) => ({ ...one, name: `other.${String(one.name)}` }),
     },
-    { rule: "changes no timeout", change: (one) => ({ ...one, timeoutSeconds: 30 }) },
+    { rule: "cannot change a timeout", change: (one) => ({ ...one, timeoutSeconds: 30 }) },
   ];
   it.each(refused)("$rule", async ({ change }) => {
     expect(await update(webhook, change)).toMatchObject(
@@ -134,7 +134,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
 
   const wholes: { rule: string; rest: (stored: Fields) => Fields }[] = [
     {
-      rule: "adds no webhook",
+      rule: "cannot add a webhook",
       rest: (stored) => ({
         ...stored,
         webhooks: [
@@ -147,11 +147,11 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
       }),
     },
     {
-      rule: "removes no webhook",
+      rule: "cannot remove a webhook",
       rest: (stored) => ({ ...stored, webhooks: listAt(stored, "webhooks").slice(1) }),
     },
     {
-      rule: "gives it no owner that deletes it",
+      rule: "cannot add an owner that does not exist",
       rest: (stored) => ({
         ...stored,
         metadata: {
@@ -161,7 +161,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
       }),
     },
     {
-      rule: "changes no label",
+      rule: "cannot change a label",
       rest: (stored) => ({
         ...stored,
         metadata: { ...recordAt(stored, "metadata"), labels: { a: "b" } },
@@ -190,7 +190,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     );
   });
 
-  it("cannot update configurations of others", async () => {
+  it("cannot update configurations of other owners", async () => {
     const name = unique("others");
     const { code: _, ...stored } = await arrange({
       method: "POST",

@@ -15,7 +15,7 @@ const space = "management.service/space";
 const virtualCluster = "management.service/virtual-cluster";
 const web = unique("web");
 const pay = unique("pay");
-/** May write every namespace, and assign to the project web alone. */
+/** May write every namespace, and assign only to the project web. */
 const operator: Caller = { user: unique("operator") };
 
 beforeAll(async () => {
@@ -36,21 +36,21 @@ beforeAll(async () => {
 
 describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
   const creations = [
-    { rule: "is created by who may assign to the project", labels: { [label]: web }, code: 201 },
+    { rule: "can be created with assign on the project", labels: { [label]: web }, code: 201 },
     {
-      rule: "is not created by who may assign to another project",
+      rule: "cannot be created with assign only on another project",
       labels: { [label]: pay },
       code: 403,
     },
-    { rule: "is not created with an empty project name", labels: { [label]: "" }, code: 403 },
-    { rule: "needs nothing when there is no project", labels: { team: "a" }, code: 201 },
+    { rule: "cannot be created with an empty project name", labels: { [label]: "" }, code: 403 },
+    { rule: "can be created by any user without a project", labels: { team: "a" }, code: 201 },
     {
-      rule: "is created with a space of that project",
+      rule: "can be created with a space of that project",
       labels: { [label]: web, [space]: "s" },
       code: 201,
     },
     {
-      rule: "is not created with a space of another",
+      rule: "cannot be created with a space of another project",
       labels: { [label]: pay, [space]: "s" },
       code: 403,
     },
@@ -75,17 +75,17 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     code: number;
     under?: string;
   }[] = [
-    { rule: "a namespace enters a project that the caller may assign to", to: web, code: 200 },
-    { rule: "a namespace does not enter another project", to: pay, code: 403 },
+    { rule: "a namespace can join a project that the caller may assign to", to: web, code: 200 },
+    { rule: "a namespace cannot join another project", to: pay, code: 403 },
     {
-      rule: "a namespace moves to a project that the caller may assign to",
+      rule: "a namespace can move to a project that the caller may assign to",
       from: pay,
       to: web,
       code: 200,
     },
-    { rule: "a namespace does not move to another project", from: web, to: pay, code: 403 },
-    { rule: "a namespace leaves any project", from: pay, to: null, code: 200 },
-    { rule: "a namespace keeps the project that it has", from: pay, to: pay, code: 200 },
+    { rule: "a namespace cannot move to another project", from: web, to: pay, code: 403 },
+    { rule: "a namespace can leave any project", from: pay, to: null, code: 200 },
+    { rule: "a namespace can keep its project", from: pay, to: pay, code: 200 },
     {
       rule: "the subresource status does not bypass the policy",
       to: pay,
@@ -125,87 +125,87 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     under?: string;
   }[] = [
     {
-      rule: "a namespace of the caller's project gets a space",
+      rule: "a namespace of the caller's project can get a space",
       from: { [label]: web },
       to: { [space]: "s" },
       code: 200,
     },
     {
-      rule: "a namespace of another project gets none",
+      rule: "a namespace of another project cannot get a space",
       from: { [label]: pay },
       to: { [space]: "s" },
       code: 403,
       refusal: `"${pay}"`,
     },
     {
-      rule: "a space of another project does not change",
+      rule: "a space of another project cannot change",
       from: { [label]: pay, [space]: "s" },
       to: { [space]: "t" },
       code: 403,
       refusal: `"${pay}"`,
     },
     {
-      rule: "a space of another project is not removed",
+      rule: "a space of another project cannot be removed",
       from: { [label]: pay, [space]: "s" },
       to: { [space]: null },
       code: 403,
       refusal: `"${pay}"`,
     },
     {
-      rule: "a virtual cluster of another project does not change",
+      rule: "a virtual cluster of another project cannot change",
       from: { [label]: pay, [virtualCluster]: "v" },
       to: { [virtualCluster]: "w" },
       code: 403,
       refusal: `"${pay}"`,
     },
     {
-      rule: "a namespace brings its space into the caller's project",
+      rule: "a namespace can keep its space when it joins the caller's project",
       from: { [label]: pay, [space]: "s" },
       to: { [label]: web },
       code: 200,
     },
     {
-      rule: "a namespace does not change project and space at once without assign on the former project",
+      rule: "a namespace cannot change project and space in one request without assign on the former project",
       from: { [label]: pay, [space]: "s" },
       to: { [label]: web, [space]: "t" },
       code: 403,
       refusal: `"${pay}", which the namespace leaves`,
     },
     {
-      rule: "a namespace does not leave its project and change its space at once",
+      rule: "a namespace cannot leave its project and change its space in one request",
       from: { [label]: pay, [space]: "s" },
       to: { [label]: null, [space]: "t" },
       code: 403,
       refusal: `"${pay}", which the namespace leaves`,
     },
     {
-      rule: "a namespace leaves its project and keeps its space",
+      rule: "a namespace can leave its project and keep its space",
       from: { [label]: pay, [space]: "s" },
       to: { [label]: null },
       code: 200,
     },
     {
-      rule: "a namespace without a project gets no space, which would count in the next project",
+      rule: "a namespace without a project cannot get a space, which would take effect in the next project",
       from: {},
       to: { [space]: "s" },
       code: 403,
       refusal: "all projects.management.service",
     },
     {
-      rule: "a namespace without a project changes no space",
+      rule: "a namespace without a project cannot change its space",
       from: { [space]: "s" },
       to: { [space]: "t" },
       code: 403,
       refusal: "all projects.management.service",
     },
     {
-      rule: "a namespace without a project loses its space",
+      rule: "a namespace without a project can lose its space",
       from: { [space]: "s" },
       to: { [space]: null },
       code: 200,
     },
     {
-      rule: "the subresource status is no way to a space",
+      rule: "the subresource status does not bypass the policy for a space",
       from: { [label]: pay },
       to: { [space]: "s" },
       code: 403,

@@ -62,15 +62,15 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         annotations?: Record<string, string> | null;
         then: object;
       }[] = [
-        { rule: "is stamped on an object without annotations", by: alice, then: stampOfAlice },
+        { rule: "is written on an object without annotations", by: alice, then: stampOfAlice },
         {
-          rule: "is stamped on an object whose annotations are null",
+          rule: "is written on an object whose annotations are null",
           by: alice,
           annotations: null,
           then: stampOfAlice,
         },
         {
-          rule: "replaces forged annotations and drops a forged key id",
+          rule: "replaces forged annotations and removes a forged key id",
           by: alice,
           annotations: forged,
           then: stampOfAlice,
@@ -83,7 +83,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         expect(stamp(answer)).toEqual(then);
       });
 
-      it("is stamped on server-side apply too", async () => {
+      it("is written on server-side apply", async () => {
         const name = unique("stamp");
         const body = { ...base, metadata: { name, annotations: forged } };
         const path = `${api}/${plural}/${name}?fieldManager=test&dryRun=All`;
@@ -99,7 +99,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         });
       });
 
-      it("leaves other annotations alone", async () => {
+      it("does not change other annotations", async () => {
         const body = {
           ...base,
           metadata: { name: unique("stamp"), annotations: { "example.com/note": "mine" } },
@@ -119,7 +119,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     describe("on update", () => {
       const changes: { rule: string; request: Omit<Ask, "path">; query?: string }[] = [
         {
-          rule: "stays when a merge patch forges it",
+          rule: "is restored when a merge patch forges it",
           request: {
             method: "PATCH",
             type: patchTypes.merge,
@@ -127,7 +127,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
           },
         },
         {
-          rule: "stays when a merge patch sets all annotations to null",
+          rule: "is restored when a merge patch sets all annotations to null",
           request: {
             method: "PATCH",
             type: patchTypes.merge,
@@ -135,7 +135,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
           },
         },
         {
-          rule: "stays when a JSON patch removes all annotations",
+          rule: "is restored when a JSON patch removes all annotations",
           request: {
             method: "PATCH",
             type: patchTypes.json,
@@ -143,7 +143,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
           },
         },
         {
-          rule: "stays when a forced server-side apply forges it",
+          rule: "is restored when a forced server-side apply forges it",
           request: {
             method: "PATCH",
             type: patchTypes.apply,
@@ -152,7 +152,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
           query: "?fieldManager=test&force=true",
         },
         {
-          rule: "stays when a JSON patch removes one annotation",
+          rule: "is restored when a JSON patch removes one annotation",
           request: {
             method: "PATCH",
             type: patchTypes.json,
@@ -171,9 +171,9 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         rule: string;
         annotations: Record<string, string> | null | undefined;
       }[] = [
-        { rule: "stays when the object is replaced without annotations", annotations: undefined },
-        { rule: "stays when the object is replaced with annotations null", annotations: null },
-        { rule: "stays when the object is replaced with a forged stamp", annotations: forged },
+        { rule: "is restored on replace without annotations", annotations: undefined },
+        { rule: "is restored on replace with annotations null", annotations: null },
+        { rule: "is restored on replace with forged annotations", annotations: forged },
       ];
       it.each(replacements)("$rule", async ({ annotations }) => {
         const path = await made(alice);
@@ -211,21 +211,21 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     const kept = ({ metadata }: Answer) => metadata.annotations;
 
     it.for<[string, Caller, Readonly<Record<string, string>>, object]>([
-      ["its times stay", alice, times, { ...stampOfAlice, ...times }],
+      ["the times are kept", alice, times, { ...stampOfAlice, ...times }],
       [
-        "the key that it was made with stays",
+        "the key id of the parent key is kept",
         alice,
         { [key("-key-id")]: parent },
         { ...stampOfAlice, [key("-key-id")]: parent },
       ],
       [
-        "the key of the request goes before the one that is named",
+        "the key of the request replaces a given key id",
         aliceWithKey,
         { [key("-key-id")]: parent },
         { ...stampOfAlice, [key("-key-id")]: "k-17" },
       ],
       [
-        "what is no time and no uid goes",
+        "an invalid time or uid is removed",
         alice,
         {
           [own("created-at")]: "2025-13-01T00:00:00Z",
@@ -234,8 +234,8 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         },
         stampOfAlice,
       ],
-      ["a former requester goes", alice, { [own("former-requester")]: "bob" }, stampOfAlice],
-    ])("is decided on creation: %s", async ([, by, annotations, then]) => {
+      ["a former requester is removed", alice, { [own("former-requester")]: "bob" }, stampOfAlice],
+    ])("is checked on creation: %s", async ([, by, annotations, then]) => {
       const answer = await make(by, annotations, "?dryRun=All");
       expect(answer).toMatchObject({ code: 201 });
       expect(kept(answer)).toEqual(then);
@@ -266,8 +266,8 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
   },
 );
 
-// Keys are not made with keys at all: latchkey-mint-guard refuses that.
-describe.skipIf(!inject("hasPolicies"))("the key that a request for a token was sent with", () => {
+// Only for tokens: latchkey-mint-guard rejects a request that creates keys with this key.
+describe.skipIf(!inject("hasPolicies"))("the key of a request for a token", () => {
   const collection = `${api}/directclusterendpointtokens`;
   const tokenOf = (annotations?: Record<string, string>) => ({
     apiVersion: "management.service/v1",
@@ -277,7 +277,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token was 
   });
   const withKey = { ...stampOfAlice, [key("-key-id")]: "k-17" };
 
-  it("is stamped, whatever annotations are sent", async () => {
+  it("is written regardless of the annotations that are sent", async () => {
     const answer = await ask(aliceWithKey, {
       method: "POST",
       path: `${collection}?dryRun=All`,
@@ -287,7 +287,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token was 
     expect(stamp(answer)).toEqual(withKey);
   });
 
-  it("must be one: a request that names two is refused", async () => {
+  it("must be unique: a request with two key ids is rejected", async () => {
     const caller: Caller = { ...alice, extra: { "management.service/key-id": ["k-17", "k-18"] } };
     const answer = await ask(caller, {
       method: "POST",
@@ -299,7 +299,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token was 
     );
   });
 
-  it("stays that of the creation, whatever key an update is sent with", async () => {
+  it("is that of the creation, regardless of the key of an update", async () => {
     const made = await ask(aliceWithKey, { method: "POST", path: collection, body: tokenOf() });
     const by: Caller = {
       user: "admin",

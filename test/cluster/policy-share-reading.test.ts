@@ -15,7 +15,7 @@ import {
 } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
-/** The admin of a namespace, who may share with these projects alone. */
+/** The admin of a namespace, who may share only with these projects. */
 const tenant: Caller = { user: unique("tenant") };
 const own = ["a", "b", "a.b", "-", "_"];
 /** The admin of a namespace, who may share with every project. */
@@ -51,7 +51,7 @@ const separators = fc.oneof(
     arbitrary: fc.constantFrom(" ", "\n", "\t", "\u00a0", "\u2003", ";", "\ufeff", "%2C", "\uff0c"),
   },
 );
-/** Lists as people write them, and as nobody should. */
+/** Realistic lists, and lists with unusual syntax. */
 const lists = fc
   .array(fc.tuple(names, separators), { maxLength: 20 })
   .map((parts) => parts.flat().join(""));
@@ -74,7 +74,7 @@ const create = (caller: Caller, list: string) =>
     body: body(list),
   });
 
-/** Has the administrator make a SharedSecret with this list; answers its name. */
+/** Creates a SharedSecret with this list as the administrator; returns its name. */
 async function made(list: string): Promise<string> {
   const name = unique("read");
   await arrange({ method: "POST", path: sharedSecretPath(namespace), body: body(list, name) });
@@ -90,8 +90,8 @@ function verdictOf({ code, message }: Answer): Verdict {
 }
 
 /**
- * What becomes of a list that the tenant writes and the controller reads so, where these names are
- * new.
+ * The expected result for a list of the tenant with this result of the controller's parser, where
+ * these names are new.
  */
 function expected(list: SyncList, fresh: readonly string[]): Verdict {
   if (list.kind === "refused") return "unreadable";
@@ -101,9 +101,9 @@ function expected(list: SyncList, fresh: readonly string[]): Verdict {
 }
 
 describe.skipIf(!inject("hasPolicies"))(
-  "the policy reads a list of projects as the controller does",
+  "the policy parses a list of projects like the controller",
   () => {
-    it("when it decides whether anybody may write it", async () => {
+    it("when it decides whether the list is valid", async () => {
       await fc.assert(
         fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
           expect(verdictOf(await create(platform, list))).toBe(
@@ -114,7 +114,7 @@ describe.skipIf(!inject("hasPolicies"))(
       );
     });
 
-    it("when it asks for the names of a new SharedSecret", async () => {
+    it("when it checks the names of a new SharedSecret", async () => {
       await fc.assert(
         fc.asyncProperty(lists, async (list) => {
           const read = syncList(list);
@@ -124,7 +124,7 @@ describe.skipIf(!inject("hasPolicies"))(
       );
     });
 
-    it("when it asks for the names that an update adds", async () => {
+    it("when it checks the names that an update adds", async () => {
       const stored = lists.filter((list) => syncList(list).kind === "entries");
       await fc.assert(
         fc.asyncProperty(stored, lists, async (before, after) => {

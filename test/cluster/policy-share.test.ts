@@ -17,8 +17,8 @@ import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 const [web, pay] = [unique("web"), unique("pay")];
 const many = Array.from({ length: 17 }, (_, index) => `${web}-${index}`);
 /**
- * The admin of a namespace, who may share with the project web and with the 17 projects of the list
- * alone.
+ * The admin of a namespace, who may share only with the project web and with the 17 projects of the
+ * list.
  */
 const tenant: Caller = { user: unique("tenant") };
 /** The admin of a namespace, who may share with every project. */
@@ -59,7 +59,10 @@ function create(caller: Caller, given: Given): ReturnType<typeof ask> {
   return ask(caller, { method: "POST", path: `${sharedSecretPath(namespace)}?dryRun=All`, body });
 }
 
-/** Has the administrator make a SharedSecret with some annotations, and the caller merge others. */
+/**
+ * Creates a SharedSecret with some annotations as the administrator, and merges others as the
+ * caller.
+ */
 async function update(caller: Caller, from: Given, body: object): ReturnType<typeof ask> {
   const name = unique("shared");
   const made = {
@@ -77,7 +80,7 @@ async function update(caller: Caller, from: Given, body: object): ReturnType<typ
   });
 }
 
-describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a SharedSecret", () => {
+describe.skipIf(!inject("hasPolicies"))("a namespace admin who creates a SharedSecret", () => {
   const creations: {
     rule: string;
     list: string;
@@ -85,93 +88,93 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
     refusal?: string;
     caller?: Caller;
   }[] = [
-    { rule: "may name a project on which the admin has the verb share", list: web, code: 201 },
+    { rule: "can name a project on which the admin has the verb share", list: web, code: 201 },
     {
-      rule: "may name it twice, with spaces and empty entries",
+      rule: "can name it twice, with spaces and empty entries",
       list: ` ${web},, ${web} ,`,
       code: 201,
     },
-    { rule: "may name no project", list: " , ", code: 201 },
+    { rule: "can name no project", list: " , ", code: 201 },
     {
-      rule: "may name 16 projects, each of which is asked for",
+      rule: "can name 16 projects, each of which is checked",
       list: many.slice(0, 16).join(),
       code: 201,
     },
-    { rule: "may not name another project", list: pay, code: 403, refusal: needsShare },
+    { rule: "cannot name another project", list: pay, code: 403, refusal: needsShare },
     {
-      rule: "may not name another project beside the right one",
+      rule: "cannot name another project in addition to the right one",
       list: `${web}, ${pay}`,
       code: 403,
       refusal: `to projects "${web}", "${pay}": each requires ${needsShare}`,
     },
     {
-      rule: "may not name another project in the 16th place",
+      rule: "cannot name another project in the 16th place",
       list: [...many.slice(0, 15), pay].join(),
       code: 403,
       refusal: needsShare,
     },
     {
-      rule: "may not use a glob that covers the right one",
+      rule: "cannot use a glob that covers the right one",
       list: `${web}*`,
       code: 403,
       refusal: needsAll,
     },
-    { rule: "may not name every project", list: "*", code: 403, refusal: needsAll },
-    { rule: "may not name more than 16 projects", list: many.join(), code: 403, refusal: needsAll },
+    { rule: "cannot name every project", list: "*", code: 403, refusal: needsAll },
+    { rule: "cannot name more than 16 projects", list: many.join(), code: 403, refusal: needsAll },
     {
-      rule: "may name every project with share on all",
+      rule: "can name every project with share on all projects",
       list: `*, ${pay}`,
       code: 201,
       caller: platform,
     },
     {
-      rule: "may name 64 projects with share on all",
+      rule: "can name 64 projects with share on all projects",
       list: Array.from({ length: 64 }, (_, index) => `p${index}`).join(),
       code: 201,
       caller: platform,
     },
     {
-      rule: "may not name 65 projects",
+      rule: "cannot name 65 projects",
       list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(),
       code: 403,
       refusal: "has 65 entries; must have at most 64",
       caller: platform,
     },
     {
-      rule: "may not write more than 4096 characters",
+      rule: "cannot write more than 4096 characters",
       list: `${web}${",".repeat(4096)}`,
       code: 403,
       refusal: "must have at most 4096 characters",
       caller: platform,
     },
     {
-      rule: "may not write 4,000 entries",
+      rule: "cannot write 4,000 entries",
       list: "p,".repeat(2_000),
       code: 403,
       refusal: "has 2000 entries",
       caller: platform,
     },
     {
-      rule: "may not write a line break",
+      rule: "cannot write a line break",
       list: `${web}\n${pay}`,
       code: 403,
       refusal: "must be a list of project names or globs",
       caller: platform,
     },
     {
-      rule: "may not write a space that is none",
+      rule: "cannot write a non-ASCII space",
       list: `${web}\u00a0`,
       code: 403,
       refusal: "must be a list of project names or globs",
     },
     {
-      rule: "may not write another separator",
+      rule: "cannot write another separator",
       list: `${web};${pay}`,
       code: 403,
       refusal: "must be a list of project names or globs",
     },
     {
-      rule: "may not write a space inside a name",
+      rule: "cannot write a space inside a name",
       list: "web pay",
       code: 403,
       refusal: '"web pay" contains a space',
@@ -184,7 +187,7 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
     expect(answer.message ?? "").not.toContain("aHVudGVyMg==");
   });
 
-  it("gets a refusal that names the user, the projects and the missing right", async () => {
+  it("gets an error with the user, the projects and the missing permission", async () => {
     const { message } = await create(tenant, to(pay));
     expect(message).toMatch(
       new RegExp(
@@ -200,36 +203,36 @@ describe.skipIf(!inject("hasPolicies"))(
     const renamed = { [annotations.syncSecretName]: "database" };
     const changes: { rule: string; from: Given; to: object; code: number }[] = [
       {
-        rule: "may add a project with share on it, whatever was there",
+        rule: "can add a project with share on it, regardless of the existing ones",
         from: to(pay),
         to: to(`${pay},${web}`),
         code: 200,
       },
-      { rule: "may not add another", from: to(web), to: to(`${web},${pay}`), code: 403 },
-      { rule: "may not trade one for another", from: to(web), to: to(pay), code: 403 },
-      { rule: "may not name projects where none was named", from: {}, to: to(pay), code: 403 },
+      { rule: "cannot add another project", from: to(web), to: to(`${web},${pay}`), code: 403 },
+      { rule: "cannot replace a project with another one", from: to(web), to: to(pay), code: 403 },
+      { rule: "cannot name projects if there were none", from: {}, to: to(pay), code: 403 },
       {
-        rule: "may not put a glob in the place of its names",
+        rule: "cannot replace its names with a glob",
         from: to(`${web}, ${pay}`),
         to: to("*"),
         code: 403,
       },
       {
-        rule: "may not name what only a glob covered",
+        rule: "cannot name a project that only a glob covered",
         from: to("*"),
         to: to(`*, ${pay}`),
         code: 403,
       },
-      { rule: "may remove projects", from: to(`${web}, ${pay}, *`), to: to(pay), code: 200 },
-      { rule: "may remove the list", from: to(pay), to: to(null), code: 200 },
+      { rule: "can remove projects", from: to(`${web}, ${pay}, *`), to: to(pay), code: 200 },
+      { rule: "can remove the list", from: to(pay), to: to(null), code: 200 },
       {
-        rule: "may write the same names in another way",
+        rule: "can write the same names with another syntax",
         from: to(`${pay}, *`),
         to: to(`*,${pay},${pay}`),
         code: 200,
       },
       {
-        rule: "may change other annotations",
+        rule: "can change other annotations",
         from: to(pay),
         to: {
           "example.com/note": "a",
@@ -239,49 +242,49 @@ describe.skipIf(!inject("hasPolicies"))(
         code: 200,
       },
       {
-        rule: "may rename the copies where share is there for all",
+        rule: "can rename the copies with share on all their projects",
         from: to(web),
         to: renamed,
         code: 200,
       },
       {
-        rule: "may not rename the copies of another project",
+        rule: "cannot rename the copies of another project",
         from: to(`${web}, ${pay}`),
         to: renamed,
         code: 403,
       },
       {
-        rule: "may not give the copies back their name",
+        rule: "cannot reset the name of the copies",
         from: to(pay, renamed),
         to: { [annotations.syncSecretName]: null },
         code: 403,
       },
       {
-        rule: "may not change the type of the copies",
+        rule: "cannot change the type of the copies",
         from: to(pay),
         to: { [annotations.syncSecretType]: "kubernetes.io/tls" },
         code: 403,
       },
       {
-        rule: "may not change what a copy- annotation says",
+        rule: "cannot change the value of a copy- annotation",
         from: to(pay, { [copyLabels]: "a" }),
         to: { [copyLabels]: "b" },
         code: 403,
       },
       {
-        rule: "may not take a copy- annotation off",
+        rule: "cannot remove a copy- annotation",
         from: to(pay, { [copyLabels]: "a" }),
         to: { [copyLabels]: null },
         code: 403,
       },
       {
-        rule: "may rename what is copied nowhere, and then not share it",
+        rule: "can rename copies that do not exist, but then cannot share them",
         from: {},
         to: renamed,
         code: 200,
       },
       {
-        rule: "may remove all other projects and rename at once",
+        rule: "can remove all other projects and rename in one request",
         from: to(`${web}, ${pay}`),
         to: to(web, renamed),
         code: 200,
@@ -293,7 +296,7 @@ describe.skipIf(!inject("hasPolicies"))(
       );
     });
 
-    it("may change data and labels of a SharedSecret that another user shares", async () => {
+    it("can change data and labels of a SharedSecret that another user shares", async () => {
       const body = { metadata: { labels: { a: "b" } }, spec: { data: { password: "c2VzYW1l" } } };
       expect(await update(tenant, to(`${pay}, *`), body)).toMatchObject({ code: 200 });
     });
@@ -341,30 +344,30 @@ it("metadata of a SharedSecret cannot be changed through its status", async () =
 });
 
 describe.skipIf(!inject("hasPolicies"))(
-  "the list of namespaces that a namespace takes copies from",
+  "the list of namespaces that a namespace accepts copies from",
   () => {
     const lists = [
-      { rule: "holds names", list: "team-a, team-b", code: 200 },
-      { rule: "holds nothing", list: "", code: 200 },
+      { rule: "can contain names", list: "team-a, team-b", code: 200 },
+      { rule: "can be empty", list: "", code: 200 },
       {
-        rule: "may hold a glob, which has no effect and which another policy warns of",
+        rule: "can contain a glob, which has no effect and causes a warning of another policy",
         list: "team-*",
         code: 200,
       },
       {
-        rule: "holds no line break",
+        rule: "cannot contain a line break",
         list: "team-a\nteam-b",
         code: 403,
         refusal: "separated by commas",
       },
       {
-        rule: "holds at most 64 names",
+        rule: "cannot have more than 64 names",
         list: "a,".repeat(65),
         code: 403,
         refusal: "at most 64 entries",
       },
       {
-        rule: "has at most 4096 characters",
+        rule: "cannot have more than 4096 characters",
         list: ",".repeat(4097),
         code: 403,
         refusal: "at most 4096 characters",

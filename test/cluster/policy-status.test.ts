@@ -16,16 +16,16 @@ const kinds = [
   { plural: "ownedaccesskeys", kind: "OwnedAccessKey" },
 ] as const;
 const callers: { who: string; caller: Caller; code: number }[] = [
-  { who: "an administrator may not", caller: admin, code: 403 },
+  { who: "an administrator cannot", caller: admin, code: 403 },
   {
-    who: "another service account of administrators may not",
+    who: "another service account in system:masters cannot",
     caller: {
       user: "system:serviceaccount:default:latchkey-controller",
       groups: ["system:masters"],
     },
     code: 403,
   },
-  { who: "the controller may", caller: latchkeyAccount("latchkey-controller"), code: 200 },
+  { who: "the controller can", caller: latchkeyAccount("latchkey-controller"), code: 200 },
 ];
 
 describe.skipIf(!inject("hasPolicies")).each(kinds)("status of $plural", ({ plural, kind }) => {
@@ -54,7 +54,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)("status of $plural", ({ plur
     );
   });
 
-  it("is dropped from a creation", async () => {
+  it("is removed on create", async () => {
     const body = { ...object(), status: { expiresAt: "2030-01-01T00:00:00Z" } };
     const answer = await arrange({ method: "POST", path: `${api}/${plural}?dryRun=All`, body });
     expect(answer.status).not.toHaveProperty("expiresAt");

@@ -17,11 +17,11 @@ const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
 const requester = "management.service/requester";
 const digest = (character: string): string => `sha256:${character.repeat(64)}`;
 
-/** May create keys, and nothing else. */
+/** May only create keys. */
 const bob: Caller = { user: unique("bob"), groups: [unique("requesters")] };
-/** Applies keys for the user ci-admin, as the account of a deployment tool does. */
+/** Applies keys for the user ci-admin, like the account of a deployment tool. */
 const deployer = { user: unique("deployer"), uid: "d-1", groups: [unique("deployers")] };
-/** May update keys and act as anybody, and has made none. */
+/** May update keys and impersonate any user, and has not created any. */
 const other = { user: unique("other"), groups: deployer.groups };
 const ciAdmin = unique("ci-admin");
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ]);
 });
 
-/** The name of an object that bob has made. */
+/** The name of an object that bob has created. */
 async function squatted(spec: object = {}, by = bob): Promise<string> {
   const name = unique("deploy-prod");
   const body = { ...kind, metadata: { name }, spec: { key: "the-key-that-bob-knows", ...spec } };
@@ -63,22 +63,22 @@ const stored = (name: string): Promise<Answer> =>
   arrange({ method: "GET", path: `${collection}/${name}` });
 
 describe.skipIf(!inject("hasPolicies"))(
-  "a user who created a key under the name that another user needs",
+  "a user who created a key with the name that another user needs",
   () => {
     it.for<[string, object, object]>([
-      ["the user alone", {}, { user: ciAdmin }],
+      ["only the user", {}, { user: ciAdmin }],
       ["the user and a plain key", {}, { user: ciAdmin, key: "the-key-of-the-deployer" }],
       [
-        "the user and the very digest that is stored",
+        "the user and the same digest that is stored",
         { key: digest("a") },
         { user: ciAdmin, key: digest("a") },
       ],
-      ["a plain key alone", { user: bob.user }, { key: "the-key-of-the-deployer" }],
+      ["only a plain key", { user: bob.user }, { key: "the-key-of-the-deployer" }],
       ["the subject", {}, { subject: ciAdmin }],
       ["the team", {}, { team: ciAdmin }],
       ["groups", { user: bob.user }, { groups: ["admins"] }],
       ["groups of an identity", { user: bob.user }, { identity: { groups: ["admins"] } }],
-    ])("gains nothing when a deployer applies %s", async ([, spec, applied]) => {
+    ])("gains nothing if a deployer applies %s", async ([, spec, applied]) => {
       const name = await squatted(spec);
       const before = await stored(name);
       const answer = await apply(deployer, name, applied);
@@ -136,7 +136,7 @@ describe.skipIf(!inject("hasPolicies"))(
 );
 
 describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
-  it("needs the right to impersonate the former user of the key", async () => {
+  it("requires permission to impersonate the former user of the key", async () => {
     const plain: Caller = { user: unique("plain"), groups: [unique("updaters")] };
     await allow({ kind: "User", name: plain.user ?? "" }, [
       {
@@ -152,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
-  it("leaves no rights to the former requester", async () => {
+  it("leaves no permissions to the former requester", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
     expect(await apply(other, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
       code: 200,
@@ -175,7 +175,7 @@ describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
-  it("cannot be done by writing annotations", async () => {
+  it("is not possible by writing annotations", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
     const annotations = {
       [requester]: other.user,

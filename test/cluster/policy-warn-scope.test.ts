@@ -41,7 +41,7 @@ describe
       ["the verb *", { rules: [{ verbs: ["*"] }] }, 'the verb "*" is not supported'],
       ["a glob of namespaces", { rules: [{ namespaces: ["team-*"] }] }, '"team-*" in namespaces'],
       [
-        "paths beside what is in no namespace",
+        "paths with resources that are not namespaced",
         { rules: [{ nonResourceURLs: ["/metrics"], namespaces: [""] }] },
         "every resource that is not namespaced",
       ],
@@ -59,7 +59,7 @@ describe
       ]);
     });
 
-    it("a scope without a mistake is accepted without a warning", async () => {
+    it("a valid scope is accepted without a warning", async () => {
       const scope = {
         projects: [{ project: "*" }],
         rules: [

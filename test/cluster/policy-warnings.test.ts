@@ -10,8 +10,8 @@ const namespace = unique("warnings");
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * The warnings that kubectl prints as a user, without who gives them; throws when the request is
- * refused.
+ * The warnings that kubectl prints for a user, without their source; throws if the request is
+ * rejected.
  */
 async function warnings(
   args: readonly string[],
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const creators = await allow({ kind: "Group", name: unique("nobody") }, [
     { apiGroups: [group], resources: ["sharedsecrets"], verbs: ["create"] },
   ]);
-  // bob may create here and nothing else: he comes first to a name.
+  // bob may only create here: he can be the first to use a name.
   await bind({ kind: "User", name: "bob" }, creators, namespace);
   await allow({ kind: "User", name: "alice" }, [
     { apiGroups: [""], resources: ["namespaces"], verbs: ["create", "get", "patch", "update"] },
@@ -75,14 +75,14 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       ],
     ],
     [
-      "it is in no project",
+      "it has no project",
       object({ [annotations.sync]: "enabled" }),
       [
         `metadata.labels[${labels.project}] is missing, so the namespace receives no copies; set it to the name of the project (requires the verb assign on that project)`,
       ],
     ],
     [
-      "sync-from holds a glob",
+      "sync-from contains a glob",
       object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, *" }, "web"),
       [
         expect.stringContaining(
@@ -91,7 +91,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       ],
     ],
     [
-      "an annotation is not known",
+      "an annotation is unknown",
       object({ [`${group}/sync-form`]: "team-a" }),
       [
         expect.stringContaining(
@@ -100,13 +100,13 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       ],
     ],
     [
-      "all is right",
+      "everything is valid",
       object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, team-b" }, "web"),
       [],
     ],
-    ["it says that it wants none", object({ [annotations.sync]: "disabled" }, "web"), []],
-    ["it is in a project and does not ask", object({}, "web"), []],
-  ])("is warned of, in this write alone: %s", async (_what, sent, expected) => {
+    ["sync is disabled", object({ [annotations.sync]: "disabled" }, "web"), []],
+    ["it has a project and no sync annotation", object({}, "web"), []],
+  ])("gets the expected warnings in one write: %s", async (_what, sent, expected) => {
     expect(await warnings(dry, { object: sent })).toEqual(expected);
   });
 
@@ -150,7 +150,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
 
   it.each<[string, object, readonly unknown[]]>([
     [
-      "a rule for nobody",
+      "a rule without subjects",
       object({ access: [{ verbs: ["get"], users: ["carol"] }, { verbs: ["get"] }] }),
       [
         "spec.access[1] names no users or teams and grants nothing; add users or teams, or remove the rule",
@@ -180,18 +180,18 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
       ],
     ],
     [
-      "nothing that is right",
+      "nothing, if everything is valid",
       object(right, {
         given: { [annotations.disableSync]: "true", [annotations.syncSecretName]: "other" },
       }),
       [],
     ],
-    ["nothing that is not there", object({}), []],
-  ])("is warned of: %s", async (_what, sent, expected) => {
+    ["nothing, if it is empty", object({}), []],
+  ])("gets the expected warnings: %s", async (_what, sent, expected) => {
     expect(await warnings(dry, { object: sent })).toEqual(expected);
   });
 
-  it("gets warnings only about what a write changes", async () => {
+  it("gets warnings only about changed fields", async () => {
     const name = unique("warned");
     const wrong = { owner: { usr: "ops" }, access: [{ verbs: ["delete"] }] };
     expect(
@@ -243,7 +243,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
 
   it("with another user as first owner warns users who set its data", async () => {
     const name = unique("squatted");
-    // bob lets himself in, and waits for alice's data.
+    // bob grants himself access, and waits for alice's data.
     expect(
       await warnings(["create"], {
         user: "bob",
@@ -260,7 +260,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     );
     expect(await warnings(["apply", "--server-side"], { object: mine })).toEqual([says("kubectl")]);
     expect(await warnings(["apply", "--server-side"], { object: mine })).toEqual([]);
-    // With access of her own in the manifest, alice decides.
+    // With access in her own manifest, alice decides.
     const decided = object(
       { data: { password: "QUE=" }, access: [{ verbs: ["get"], users: ["carol"] }] },
       { name },
@@ -305,7 +305,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
       deprecated,
     ],
     ["tokens", object("DirectClusterEndpointToken", { scope }), deprecated.slice(2)],
-  ])("of %s are warned of by name and without a value", async (_kind, sent, expected) => {
+  ])("of %s cause warnings with their names and without a value", async (_kind, sent, expected) => {
     const said = await warnings(dry, { object: sent });
     expect(said).toEqual(expect.arrayContaining([...expected]));
     expect(said.join("\n")).not.toMatch(/canary|older/);

@@ -48,14 +48,14 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       ask(admin, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
 
     it.each(lists.filter(({ overlap }) => overlap === undefined))(
-      "may list $entries",
+      "can list $entries",
       async ({ entries }) => {
         expect(await create(object([entries]))).toMatchObject({ code: 201 });
       },
     );
 
     it.each(lists.filter(({ overlap }) => overlap !== undefined))(
-      "may not list $entries",
+      "cannot list $entries",
       async ({ entries, overlap }) => {
         const answer = await create(object([["pods"], entries]));
         expect(answer).toMatchObject({ code: 403, reason: "Forbidden" });
@@ -66,7 +66,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       },
     );
 
-    it("may repeat a wildcard under another group", async () => {
+    it("can repeat a wildcard in another group", async () => {
       expect(await create(object([["*"], ["*"]]))).toMatchObject({ code: 201 });
     });
 

@@ -66,7 +66,7 @@ async function may({ user, groups }: Caller, resourceAttributes: Access): Promis
 
 describe("the shipped roles", () => {
   it.each(roles)(
-    "$kind $metadata.name lists what it allows, and cannot grant rights that it does not have",
+    "$kind $metadata.name lists what it allows, and cannot grant permissions that it does not have",
     ({ rules = [] }) => {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
         expect([...apiGroups, ...resources, ...verbs].filter((word) => word.includes("*"))).toEqual(
@@ -200,13 +200,13 @@ describe("the controller's account", () => {
       code: 403,
     },
     {
-      rule: "the creation of SharedSecrets",
+      rule: "create on SharedSecrets",
       as: role,
       rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }],
       code: 403,
     },
     {
-      rule: "a look at pods",
+      rule: "get on pods",
       rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
       code: 403,
     },
@@ -245,7 +245,7 @@ describe("the account latchkey-webhook", () => {
   it.each<[string, Access]>([
     ["read access keys", { ...keys, verb: "list" }],
     ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
-    ["keep its certificates", { ...certificates, verb: "update" }],
+    ["renew its certificates", { ...certificates, verb: "update" }],
     [
       "record Events about access keys",
       { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
@@ -264,7 +264,7 @@ describe("the account latchkey-webhook", () => {
       { verb: "list", group: management, resource: "directclusterendpointtokens" },
     ],
     [
-      "record Events elsewhere",
+      "record Events in other namespaces",
       { verb: "create", group: "events.k8s.io", resource: "events", namespace: "kube-system" },
     ],
     ["change namespaces", { verb: "patch", resource: "namespaces" }],
@@ -277,7 +277,7 @@ describe("the account latchkey-webhook", () => {
 
 describe("in a namespace", () => {
   it.skipIf(!inject("controlPlane").hasControllerManager)(
-    "admin reads SharedSecrets, edit and view do not",
+    "admin can read SharedSecrets, edit and view cannot",
     async () => {
       const namespace = await makeNamespace();
       const [admin, edit, view] = ["admin", "edit", "view"].map((role): Caller => ({
@@ -300,8 +300,8 @@ describe("in a namespace", () => {
   );
 });
 
-describe.each(["controller", "webhook"])("what config/%s ships", (directory) => {
-  it("has pods that pass the restricted pod security of their namespace", async () => {
+describe.each(["controller", "webhook"])("the objects of config/%s", (directory) => {
+  it("have pods that comply with the restricted Pod Security Standard of their namespace", async () => {
     const deployment = manifests(directory).find(({ kind }) => kind === "Deployment");
     const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
     const answer = await ask(
@@ -311,7 +311,7 @@ describe.each(["controller", "webhook"])("what config/%s ships", (directory) => 
     expect(answer).toMatchObject({ code: 201 });
   });
 
-  it("is accepted by the API server", async () => {
+  it("are accepted by the API server", async () => {
     const said = await kubectl(inject("controlPlane"), [
       "apply",
       "--server-side",

@@ -12,8 +12,8 @@ const admission = "/apis/admissionregistration.k8s.io/v1";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /**
- * Namespaces of one project: one that takes copies, and one for each way to refuse them; answers
- * how to stop the webhook.
+ * Creates namespaces of one project: one that accepts copies, and one for each way to reject them;
+ * returns a function that stops the webhook.
  */
 export async function makeRefusingTargets(cluster: DedicatedCluster): Promise<() => void> {
   await namespace(cluster, "good");
@@ -45,7 +45,7 @@ async function namespace(
   await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
 }
 
-/** Refuses Secrets as clumsily as can be: with their values in the message. */
+/** Rejects Secrets with a message that contains their values. */
 async function clumsyPolicy(cluster: DedicatedCluster): Promise<void> {
   const name = "clumsy";
   const messageExpression = "object.data.map(k, k + '=' + string(object.data[k])).join(', ')";
@@ -77,8 +77,8 @@ async function clumsyPolicy(cluster: DedicatedCluster): Promise<void> {
 }
 
 /**
- * Webhooks that refuse Secrets: one that nobody serves, and one that repeats all it was sent in its
- * answer.
+ * Webhooks that reject Secrets: one without a server, and one that repeats the whole request in its
+ * response.
  */
 async function webhooks(cluster: DedicatedCluster): Promise<Server> {
   const certificates = join(cluster.controlPlane.directory, "certificates");
@@ -136,7 +136,7 @@ async function repeat(request: IncomingMessage, response: ServerResponse): Promi
   response.setHeader("content-type", "application/json").end(JSON.stringify(review));
 }
 
-/** Waits until a Secret is refused in these words. */
+/** Waits until a Secret is rejected with this message. */
 async function refuses(cluster: DedicatedCluster, name: string, words: string): Promise<void> {
   const probe = {
     method: "POST",

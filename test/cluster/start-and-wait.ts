@@ -1,4 +1,7 @@
-/* Starts a control plane, prints its directory and waits to be killed: the parent in the test of what is left behind. */
+/*
+ * Starts a control plane, prints its directory and waits to be killed: the parent process in the
+ * test of cleanup after a kill.
+ */
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane } from "../support/control-plane.ts";
 

@@ -6,8 +6,8 @@ import { eventually } from "../support/eventually.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 
 /**
- * Answers every request with its pid; what a controller does beyond that is not the supervisor's
- * business.
+ * A program that responds to every request with its pid; the supervisor does not depend on anything
+ * else of a controller.
  */
 const stub = `
 import { createServer } from "node:http";
@@ -35,7 +35,7 @@ describe("a supervised controller", () => {
     await controller.stop();
   });
 
-  it("is logged in as its service account", async () => {
+  it("is authenticated as its service account", async () => {
     const kubeconfigs = { controller: controller.kubeconfig };
     const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
     const { stdout } = await tryKubectl({ ...controlPlane, kubeconfigs }, whoami, {
@@ -57,7 +57,7 @@ describe("a supervised controller", () => {
     expect([readFileSync(pidFile, "utf8").trim(), controller.pid]).toEqual([pid, Number(pid)]);
   });
 
-  it("stays stopped when it is stopped", async () => {
+  it("is not restarted when it is stopped", async () => {
     const { starts } = controller;
     expect(await controller.stop()).toEqual({ code: 0, signal: null });
     await expect(fetch(controller.url)).rejects.toThrow("fetch failed");

@@ -24,12 +24,12 @@ export interface Synced {
   readonly copy: string;
 }
 
-/** Data that a test gives away: base64 of a recognisable text. */
+/** Data of a test: base64 of a recognizable text. */
 export function dataOf(...keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(keys.map((key) => [key, base64(`${canary}${key}`)]));
 }
 
-/** Annotations that send a SharedSecret to projects. */
+/** Annotations that sync a SharedSecret to projects. */
 export function to(
   projects: string,
   others: Readonly<Record<string, string>> = {},
@@ -38,8 +38,8 @@ export function to(
 }
 
 /**
- * Makes a SharedSecret, a project namespace that takes nothing but from its namespace, and waits
- * for the copy.
+ * Creates a SharedSecret and a project namespace that accepts copies only from its namespace, and
+ * waits for the copy.
  */
 export async function makeSynced(others: Readonly<Record<string, string>> = {}): Promise<Synced> {
   const project = unique("project");
@@ -56,7 +56,7 @@ export async function makeSynced(others: Readonly<Record<string, string>> = {}):
   return { source, project, target, copy };
 }
 
-/** How a copy looks that holds what the source gives. */
+/** A copy with this data of the source. */
 export function currentCopy({ uid, namespace, name }: Place, data: object): object {
   const from = expect.stringMatching(new RegExp(`^${namespace}/${name} -> [^/]+/[^/]+$`));
   return {
@@ -66,7 +66,7 @@ export function currentCopy({ uid, namespace, name }: Place, data: object): obje
   };
 }
 
-/** Waits until a copy holds exactly this data, under Latchkey's marks. */
+/** Waits until a copy has exactly this data, with Latchkey's labels and annotations. */
 export async function becomesCurrent(
   { source, copy }: Pick<Synced, "source" | "copy">,
   data: Record<string, string> = dataOf("first", "second"),
@@ -88,7 +88,7 @@ export function makeSecret(namespace: string, name: string, rest: object = {}): 
   return arrange({ method: "POST", path: `/api/v1/namespaces/${namespace}/secrets`, body });
 }
 
-/** What identifies a state of an object: nothing was written between two that are equal. */
+/** Identifies a state of an object: if two states are equal, nothing was written between them. */
 export async function stateOf(path: string): Promise<object> {
   const { metadata, data, type } = await look(path);
   return {
@@ -102,9 +102,8 @@ export async function stateOf(path: string): Promise<object> {
 }
 
 /**
- * Waits until the controller has looked at everything that happened to copies before: a copy of its
- * own beside is edited and repaired, twice, because the first repair may overtake a write that was
- * already under way.
+ * Waits until the controller has handled all earlier changes of copies: another copy is edited and
+ * repaired twice, because the first repair may overtake a write that was already in progress.
  */
 export async function afterAnotherPass({ source, project, target }: Synced): Promise<void> {
   const marker = await makeSharedSecret({

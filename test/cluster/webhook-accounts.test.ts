@@ -4,7 +4,7 @@ import { makeKey, worksAs } from "../support/key-request.ts";
 import { tryToMake } from "../support/keys-and-tokens.ts";
 import { ask, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
 
-/** What `argocd cluster add` makes: cluster-admin, in kube-system. */
+/** The account that `argocd cluster add` creates: cluster-admin, in kube-system. */
 const argocd: Caller = {
   user: "system:serviceaccount:kube-system:argocd-manager",
   groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
@@ -15,7 +15,7 @@ const minting = {
 };
 
 describe.skipIf(inject("webhook") === undefined)(
-  "an account of kube-system that is no part of Kubernetes",
+  "an account of kube-system that is not part of Kubernetes",
   () => {
     beforeAll(() => bind({ kind: "User", name: argocd.user ?? "" }, "cluster-admin"));
 
@@ -25,7 +25,7 @@ describe.skipIf(inject("webhook") === undefined)(
       ).toMatchObject({ code: 201, spec: { key: expect.stringMatching(/^lk_/) } });
     });
 
-    it("must not use the key of another object", async () => {
+    it("cannot use the key of another object", async () => {
       const older = await makeKey({ spec: { user: "alice" } });
       await worksAs(older);
       expect(
@@ -33,7 +33,7 @@ describe.skipIf(inject("webhook") === undefined)(
       ).toMatchObject({ code: 422 });
     });
 
-    it("makes no key with more rights than its own", async () => {
+    it("cannot create a key with more permissions than its own", async () => {
       const { uid } = await makeKey({ spec: { user: "alice", scope: { rules: [minting] } } });
       const answer = await tryToMake("OwnedAccessKey", {
         by: { ...argocd, extra: { "management.service/key-id": [uid] } },
@@ -46,7 +46,7 @@ describe.skipIf(inject("webhook") === undefined)(
       });
     });
 
-    it("must be allowed to set finalizers of owners whose deletion it blocks", async () => {
+    it("needs permission to set finalizers of owners whose deletion it blocks", async () => {
       const ownerReferences = [
         {
           apiVersion: "v1",

@@ -25,13 +25,13 @@ async function keyAt(path: string): Promise<string> {
   return stringAt((await arrange({ method: "GET", path })).spec, "key") ?? "";
 }
 
-describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () => {
+describe.skipIf(inject("webhook") === undefined)("a missing spec.key", () => {
   beforeAll(() => allowRequesters(requesters));
 
   it.each<[string, Readonly<Record<string, unknown>>]>([
-    ["out", { user: "alice" }],
-    ["as an empty text", { user: "alice", key: "" }],
-  ])("%s is made, works, and is read by who asked for it", async (_how, spec) => {
+    ["omitted", { user: "alice" }],
+    ["an empty string", { user: "alice", key: "" }],
+  ])("is generated, works, and can be read by the requester if it is %s", async (_how, spec) => {
     const own = await make("OwnedAccessKey", { by: alice, spec });
     const read = async () => {
       const { code, spec: seen } = await ask(alice, { method: "GET", path: own.path });
@@ -42,14 +42,14 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
     expect(await worksAs({ key })).toMatchObject({ username: "alice" });
   });
 
-  it("differs each time", async () => {
+  it("is generated differently each time", async () => {
     const paths = await Promise.all(
       [1, 2, 3].map(async () => (await make("OwnedAccessKey", { spec: { user: "alice" } })).path),
     );
     expect(new Set(await Promise.all(paths.map(keyAt))).size).toBe(3);
   });
 
-  it("stays the same when an update leaves it out, by any method", async () => {
+  it("keeps its generated value in updates that omit it, by any method", async () => {
     const name = unique("own");
     const access = inject("controlPlane");
     await kubectl(access, ["apply", "--server-side", "--filename=-"], {
@@ -70,7 +70,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
   });
 
   it.each([1234567890123456, ["a-key-in-a-list-of-one"], true])(
-    "is none that was sent as another type: that is refused, and no other key made in its place (%j)",
+    "is not assumed for a value of another type: that is rejected, and no key is generated (%j)",
     async (key) => {
       const answer = await tryToMake("OwnedAccessKey", { by: alice, spec: { user: "alice", key } });
       expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
@@ -78,7 +78,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
     },
   );
 
-  it("leaves nothing behind when a dry run generates it", async () => {
+  it("stores nothing in a dry run", async () => {
     const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
     const name = unique("dry");
     expect(
@@ -94,11 +94,11 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
   });
 });
 
-describe.skipIf(inject("webhook") === undefined)("a key that another object holds", () => {
+describe.skipIf(inject("webhook") === undefined)("the key of another object", () => {
   it.each<[string, (key: string) => string]>([
-    ["as it is", (key) => key],
+    ["as plain text", (key) => key],
     ["as a digest", digestOf],
-  ])("is refused %s, and neither is quoted", async (_how, form) => {
+  ])("is rejected %s, and is not printed", async (_how, form) => {
     const older = await makeKey({ spec: { user: "alice" } });
     await worksAs(older);
     const answer = await tryToMake("OwnedAccessKey", {
@@ -113,7 +113,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that another object hold
     );
   });
 
-  it("is refused as a change of an object, which may keep its own", async () => {
+  it("is rejected in an update; the object may keep its own key", async () => {
     const [older, younger] = [
       await makeKey({ spec: { user: "alice" } }),
       await makeKey({ spec: { user: "alice" } }),

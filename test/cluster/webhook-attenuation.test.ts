@@ -10,7 +10,7 @@ import { askWith, type KnownKey, makeKey, refusalOf, worksAs } from "../support/
 import { pathOf, viewOf, type OwnKind } from "../support/keys-and-tokens.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 
-/** May do everything, so that every refusal is the key's. */
+/** Has all permissions, so that every rejection is due to the key. */
 const root = unique("root");
 const [web, pay] = [unique("web"), unique("pay")];
 const minting = {
@@ -36,7 +36,7 @@ async function rootKey(spec: Spec): Promise<KnownKey> {
   return key;
 }
 
-/** Asks with a key for another, or for a token. */
+/** Creates another key or a token with a key. */
 async function askFor(
   kind: OwnKind,
   asking: KnownKey,
@@ -74,7 +74,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     );
   });
 
-  it("a narrower key is made, works within its scope, and stops working with its parent", async () => {
+  it("a narrower key can be created, works within its scope, and stops working with its parent", async () => {
     const asking = await rootKey({ scope: scopeOf(web, pay), ttl: 3600 });
     const { answer, made } = await askFor("OwnedAccessKey", asking, {
       scope: { projects: [{ project: web }] },
@@ -113,24 +113,28 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
 
   it.each<[string, Spec, RegExp]>([
     [
-      "of a wider scope",
+      "with a wider scope",
       { ttl: 60, scope: scopeOf(web, pay) },
       /spec\.scope: must not exceed the scope/,
     ],
     [
-      "of every project",
+      "with all projects",
       { ttl: 60, scope: scopeOf("*") },
       /spec\.scope: must not exceed the scope/,
     ],
     ["without a scope", { ttl: 60 }, /spec\.scope: must not exceed the scope/],
-    ["that ends later", { scope: scopeOf(web), ttl: 7200 }, /set spec\.ttl to at most \d+ seconds/],
-    ["without an end", { scope: scopeOf(web) }, /set spec\.ttl to at most \d+ seconds/],
     [
-      "whose end moves",
+      "with a later expiry",
+      { scope: scopeOf(web), ttl: 7200 },
+      /set spec\.ttl to at most \d+ seconds/,
+    ],
+    ["without expiry", { scope: scopeOf(web) }, /set spec\.ttl to at most \d+ seconds/],
+    [
+      "with an expiry that moves",
       { scope: scopeOf(web), ttl: 60, ttlAfterLastActivity: true },
       /without spec.ttlAfterLastActivity/,
     ],
-  ])("no key is made %s", async (_what, spec, message) => {
+  ])("a key cannot be created %s", async (_what, spec, message) => {
     const { answer } = await askFor(
       "OwnedAccessKey",
       await rootKey({ scope: scopeOf(web), ttl: 3600 }),
@@ -139,7 +143,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     expect(answer).toMatchObject({ code: 403, message: expect.stringMatching(message) });
   });
 
-  it("no key is made for another user, even one that its user may impersonate", async () => {
+  it("a key cannot be created for another user, even one that its user may impersonate", async () => {
     const { answer } = await askFor("OwnedAccessKey", await rootKey({ scope: scopeOf(web) }), {
       user: "bob",
       scope: scopeOf(web),
@@ -147,7 +151,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     expect(answer).toMatchObject({ code: 403 });
   });
 
-  it("a key with a scope cannot read, change or delete a sibling, and a key without one cannot change it", async () => {
+  it("a key with a scope cannot read, change or delete a sibling, and a key without a scope cannot change it", async () => {
     const [sibling, scoped, free] = [
       await rootKey({}),
       await rootKey({ scope: { projects: [{ project: "*" }], rules: [{}] } }),

@@ -58,7 +58,7 @@ async function dataIn(secret: string | undefined): Promise<string> {
   );
 }
 
-/** Names of all Secrets that hold this text. */
+/** Names of all Secrets that contain this text. */
 async function holding(data: string): Promise<readonly string[]> {
   const list = await arrange({ method: "GET", path: "/api/v1/secrets" });
   const held = listAt(list, "items").filter(
@@ -69,7 +69,7 @@ async function holding(data: string): Promise<readonly string[]> {
   return held.map((item) => stringAt(recordAt(item, "metadata"), "name") ?? "");
 }
 
-/** Everything that somebody with every right can read of a key. */
+/** Everything that an administrator can read of a key. */
 async function everythingOf({ name, path: key }: Claimed): Promise<string> {
   const raw = (path: string) => kubectl(access(), ["get", "--raw", path]);
   const texts = await Promise.all([
@@ -84,7 +84,7 @@ async function everythingOf({ name, path: key }: Claimed): Promise<string> {
   return texts.join("\n");
 }
 
-/** What the webhook and the API server tell whoever runs them. */
+/** The output of the webhook and the API server. */
 async function outputs(): Promise<string> {
   const { log, auditLog, url } = inject("webhook") ?? { log: "", auditLog: "", url: "" };
   return [
@@ -130,7 +130,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     );
   });
 
-  it("changes nothing when it is applied again, and other data makes another Secret", async () => {
+  it("is not changed when it is applied again, and other data creates another Secret", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await apply(manifest(key.name, key.data), "--server-side");
@@ -141,7 +141,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect([next === secret, await dataIn(next)]).toEqual([false, other]);
   });
 
-  it("is kept by an update that leaves it out, and removed by an empty text", async () => {
+  it("is kept by an update that omits it, and removed by an empty string", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await arrange({
@@ -160,7 +160,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await secretOf(key)).toBeUndefined();
   });
 
-  it("cannot be claimed by hand, and its claim cannot be removed", async () => {
+  it("cannot be referenced by a user, and its reference cannot be removed", async () => {
     const [key, other] = [await claimed("--server-side"), await claimed("--server-side")];
     const text = (await arrange({ method: "GET", path: other.path })).metadata;
     const stolen = stringAt(recordAt(text, "annotations"), annotations.connectorData) ?? "";
@@ -190,7 +190,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(recordAt(made.metadata, "annotations")[annotations.connectorData]).toBeUndefined();
   });
 
-  it("leaves no Secret behind when the object is not stored", async () => {
+  it("leaves no Secret behind if the object is not stored", async () => {
     const data = canary();
     expect(
       (await apply(manifest(unique("dry"), data), "--server-side", "--dry-run=server")).code,
@@ -203,7 +203,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await holding(data)).toEqual([]);
   });
 
-  it("is also removed from an annotation alone", async () => {
+  it("is also removed if it is only in an annotation", async () => {
     const key = await claimed("--server-side");
     const data = canary();
     const applied = {
@@ -218,7 +218,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await everythingOf(key)).not.toContain(data);
   });
 
-  it("makes another Secret when its Secret was deleted and it is applied again", async () => {
+  it("gets a new Secret if its Secret was deleted and it is applied again", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await arrange({ method: "DELETE", path: `${secrets}/${secret ?? ""}` });

@@ -10,9 +10,9 @@ import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
 const controlPlane = inject("controlPlane");
 const namespace = unique("data");
 const webhookName = "sharedsecret-data.management.service";
-/** Stands for a secret, and is not base64. */
+/** A secret value that is not base64. */
 const canary = "canary-5b3f!";
-/** Administers her namespace by the shipped role, and nothing else. */
+/** The administrator of a namespace by the shipped role, without other permissions. */
 const alice = { user: "alice", groups: ["system:authenticated"] };
 
 const manifest = (data: unknown, name: string): string =>
@@ -49,7 +49,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     ["applied server-side", ["apply", "--server-side", "--filename=-"]],
   ];
   it.each(ways)(
-    "is refused with the name of its key and what to do when it is %s",
+    "is rejected with the name of its key and a fix when it is %s",
     async (_how, args) => {
       const { code, stdout, stderr } = await asAlice(
         args,
@@ -64,7 +64,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     },
   );
 
-  it("is refused in the same way in a patch, and every other change is accepted", async () => {
+  it("is rejected in the same way in a patch, and every other change is accepted", async () => {
     await arrange({
       method: "POST",
       path: sharedSecretPath(namespace),
@@ -103,7 +103,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
 
   it.each<[string, unknown, string]>([
     [
-      "wrapped, as `base64` alone writes it",
+      "wrapped, as printed by `base64`",
       `${"QUFB".repeat(19)}\n${"QUFB".repeat(4)}\n`,
       "spec.data.value: must be base64 without line breaks",
     ],
@@ -111,7 +111,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     ["without padding", "QQ", "spec.data.value: must be base64"],
     ["a number", 314159265358, "spec.data.value: must be a base64-encoded string; quote it"],
     ["a list", [canary], "spec.data.value: must be a base64-encoded string; quote it"],
-  ])("is told how to write it: %s", async (_what, value, says) => {
+  ])("is rejected with how to write it: %s", async (_what, value, says) => {
     const answer = await create({ value });
     expect(answer).toMatchObject({
       code: 422,
@@ -121,7 +121,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     expect(JSON.stringify(answer)).not.toMatch(/canary|QUFB|314159/);
   });
 
-  it("appears in no log of the webhook", async () => {
+  it("does not appear in the log of the webhook", async () => {
     await create({ value: canary });
     const log = readFileSync(inject("webhook")?.log ?? "", "utf8");
     expect(log).toContain("started");
@@ -129,7 +129,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
   });
 });
 
-describe.skipIf(inject("webhook") === undefined)("what the webhook is asked about", () => {
+describe.skipIf(inject("webhook") === undefined)("the requests that the webhook receives", () => {
   const mebibyte = 1024 * 1024;
   let recorder: AdmissionRecorder;
 
@@ -143,7 +143,7 @@ describe.skipIf(inject("webhook") === undefined)("what the webhook is asked abou
     ["good", () => ({ password: base64("good"), empty: "", "tls.key": base64("key\n") })],
     ["none", () => undefined],
     ["large", () => ({ big: randomBytes(mebibyte).toString("base64") })],
-  ])("is no SharedSecret whose data is base64: %s", async (name, data) => {
+  ])("contain no SharedSecret whose data is base64: %s", async (name, data) => {
     const path = sharedSecretPath(namespace);
     const body = JSON.parse(manifest(data(), name));
     expect(await ask(alice, { method: "POST", path, body })).toMatchObject({ code: 201 });
@@ -158,7 +158,7 @@ describe.skipIf(inject("webhook") === undefined)("what the webhook is asked abou
     expect(recorder.names).not.toContain(name);
   });
 
-  it("is a wrong value of any size that can be stored", async () => {
+  it("contain an invalid value of any size that can be stored", async () => {
     const big = `${randomBytes(mebibyte).toString("base64").slice(0, -1)}!`;
     const answer = await create({ big }, "large-wrong");
     expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.data.big") });

@@ -34,12 +34,12 @@ interface Person extends Caller {
   readonly user: string;
 }
 
-/** Somebody who may create keys, and no more. */
+/** A user who may only create keys. */
 function person(name: string): Person {
   return { user: unique(name), groups: [requesters] };
 }
 
-/** A key of this person's, for itself. */
+/** A key of this user, created by that user. */
 function ownKey(by: Person, key: string): Promise<Own> {
   return make("OwnedAccessKey", { by, spec: { user: by.user, key } });
 }
@@ -54,28 +54,28 @@ async function becomes(own: Own, reason: string): Promise<void> {
   });
 }
 
-/** Waits until what is created next is younger than this object. */
+/** Waits until objects that are created next are newer than this object. */
 async function nextSecond({ createdAt }: Own): Promise<void> {
   await eventually(() => Date.now() >= createdAt + 1_000, { what: "the next second" });
 }
 
-describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", () => {
+describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
   beforeAll(() => allowRequesters(requesters));
 
   it.each<[string, (key: string, victim: string) => readonly string[]]>([
     ["bound digest", (key, victim) => [boundDigest(key, victim)]],
     [
-      "index, before digits of another's choice",
+      "index, with other digits after it",
       (key) => [
         `sha256:${sha256(key).slice(0, 16)}${"0".repeat(48)}`,
         boundDigest(key, "user:nobody"),
       ],
     ],
     [
-      "digest that was not bound, and stood there before",
+      "digest that was not bound before",
       (key, victim) => [digestOf(key), boundDigest(key, victim)],
     ],
-  ])("lets its owner in, and nobody who copied the %s first", async (_what, copies) => {
+  ])("authenticates its owner, and not a user who copied the %s first", async (_what, copies) => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const claims: Own[] = [];
     for (const copy of copies(key, `user:${alice.user}`)) claims.push(await ownKey(mallory, copy));
@@ -83,7 +83,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     if (last !== undefined) await nextSecond(last);
     const own = await ownKey(alice, boundDigest(key, `user:${alice.user}`));
     await becomes(own, "Active");
-    // The webhook's watch may tell of the key a moment later than the controller's.
+    // The webhook may receive the key a moment later than the controller.
     await eventually(async () => (await whoIs(key))?.username === alice.user, {
       what: "the key to work as alice",
     });
@@ -97,7 +97,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     ["user", (name) => ({ user: name })],
     ["team", (name) => ({ team: name })],
     ["subject", (name) => ({ subject: name })],
-  ])("is bound to a %s, in the words of the spec", async (kind, specOf) => {
+  ])("can be bound to a %s, with the name in the spec", async (kind, specOf) => {
     const [name, key] = [unique("bound"), newKey()];
     await make("OwnedAccessKey", {
       spec: { ...specOf(name), key: boundDigest(key, `${kind}:${name}`) },
@@ -113,7 +113,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     expect(await whoIs(digest)).toBeUndefined();
   });
 
-  it("belongs to the older of two objects that act as one team: its members can claim it", async () => {
+  it("is active in the older of two objects of one team, so every member can claim it", async () => {
     const [team, key] = [unique("team"), newKey()];
     const [member, other] = [person("member"), person("other")].map(({ user, groups = [] }) => ({
       user,
@@ -130,7 +130,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     });
   });
 
-  it("stays with its object when an older object gets it later", async () => {
+  it("stays with its object if an older object gets it later", async () => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const old = await ownKey(mallory, newKey());
     await nextSecond(old);
@@ -173,8 +173,8 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     ["user", { user: "bob" }],
     ["user to a team", { user: null, team: "web" }],
     ["user to a subject", { user: null, subject: "robot" }],
-    ["user to nobody", { user: null }],
-  ])("stays what it is only while its %s does", async (_what, change) => {
+    ["user to none", { user: null }],
+  ])("rejects a change of its %s without a new digest", async (_what, change) => {
     const key = newKey();
     const { path } = await make("OwnedAccessKey", {
       spec: { user: "alice", key: boundDigest(key, "user:alice") },
@@ -210,7 +210,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     expect(fit).toMatchObject({ code: 200 });
   });
 
-  it("is stored without a word, and a digest that is not bound with a warning, where it is new", async () => {
+  it("is stored without a warning, and a new digest that is not bound with a warning", async () => {
     const access = inject("controlPlane");
     const [name, key] = [unique("own"), newKey()];
     const apply = async (spec: object): Promise<string> => {
@@ -236,7 +236,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     expect(await apply({ user: "alice", key: newKey() })).toBe("");
   });
 
-  it("that is bound to another user is reported by an Event on its object when its key is presented", async () => {
+  it("that is bound to another user causes an Event on its object when its key is presented", async () => {
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, boundDigest(key, "user:somebody-else"));
     const told = async () =>
@@ -254,7 +254,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     expect(notes.join("\n")).not.toMatch(new RegExp(`${key}|${sha256(key).slice(0, 16)}`));
   });
 
-  it("of one index may be in at most four objects of a requester", async () => {
+  it("with the same index can be in at most four objects of a requester", async () => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const index = sha256(key).slice(0, 16);
     const copy = (): string => `sha256:${index}.${sha256(newKey())}`;
@@ -277,7 +277,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
   });
 });
 
-describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () => {
+describe.skipIf(inject("webhook") === undefined)("the use of a digest by another object", () => {
   beforeAll(() => allowRequesters(requesters));
 
   async function used(): Promise<{
@@ -292,7 +292,7 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
     return { alice, own, digest: digestOf(key) };
   }
 
-  it("is not told to who cannot read the object: the copy is stored, and never works", async () => {
+  it("is not disclosed to users who cannot read that object: the copy is stored, and never active", async () => {
     const { own, digest } = await used();
     const mallory = person("mallory");
     const copy = await ownKey(mallory, digest);
@@ -301,7 +301,7 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
     expect(await reasonOf(own)).toBe("Active");
   });
 
-  it("is reported to its requester, and to users who may get it", async () => {
+  it("is reported to its requester, and to users who may get the object", async () => {
     const { alice, own, digest } = await used();
     const auditor = person("auditor");
     await allow({ kind: "User", name: auditor.user }, [
@@ -331,7 +331,7 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
 describe.skipIf(inject("webhook") === undefined)("a requester", () => {
   beforeAll(() => allowRequesters(requesters));
 
-  it("with as many keys as the quota allows gets 429 for one more, and may delete one", async () => {
+  it("with as many keys as the quota gets 429 for another one, and can delete one", async () => {
     const many = person("many");
     const one = () => tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user, ttl: 1 } });
     const answers = [await one()];
@@ -359,7 +359,7 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
     });
     expect(await tryToMake("OwnedAccessKey", { by: person("other") })).toMatchObject({ code: 201 });
     expect(await tryToMake("OwnedAccessKey", {})).toMatchObject({ code: 201 });
-    // The quota is counted from a cache: what was created in one moment may be more.
+    // The quota is counted from a cache: parallel creates may exceed it.
     const made = answers
       .filter(({ code }) => code === 201)
       .map(({ metadata }) => metadata.name ?? "");

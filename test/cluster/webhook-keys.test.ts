@@ -34,11 +34,11 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
   });
 
   it.each<[string, Spec, string, readonly string[]]>([
-    ["user, in its groups", { user: "alice", groups: ["devs", "ops"] }, "alice", ["devs", "ops"]],
-    ["team, in the team's group", { team: "web" }, "management.service:team:web", ["web"]],
+    ["user, with its groups", { user: "alice", groups: ["devs", "ops"] }, "alice", ["devs", "ops"]],
+    ["team, with the team's group", { team: "web" }, "management.service:team:web", ["web"]],
     ["subject", { subject: "robot" }, "robot", []],
     [
-      "user, in the groups of its login",
+      "user, with the groups of its identity",
       { user: "alice", identity: { groups: ["sso-devs"] } },
       "alice",
       ["sso-devs"],
@@ -65,7 +65,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     expect(await whoIs(digestOf(plain))).toBeUndefined();
   });
 
-  it("has the rights of its user and no others", async () => {
+  it("has the permissions of its user and no others", async () => {
     const key = await makeKey({ spec: { user: "alice", groups: [devs] } });
     await worksAs(key);
     expect(
@@ -83,12 +83,12 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     expect(await whoIs(lame.key)).toBeUndefined();
   });
 
-  it("of a newer object with the same value does not work, and the older one goes on working", async () => {
+  it("of a newer object with the same value does not work, and the older one continues to work", async () => {
     const older = await makeKey({ spec: { user: "alice" } });
     await worksAs(older);
-    // Who was there first is known to the second.
+    // Creation timestamps, which decide which object is older, have whole seconds.
     await eventually(() => Date.now() >= older.createdAt + 1_000, { what: "the next second" });
-    // Admission does not tell that the key is in use: mallory may not read the object that holds
+    // Admission does not disclose that the key is in use: mallory may not read the object that has
     // it.
     const mallory = { user: unique("mallory"), groups: [devs] };
     const younger = await make("OwnedAccessKey", {
@@ -112,7 +112,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
   });
 });
 
-describe.skipIf(inject("webhook") === undefined)("a key that has worked is refused", () => {
+describe.skipIf(inject("webhook") === undefined)("a key that has worked is rejected", () => {
   const worker = unique("worker");
   beforeAll(() => bind({ kind: "User", name: worker }, "cluster-admin"));
 
@@ -132,23 +132,23 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is refus
       ({ path }) => merge(path, { spec: { scope: { projects: [{ project: "web" }] } } }),
     ],
     [
-      "when its life is shortened to what is over",
+      "when its ttl is set to a time that is over",
       { ttl: 3600 },
       403,
       ({ path }) => merge(path, { spec: { ttl: 1 } }),
     ],
-    // Its object is in order: that somebody presents the former text is seen when the cached
-    // TokenReview ends.
+    // Its object is valid: the former plain key is rejected only when the cached TokenReview
+    // expires.
     [
-      "when its key is another one",
+      "when its spec.key changes",
       {},
       401,
       ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } }),
     ],
     ["when its object is deleted", {}, 403, ({ path }) => arrange({ method: "DELETE", path })],
-    ["at the end of its life", { ttl: 5 }, 403, async () => {}],
+    ["when it expires", { ttl: 5 }, 403, async () => {}],
     [
-      "when it was idle for its idle life",
+      "when it was not used for its ttl",
       { ttl: 5, ttlAfterLastActivity: true },
       403,
       () => new Promise((resolve) => setTimeout(resolve, 7_000)),

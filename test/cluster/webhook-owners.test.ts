@@ -43,7 +43,7 @@ function makeOwned(wanted: Wanted, name = unique("owned")): Promise<Answer> {
   });
 }
 
-/** What an answer to a request is that needs `delete` on the owner `others`. */
+/** The response to a request that requires `delete` on the owner `others`. */
 const refused = {
   code: 422,
   message: expect.stringContaining(
@@ -51,7 +51,7 @@ const refused = {
   ),
 };
 
-describe.skipIf(inject("webhook") === undefined)("who makes an object hold back its owner", () => {
+describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDeletion", () => {
   beforeAll(async () => {
     await arrange({
       method: "POST",
@@ -79,8 +79,8 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
         resourceNames: ["view"],
         verbs: ["delete"],
       },
-      // What the API server's own plugin OwnerReferencesPermissionEnforcement asks for, where it is
-      // on.
+      // The permission that the admission plugin OwnerReferencesPermissionEnforcement requires, if
+      // it is enabled.
       {
         apiGroups: ["", "rbac.authorization.k8s.io"],
         resources: ["configmaps/finalizers", "clusterroles/finalizers"],
@@ -99,15 +99,15 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     });
   });
 
-  it("may delete that owner", async () => {
+  it("is allowed with permission to delete that owner", async () => {
     expect(await makeOwned({})).toMatchObject({ code: 201 });
   });
 
-  it("is refused with 422 without that right", async () => {
+  it("gets 422 without that permission", async () => {
     expect(await makeOwned({ name: others })).toMatchObject(refused);
   });
 
-  it("is also refused on an update, unless the owner reference was there before", async () => {
+  it("also gets 422 on an update, unless the owner reference existed before", async () => {
     const name = unique("owned");
     expect(await makeOwned({ name: others, holds: false }, name)).toMatchObject({ code: 201 });
     const path = `${sharedSecrets}/${name}`;
@@ -129,7 +129,7 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     ).toMatchObject({ code: 200 });
   });
 
-  it("is refused for a kind that the API server does not serve", async () => {
+  it("gets 422 for a kind that the API server does not serve", async () => {
     expect(await makeOwned({ kind: "Nothing" })).toMatchObject({
       code: 422,
       message: expect.stringContaining("does not serve Nothing of v1"),
@@ -149,11 +149,11 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     "v1/",
     "__proto__",
     "constructor/v1",
-  ])("is refused for an apiVersion that is none: %j", async (version) => {
+  ])("gets 422 for an invalid apiVersion: %j", async (version) => {
     expect(await makeOwned({ apiVersion: version })).toMatchObject({ code: 422 });
   });
 
-  it("is asked about owners of the whole cluster, whose resource discovery names", async () => {
+  it("needs the permission for cluster-scoped owners too, whose resource comes from discovery", async () => {
     const owned = (name: string) => ({
       apiVersion,
       kind: "OwnedAccessKey",

@@ -9,19 +9,19 @@ import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 const hasWebhook = inject("webhook") !== undefined;
 
 /**
- * 30 s of proof and plenty for a machine with much else to do; before there was a proof, a deleted
- * key lived for ever.
+ * The freshness limit of 30 s plus a margin for a busy machine; without the limit, a deleted key
+ * would stay valid forever.
  */
 const patience = { within: 90_000, every: 500 };
 
-/** A replica of the webhook behind a proxy of its own. */
+/** A replica of the webhook with its own proxy. */
 interface CutOff {
   readonly proxy: TcpProxy;
   readonly webhook: WebhookProcess;
   readonly asked: ReviewClient;
 }
 
-describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", () => {
+describe.skipIf(!hasWebhook)("a replica that is disconnected from the API server", () => {
   let own: CutOff;
   beforeAll(async () => {
     const controlPlane = inject("controlPlane");
@@ -51,7 +51,7 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     return key;
   }
 
-  it("accepts no key for longer than its proof while connections stay open, reports it, and recovers", async () => {
+  it("accepts no key after its freshness limit while connections stay open, reports that, and recovers", async () => {
     const { proxy, asked } = own;
     const [deleted, disabled, kept] = [await working(), await working(), await working()];
     proxy.swallow();
@@ -105,7 +105,8 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
   it("accepts no key after a pause until it has reached the API server again", async () => {
     const { webhook, asked, proxy } = own;
     const key = await working();
-    // It goes on without a way to the API server, so that it cannot be faster than the question.
+    // It resumes without a connection to the API server, so that it cannot be faster than the
+    // request.
     proxy.swallow();
     webhook.kill("SIGSTOP");
     await arrange({ method: "DELETE", path: key.path });

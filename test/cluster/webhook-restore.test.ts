@@ -16,16 +16,16 @@ import {
 } from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
-/** Who has made the keys. */
+/** The requester of the keys. */
 const alice: Caller = { user: unique("alice"), groups: [requesters] };
-/** A backup tool's account, cluster-admin as Velero's is. */
+/** The account of a backup tool, cluster-admin like that of Velero. */
 const velero: Caller = {
   user: "system:serviceaccount:velero:velero",
   groups: ["system:serviceaccounts", "system:serviceaccounts:velero", "system:authenticated"],
 };
 const restorers: readonly (readonly [string, Caller])[] = [
   ["an administrator", admin],
-  ["their owner", alice],
+  ["their requester", alice],
   ["a backup tool", velero],
 ];
 const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({
@@ -33,7 +33,7 @@ const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({
   spec: { user: alice.user, ...spec },
 });
 
-/** Deletes a key and creates it again from an export, as kubectl and backup tools do. */
+/** Deletes a key and creates it again from an export, like kubectl and backup tools. */
 async function restored(by: Caller, key: KnownKey): Promise<KnownKey> {
   const exported = await arrange({ method: "GET", path: key.path });
   await arrange({ method: "DELETE", path: key.path });
@@ -76,7 +76,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       await bind({ kind: "User", name: velero.user ?? "" }, "cluster-admin");
     });
 
-    it("stay expired", async () => {
+    it("are still expired", async () => {
       const key = await makeKey(ofAlice({ ttl: 1 }));
       await settledAs(key, "Expired");
       const { expiresAt } = await viewOf(key);
@@ -86,10 +86,10 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await whoIs(key.key)).toBeUndefined();
     });
 
-    it("stay expired when only their record says so", async () => {
+    it("are still expired if only their annotation shows it", async () => {
       const key = await makeKey(ofAlice({ ttl: 1, ttlAfterLastActivity: true }));
       await settledAs(key, "Expired");
-      // The status comes first, and the record after it.
+      // The status is written first, and the annotation after it.
       await eventually(
         async () => {
           const { metadata } = await arrange({ method: "GET", path: key.path });
@@ -111,7 +111,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await whoIs(key.key)).toBeUndefined();
     });
 
-    it("expire when they would have expired", async () => {
+    it("expire at the original time", async () => {
       const key = await makeKey(ofAlice({ ttl: 3600 }));
       await settledAs(key, "Active");
       const { expiresAt } = await viewOf(key);
@@ -124,7 +124,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await worksAs(again)).toMatchObject({ username: alice.user });
     });
 
-    it("are invalid when their parent key was restored as another object", async () => {
+    it("are invalid if their parent key was restored as another object", async () => {
       const parent = await makeKey(ofAlice());
       await worksAs(parent);
       const child = await makeKey({
@@ -145,7 +145,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
         (await arrange({ method: "GET", path: pathOf("OwnedAccessKey", child.name) })).metadata
           .annotations,
       ).toMatchObject({ "management.service/requester-key-id": parent.uid });
-      // The API server remembers for some seconds whose a token was.
+      // The API server caches the TokenReview for some seconds.
       await eventually(async () => (await whoIs(child.key)) === undefined, {
         what: "the key to be refused",
       });

@@ -8,7 +8,7 @@ import type { Answer, Ask } from "../support/cluster-connection.ts";
 
 type Scope = Readonly<Record<string, unknown>>;
 
-/** May do everything, so that every refusal is the scope's. */
+/** Has all permissions, so that every rejection is due to the scope. */
 const root = unique("root");
 const [web, pay] = [unique("web"), unique("pay")];
 const management = "/apis/management.service/v1";
@@ -30,7 +30,7 @@ const pod = {
   spec: { serviceAccountName: "latchkey-controller", containers: [{ name: "x", image: "x" }] },
 };
 
-/** What a key with this scope is answered. */
+/** The response to a request with a key of this scope. */
 async function within(scope: Scope | undefined, request: Ask): Promise<Answer> {
   const key = await makeKey({ spec: { user: root, ...(scope === undefined ? {} : { scope }) } });
   await worksAs(key);
@@ -67,7 +67,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
         rules,
       },
     });
-    // The webhook learns of all this by its watches.
+    // The webhook receives these objects through its watches.
     await eventually(
       async () =>
         (
@@ -81,16 +81,16 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
   });
 
   it.each<[string, Scope | undefined, Ask]>([
-    ["has all that its user has without one", undefined, listIn(pay)],
-    ["reaches its project", { projects: [{ project: web }] }, listIn(web)],
-    ["reaches its space", { spaces: [{ project: pay, space: "lab" }] }, listIn(pay)],
+    ["has all permissions of its user without a scope", undefined, listIn(pay)],
+    ["allows its project", { projects: [{ project: web }] }, listIn(web)],
+    ["allows its space", { spaces: [{ project: pay, space: "lab" }] }, listIn(pay)],
     [
-      "reaches what a bundle permits",
+      "allows what a scope role allows",
       { roles: [{ role: "configuration" }] },
       listIn(pay, "configmaps"),
     ],
     [
-      "reaches what a rule names",
+      "allows what a rule allows",
       {
         rules: [
           {
@@ -102,21 +102,29 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       },
       listIn(pay),
     ],
-    ["reads what the API is", {}, get("/apis")],
+    ["allows API discovery", {}, get("/apis")],
     [
-      "reads SharedSecrets for the command-line client",
+      "allows SharedSecrets for the command-line client",
       { allowServiceCli: true },
       get(`${management}/namespaces/${web}/sharedsecrets`),
     ],
-    ["lists what is in no namespace", { rules: [{ namespaces: [""] }] }, get("/api/v1/nodes")],
     [
-      "reads a namespace, which is in none",
+      'allows listing cluster-scoped resources with namespaces [""]',
+      { rules: [{ namespaces: [""] }] },
+      get("/api/v1/nodes"),
+    ],
+    [
+      "allows reading a Namespace, which is cluster-scoped",
       { rules: [{ namespaces: [""] }] },
       get(`/api/v1/namespaces/${web}`),
     ],
-    ["lists all but Secrets over all namespaces", { rules: [{}] }, get("/api/v1/configmaps")],
     [
-      "reaches a guarded namespace by a rule that names it and the resource",
+      "allows listing resources other than Secrets in all namespaces",
+      { rules: [{}] },
+      get("/api/v1/configmaps"),
+    ],
+    [
+      "allows a protected namespace by a rule with the namespace and the resource",
       {
         rules: [
           { resources: [{ group: "", resources: ["configmaps"] }], namespaces: ["kube-system"] },
@@ -129,43 +137,47 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
   });
 
   it.each<[string, Scope, Ask]>([
-    ["reaches nothing when it is empty", {}, listIn(web)],
-    ["reaches no other project", { projects: [{ project: web }] }, listIn(pay)],
-    ["reaches no namespace without a project", { projects: [{ project: "*" }] }, listIn("default")],
+    ["denies everything if it is empty", {}, listIn(web)],
+    ["denies other projects", { projects: [{ project: web }] }, listIn(pay)],
+    ["denies a namespace without a project", { projects: [{ project: "*" }] }, listIn("default")],
     [
-      "reaches nothing of the whole cluster by a project",
+      "denies cluster-wide lists by a project",
       { projects: [{ project: "*" }] },
       get("/api/v1/secrets"),
     ],
-    ["reaches no other space", { spaces: [{ project: pay, space: "office" }] }, listIn(pay)],
-    ["reaches no more than a bundle permits", { roles: [{ role: "configuration" }] }, listIn(pay)],
+    ["denies other spaces", { spaces: [{ project: pay, space: "office" }] }, listIn(pay)],
     [
-      "reaches nothing by a bundle that nobody knows",
+      "denies what a scope role does not allow",
+      { roles: [{ role: "configuration" }] },
+      listIn(pay),
+    ],
+    [
+      "denies an undefined scope role",
       { roles: [{ role: unique("none") }] },
       listIn(pay, "configmaps"),
     ],
     [
-      "reaches nothing by a role that is no bundle",
+      "denies a ClusterRole that is not a scope role",
       { roles: [{ role: "cluster-admin" }] },
       listIn(pay),
     ],
     [
-      "reaches no other verb than a rule names",
+      "denies verbs that a rule does not list",
       { rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["secrets"] }] }] },
       listIn(pay),
     ],
     [
-      "reaches no connected cluster's things by its name",
+      "denies requests to the central cluster by the name of a connected cluster",
       { clusters: [{ cluster: "*" }] },
       listIn(pay),
     ],
     [
-      "reads no other key",
+      "denies reading other keys",
       { projects: [{ project: "*" }], rules: [{}] },
       get(`${management}/ownedaccesskeys`),
     ],
     [
-      "changes no namespace",
+      "denies changing a namespace",
       { projects: [{ project: web }] },
       {
         method: "PATCH",
@@ -175,12 +187,12 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       },
     ],
     [
-      "makes no token of a service account",
+      "denies creating a service account token",
       { projects: [{ project: web }] },
       create(`/api/v1/namespaces/${web}/serviceaccounts/default/token`, { spec: {} }),
     ],
     [
-      "makes no binding",
+      "denies creating a RoleBinding",
       { projects: [{ project: web }] },
       create(`${rbac}/namespaces/${web}/rolebindings`, {
         metadata: { name: "x" },
@@ -188,7 +200,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       }),
     ],
     [
-      "makes no policy",
+      "denies creating an admission policy",
       { rules: [{}] },
       create("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", {
         metadata: { name: "x" },
@@ -196,53 +208,53 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       }),
     ],
     [
-      "lists no Secrets of all namespaces by those that are in none",
+      'denies listing Secrets of all namespaces with namespaces [""]',
       { rules: [{ namespaces: [""] }] },
       get("/api/v1/secrets"),
     ],
     [
-      "lists nothing of all namespaces by what is in none",
+      'denies listing namespaced resources with namespaces [""]',
       { rules: [{ namespaces: [""] }] },
       get("/api/v1/configmaps"),
     ],
-    ["reads no Secrets by a rule that does not name them", { rules: [{}] }, listIn(pay)],
+    ["denies Secrets if a rule does not list them", { rules: [{}] }, listIn(pay)],
     [
-      "reads no Secrets by wildcards",
+      "denies Secrets with wildcards",
       { rules: [{ resources: [{ group: "", resources: ["*"] }] }] },
       listIn(pay),
     ],
     [
-      "lists no Secrets of all namespaces, though a rule names them",
+      "denies listing Secrets of all namespaces, even if a rule lists Secrets",
       { rules: [named("", "secrets")] },
       get("/api/v1/secrets"),
     ],
     [
-      "reads no signing keys, though a rule names Secrets",
+      "denies the signing keys, even if a rule lists Secrets",
       { rules: [named("", "secrets")] },
       get("/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys"),
     ],
     [
-      "runs no pod beside Latchkey",
+      "denies creating a pod in Latchkey's namespace",
       { rules: [{}] },
       create("/api/v1/namespaces/latchkey-system/pods", pod),
     ],
     [
-      "runs no pod beside Latchkey, though a rule names pods",
+      "denies creating a pod in Latchkey's namespace, even if a rule lists pods",
       { rules: [named("", "pods")] },
       create("/api/v1/namespaces/latchkey-system/pods", pod),
     ],
     [
-      "runs no pod in kube-system",
+      "denies creating a pod in kube-system",
       { rules: [{}] },
       create("/api/v1/namespaces/kube-system/pods", pod),
     ],
     [
-      "reads nothing of connected clusters",
+      "denies the Secrets of connected clusters",
       { rules: [named("", "secrets")] },
       listIn("latchkey-clusters"),
     ],
     [
-      "changes no CRD",
+      "denies changing a CRD",
       { rules: [{}] },
       {
         method: "PATCH",
@@ -251,19 +263,23 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
         body: {},
       },
     ],
-    ["reaches nothing that nobody serves", { rules: [{}] }, get("/apis/nowhere.example/v1/things")],
     [
-      "reaches no group of the name of something that every object has",
+      "denies a resource that the API server does not serve",
+      { rules: [{}] },
+      get("/apis/nowhere.example/v1/things"),
+    ],
+    [
+      "denies a group with the name of a property of every object",
       { rules: [{}] },
       get("/apis/constructor/v1/things"),
     ],
     [
-      "reaches no group of the name of every object's prototype",
+      "denies a group with the name of the prototype of every object",
       { rules: [{}] },
       get("/apis/__proto__/v1/x"),
     ],
     [
-      "signs no certificate",
+      "denies creating a certificate signing request",
       { rules: [{}] },
       create("/apis/certificates.k8s.io/v1/certificatesigningrequests", {
         metadata: { name: "x" },
@@ -274,7 +290,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     expect(await within(scope, request)).toMatchObject(refused);
   });
 
-  it("covers a kind that the API server has just begun to serve", async () => {
+  it("covers a new kind of the API server", async () => {
     const group = `${unique("scope")}.example`;
     const names = { kind: "Thing", plural: "things", singular: "thing" };
     const schema = { openAPIV3Schema: { type: "object" } };
@@ -303,7 +319,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     });
   });
 
-  it("denies a SubjectAccessReview outside its scope, whatever API group it names", async () => {
+  it("denies a SubjectAccessReview outside of its scope, regardless of the API group", async () => {
     const { id } = await makeKeyWithId();
     for (const group of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const review = {
@@ -329,14 +345,14 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     }
   });
 
-  it("impersonates no user, even if a rule allows everything", async () => {
+  it("denies impersonation, even if a rule allows everything", async () => {
     const key = await makeKey({ spec: { user: root, scope: { rules: [{}] } } });
     await worksAs(key);
     const { code, stderr } = await kubectlWith(key.key, ["get", "secrets", "--as=alice"]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/forbidden/i)]);
   });
 
-  it("is created with a warning if its scope names what does not exist", async () => {
+  it("causes a warning on create if it refers to something that does not exist", async () => {
     const scope = {
       roles: [{ role: "nobody" }],
       rules: [named("", "pod"), { ...named("", "nodes"), namespaces: [web] }],

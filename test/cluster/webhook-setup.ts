@@ -7,11 +7,11 @@ import { startController, startWebhook } from "../support/latchkey-process.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
-/** How tests reach the webhook of the run: plain data. */
+/** The data with which tests access the webhook of the run. */
 export interface WebhookHandle {
-  /** Where it answers kube-apiserver. */
+  /** The URL for kube-apiserver. */
   webhookUrl: string;
-  /** Its metrics. */
+  /** The URL of its metrics. */
   url: string;
   log: string;
   auditLog: string;
@@ -19,21 +19,19 @@ export interface WebhookHandle {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /**
-     * The webhook that kube-apiserver asks; undefined where no API server can be started for it.
-     */
+    /** The webhook that kube-apiserver calls; undefined if no API server can be started for it. */
     webhook: WebhookHandle | undefined;
   }
 }
 
-/** Few enough to be reached; the tests themselves ask for more. */
+/** Low enough to be reached in a test; other tests use exempt users. */
 export const quota = { keys: 40, exempt: "admin,alice,bob" } as const;
 
 const stops: (() => Promise<unknown>)[] = [];
 
 /**
- * Starts a control plane of its own whose kube-apiserver asks a webhook, and a controller, until
- * the tests are over.
+ * Starts a dedicated control plane whose kube-apiserver calls a webhook, and a controller, until
+ * the tests are done.
  */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);

@@ -13,7 +13,7 @@ import { admissionSegmentOf } from "../support/trust.ts";
 
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 
-/** What kube-apiserver would ask about a new key, in anybody's name. */
+/** The request that kube-apiserver would send for a new key, in the name of any user. */
 function admissionReview(
   object: object,
   user: object = { username: "system:admin", groups: ["system:masters"] },
@@ -32,7 +32,7 @@ const connectorReview = (data: string, username = "alice"): string =>
     { username },
   );
 
-/** Paths of the Secrets of connector data that hold a text with this beginning. */
+/** Paths of the Secrets of connector data that contain a text with this prefix. */
 async function holding(beginning: string): Promise<readonly string[]> {
   const items = listAt(
     await arrange({
@@ -49,7 +49,7 @@ async function holding(beginning: string): Promise<readonly string[]> {
 }
 
 describe.skipIf(inject("webhook") === undefined)(
-  "a stranger who reaches the webhook's port",
+  "a client without a certificate that can connect to the webhook's port",
   () => {
     const url = inject("webhook")?.webhookUrl ?? "";
     let stranger: ReviewClient;
@@ -61,7 +61,7 @@ describe.skipIf(inject("webhook") === undefined)(
     afterAll(() => stranger.close());
 
     it.each(Object.entries(webhookPaths))(
-      "is not answered at the fixed path of %s",
+      "gets 401 or 404 from the fixed path of %s",
       async (name, path) => {
         const data = canary();
         const answer = await stranger.post(path, connectorReview(data));
@@ -71,7 +71,7 @@ describe.skipIf(inject("webhook") === undefined)(
     );
 
     it.each([randomBytes(20).toString("hex"), "", ".", "admit"])(
-      "is not answered below the guessed segment %o",
+      "gets 404 below the guessed segment %o",
       async (guess) => {
         expect(
           await stranger.post(`/${guess}${webhookPaths.connectorData}`, connectorReview(canary())),
@@ -79,9 +79,9 @@ describe.skipIf(inject("webhook") === undefined)(
       },
     );
 
-    it("below the right path leaves no more than a few Secrets, and causes no read of one", async () => {
+    it("below the right path creates only a few Secrets, and causes no read of a Secret", async () => {
       const controlPlane = inject("controlPlane");
-      // A replica of its own: what it has counted would stand in the way of other tests.
+      // A dedicated replica: its rate limit would affect other tests.
       const webhook = await startWebhook({ controlPlane, restart: "never" });
       await webhook.waitReady();
       const knowing = await reviewClient(webhook.webhookUrl, "stranger");
@@ -120,12 +120,12 @@ describe.skipIf(inject("webhook") === undefined)(
       await Promise.all(written.map((secret) => arrange({ method: "DELETE", path: secret })));
     });
 
-    it("is not told below the right path what kube-apiserver alone may ask", async () => {
+    it("gets 404 for reviews of kube-apiserver below the right path", async () => {
       for (const path of [webhookPaths.tokenReview, webhookPaths.accessReview])
         expect((await stranger.post(`/${segment}${path}`, "{}")).status).toBe(404);
     });
 
-    it("with half a body takes no room from others, also below the right path", async () => {
+    it("with an incomplete body does not use the capacity of other clients, also below the right path", async () => {
       const { port, hostname } = new URL(url);
       const key = await makeKey({ spec: { user: "alice" } });
       await worksAs(key);
@@ -162,7 +162,7 @@ describe.skipIf(inject("webhook") === undefined)(
       process.stderr.write(
         `webhook: 1,000 strangers with half bodies took ${Math.round((after - before) / 1e6)} MB\n`,
       );
-      // They took 150 MB, and 440 MB with larger halves, when every body was read.
+      // Without the limit they used 150 MB, and 440 MB with larger incomplete bodies.
       expect(after - before).toBeLessThan(100_000_000);
       kubeApiserver.close();
       for (const socket of sockets) socket.destroy();

@@ -20,9 +20,9 @@ const newKey = (): string => randomBytes(24).toString("base64url");
 const digestOf = (key: string): string =>
   `sha256:${createHash("sha256").update(key).digest("hex")}`;
 const requesters = unique("requesters");
-/** May create keys, and nothing else. */
+/** May only create keys. */
 const bob: Caller = { user: unique("bob"), groups: [requesters] };
-/** Applies keys for the user ci-admin, as the account of a deployment tool does. */
+/** Applies keys for the user ci-admin, like the account of a deployment tool. */
 const deployer: Caller = { user: unique("deployer") };
 const ciAdmin = unique("ci-admin");
 
@@ -36,7 +36,7 @@ function apply(name: string, spec: object): Promise<Answer> {
   });
 }
 
-describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a key", () => {
+describe.skipIf(inject("webhook") === undefined)("a user who took the name of a key first", () => {
   beforeAll(async () => {
     await allowRequesters(requesters);
     await allow({ kind: "User", name: deployer.user ?? "" }, [
@@ -49,7 +49,7 @@ describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a
     ]);
   });
 
-  it("neither becomes its user nor reads it, whatever a deployer applies", async () => {
+  it("neither becomes that user nor can read the new key, regardless of what a deployer applies", async () => {
     const [squatted, fresh] = [newKey(), newKey()];
     const { name, path } = await make("OwnedAccessKey", {
       by: bob,
@@ -76,7 +76,9 @@ describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a
       message: expect.stringContaining(`the requester "${bob.user}" may know`),
     });
 
-    expect(await apply(name, { user: ciAdmin, key: digestOf(fresh) })).toMatchObject({ code: 200 });
+    expect(await apply(name, { user: ciAdmin, key: digestOf(fresh) })).toMatchObject({
+      code: 200,
+    });
     expect(await worksAs({ key: fresh })).toMatchObject({ username: ciAdmin });
     expect(await whoIs(squatted)).toBeUndefined();
     await eventually(async () => (await read()).code === 403, {
@@ -96,7 +98,7 @@ describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a
 
 // The commands of docs/operations.md, "A user has left".
 describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
-  it("is found as requester and as user, and what that user created for others gets a new key", async () => {
+  it("can be found as requester and as user, and keys that the user created for others get a new value", async () => {
     const [leaver, ci] = [{ user: unique("leaver"), groups: [requesters] }, unique("ci")];
     await allowRequesters(requesters);
     await allow({ kind: "User", name: leaver.user }, [

@@ -373,7 +373,7 @@ describe("over TLS", () => {
     expect(await ask(shown(past, "client"))).toBe("you are undefined\n");
   });
 
-  test("1,000 anonymous clients with incomplete bodies stay within their limit, and a client with a certificate is served meanwhile", async () => {
+  test("1,000 anonymous clients with incomplete bodies stay within their limit, and a client with a certificate is served", async () => {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     const refused: string[] = [];
     const routes = [{ method: "POST", path: "/a", handler: () => plain(200, "answered") }] as const;
