@@ -98,8 +98,7 @@ export interface Scene {
 }
 
 /**
- * Plays a scene, ends the run and deletes its objects; a failure is recorded as a mistake of the
- * run.
+ * Plays a scene, ends the run and deletes its objects; a failure is added to the run's `mistakes`.
  */
 export async function during<B extends Backend>(
   run: Run<B>,

@@ -206,7 +206,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
 /** Requests to the webhook from kube-apiserver, or from a client that impersonates it. */
 export const reviewTargets: readonly Target[] = [
   {
-    name: "SubjectAccessReview: every request that the reference implementation denies is denied, and no request is allowed",
+    name: "SubjectAccessReview: every request that the independent implementation denies is denied, and no request is allowed",
     property: () =>
       fc.asyncProperty(
         fc.oneof(anyScope, spoiled(anyScope)),

@@ -52,7 +52,7 @@ function isNarrower(child: unknown, parent: unknown): boolean {
 /** The scope engine, and the comparison of scopes. */
 export const scopeTargets: readonly Target[] = [
   {
-    name: "scope engine: agrees with the reference implementation",
+    name: "scope engine: agrees with the independent implementation",
     property: () =>
       fc.property(anyScope, anyRequest, (scope, request) =>
         assert.equal(isAllowed(scope, request), secondOpinion(scope, request)),

@@ -16,8 +16,8 @@ export type Import =
   | { readonly kind: "ours"; readonly path: string }
   | { readonly kind: "package"; readonly name: string };
 
-// A regular expression literal stands where a value may begin; templates are kept, for what is
-// inside `${}` is code.
+// A regular expression literal is possible where a value can begin; templates are kept, because
+// `${}` contains code.
 const tokens =
   /\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};>\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
 
@@ -39,7 +39,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, code: codeOf(text), imports: importsOf(path, text) };
 }
 
-/** The room that a file of `src` is in; `main.ts` is a room of its own. */
+/** The top-level directory of a file of `src`; `main.ts` counts as its own. */
 export function roomOf(path: string): string {
   return path.split("/")[0] ?? "";
 }

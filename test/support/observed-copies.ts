@@ -19,7 +19,7 @@ export interface SourceChanges {
   readonly metadata?: Partial<Metadata>;
   readonly options?: Partial<SyncOptions>;
   readonly secret?: Partial<SharedSecret>;
-  /** Stands for the data, in digests and in the only data key. */
+  /** A placeholder for the data, in digests and in the only data key. */
   readonly data?: string;
 }
 
