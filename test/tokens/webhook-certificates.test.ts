@@ -1,10 +1,11 @@
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
   caFingerprints,
+  clientDataOf,
   isSignedBy,
   newWebhookCertificates,
   parseWebhookCertificates,
@@ -41,6 +42,16 @@ describe("new certificates", () => {
   test("have the DNS names of the webhook, and the common name of kube-apiserver", () => {
     expect(read(made.serving.certificate).subjectAltName).toBe("DNS:w.ns.svc, DNS:w.ns");
     expect(read(made.client.certificate).subject).toBe("CN=latchkey:kube-apiserver");
+  });
+
+  test("are given to kube-apiserver as base64 of PEM", () => {
+    const decoded = (encoded: string): string => Buffer.from(encoded, "base64").toString("utf8");
+    const { certificate, privateKey, ca } = clientDataOf(made);
+    expect(decoded(certificate)).toBe(made.client.certificate);
+    expect(decoded(ca)).toBe(made.ca.certificate);
+    expect(read(decoded(certificate)).checkPrivateKey(createPrivateKey(decoded(privateKey)))).toBe(
+      true,
+    );
   });
 
   test("have one extended key usage each", () => {
