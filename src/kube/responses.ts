@@ -5,7 +5,8 @@ import type { ApiResponse, ApiRequest } from "./transport.ts";
 
 /** Parses the JSON of a response; throws a KubeError for an error status. */
 export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
-  if (answer.status >= 200 && answer.status < 300) return parseJson(call, answer.text);
+  if (answer.status >= 200 && answer.status < 300)
+    return answer.json ?? parseJson(call, answer.text);
   throw refusal(call, answer);
 }
 

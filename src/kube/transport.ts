@@ -28,6 +28,8 @@ export interface ApiResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
   readonly text: string;
+  /** The parsed text of a large response; undefined if it is small or not JSON. */
+  readonly json?: unknown;
 }
 
 /** A response whose body is still arriving. */
@@ -145,9 +147,11 @@ class PooledTransport implements Transport {
         signal: timeout.signal,
       });
       const retryAfter = Number(answer.headers["retry-after"]);
+      const text = await answer.body.text();
       return {
         status: answer.statusCode,
-        text: await answer.body.text(),
+        text,
+        ...(await this.#parsed(text)),
         ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
       };
     } finally {
@@ -175,6 +179,20 @@ class PooledTransport implements Transport {
     return yielder === undefined || bodySize(body) < bigBytes
       ? encodeBody(body)
       : yielder.run(() => encodeBody(body));
+  }
+
+  /** Parses a large response in a turn of the yielder: several may have arrived at once. */
+  async #parsed(text: string): Promise<Pick<ApiResponse, "json">> {
+    const { yielder } = this.#options;
+    if (yielder === undefined || text.length < bigBytes) return {};
+    return yielder.run(() => {
+      try {
+        const json: unknown = JSON.parse(text);
+        return { json };
+      } catch {
+        return {};
+      }
+    });
   }
 
   #withinBudget<T>(call: ApiRequest, work: () => Promise<T>): Promise<T> {

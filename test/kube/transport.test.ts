@@ -425,6 +425,30 @@ describe("bodies", () => {
     await Promise.all(sent);
   });
 
+  test("of large responses are parsed in turns of the yielder, small ones by the caller", async () => {
+    let turns = 0;
+    const yielder = {
+      run: async <T>(work: () => T): Promise<T> => {
+        turns += 1;
+        return work();
+      },
+    };
+    const text = (length: number): string => JSON.stringify({ a: "x".repeat(length) });
+    const texts = [text(10), text(200_000), "x".repeat(200_000)];
+    const { transport, peer } = await over(undefined, { yielder });
+    const sent = texts.map(() => transport.request(get));
+    await peer.arrived(3);
+    peer.arrivals.forEach(({ answer }, at) => answer.end(texts[at]));
+    const answers = await Promise.all(sent);
+    expect(turns).toBe(2);
+    expect(answers.map(({ json }) => json !== undefined)).toEqual(
+      answers.map(({ text: sentText }) => sentText.startsWith("{") && sentText.length > 1000),
+    );
+    expect(answers.map((answer) => answer.text.length).toSorted()).toEqual(
+      texts.map(({ length }) => length).toSorted(),
+    );
+  });
+
   test("of streams are not limited", async () => {
     const { transport } = await over(answerWith(200), { bodies: new BodyLimiter(1) });
     expect((await transport.stream(get)).status).toBe(200);
