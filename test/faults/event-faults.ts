@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Steering } from "../support/fault-proxy.ts";
-import { subjectOf } from "../support/open-watch.ts";
+import { type OpenWatch, subjectOf } from "../support/open-watch.ts";
 import type { InProcessBackend, InProcessRun } from "./in-process-backend.ts";
 import type { ActiveFault } from "./run.ts";
 
@@ -35,16 +35,15 @@ function isChosen(subject: string, seed: number): boolean {
 
 /** Drops the next event; a later event of its object is delivered, or a 410 in the end. */
 export function swallowEvent(run: InProcessRun): Active {
-  let swallowed: { readonly subject: string; readonly selection: string } | undefined;
+  let swallowed: { readonly subject: string; readonly watch: OpenWatch } | undefined;
   let isOver = false;
   return {
     steering: {
       event(watch, line, deliver) {
         const subject = subjectOf(watch, line);
-        const { selection } = watch.request;
-        if (swallowed === undefined && !isOver) swallowed = { subject, selection };
+        if (swallowed === undefined && !isOver) swallowed = { subject, watch };
         else {
-          if (swallowed?.subject === subject && swallowed.selection === selection) {
+          if (swallowed?.subject === subject && watch.isSameAs(swallowed.watch)) {
             swallowed = undefined;
             isOver = true;
           }
@@ -58,7 +57,7 @@ export function swallowEvent(run: InProcessRun): Active {
       isOver ||= missing !== undefined;
       // The watch that lost the event may have been reopened later since.
       for (const watch of run.watches)
-        if (watch.request.selection === missing?.selection) watch.expire();
+        if (missing !== undefined && watch.isSameAs(missing.watch)) watch.expire();
       return missing !== undefined;
     },
   };

@@ -300,7 +300,7 @@ export class FaultProxy {
     });
     if (answer.statusCode !== 200)
       return reply(outgoing, { status: answer.statusCode, text: await answer.body.text() });
-    const watch = new OpenWatch(request, outgoing);
+    const watch = new OpenWatch(request, outgoing, this);
     this.#watches.add(watch);
     outgoing.writeHead(200, { "content-type": "application/json" });
     outgoing.flushHeaders();

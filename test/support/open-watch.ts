@@ -11,12 +11,20 @@ export interface WatchLine {
 /** An open watch of a controller through the proxy. */
 export class OpenWatch {
   readonly request: ApiRequest;
+  /** The proxy whose controller opened it; several controllers watch the same. */
+  readonly proxy: object;
   readonly #answer: ServerResponse;
   #isSilent = false;
 
-  constructor(request: ApiRequest, answer: ServerResponse) {
+  constructor(request: ApiRequest, answer: ServerResponse, proxy: object) {
     this.request = request;
+    this.proxy = proxy;
     this.#answer = answer;
+  }
+
+  /** Whether the same controller opened both for the same objects. */
+  isSameAs({ request, proxy }: Pick<OpenWatch, "request" | "proxy">): boolean {
+    return proxy === this.proxy && request.selection === this.request.selection;
   }
 
   /** Whether data still flows. */
