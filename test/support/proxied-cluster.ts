@@ -84,10 +84,16 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
       upstream.close().then(() => true),
       pause(10_000, false, { ref: false }),
     ]);
+    process.on("uncaughtException", ignoreDestroyed);
     await Promise.all([isClosed ? undefined : upstream.destroy(), connection.pool.destroy()]);
     await controlPlane.stop();
   };
   return { controlPlane, credentials, upstream, ask, arrange, stop };
+}
+
+/** An HTTP/2 stream that nobody reads reports its end as an uncaught exception. */
+function ignoreDestroyed(error: Error): void {
+  if (!("code" in error) || error.code !== "UND_ERR_DESTROYED") throw error;
 }
 
 /**
