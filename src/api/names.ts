@@ -16,11 +16,15 @@ export const fieldManager = "latchkey-controller";
 /** The field manager of everything the webhook writes. */
 export const webhookFieldManager = "latchkey-webhook";
 
+/** The field manager of everything the gateway writes. */
+export const gatewayFieldManager = "latchkey-gateway";
+
 /** Names of the Lease and of the Secrets in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
+  gatewayCertificates: "latchkey-gateway-certificates",
   connectorKey: "latchkey-connector-key",
 } as const;
 
@@ -61,6 +65,7 @@ export const labels = {
   project: `${group}/project`,
   space: `${group}/space`,
   virtualCluster: `${group}/virtual-cluster`,
+  cluster: `${group}/cluster`,
   scopeRole: `${group}/scope-role`,
   sourceUid: `${group}/source-uid`,
   component: `${group}/component`,
@@ -71,8 +76,21 @@ export const labels = {
 export const components = {
   signingKeys: "signing-keys",
   webhookCertificates: "webhook-certificates",
+  gatewayCertificates: "gateway-certificates",
   connectorKey: "connector-key",
   connectorData: "connector-data",
+} as const;
+
+/** The Secret in which replicas share their certificates, and its component label. */
+export interface CertificatesSecretName {
+  readonly name: string;
+  readonly component: string;
+}
+
+/** The Secrets of certificates, by the process that serves with them. */
+export const certificateSecrets = {
+  webhook: { name: ownObjects.webhookCertificates, component: components.webhookCertificates },
+  gateway: { name: ownObjects.gatewayCertificates, component: components.gatewayCertificates },
 } as const;
 
 /** The annotation in which client-side apply stores the whole object, including secrets. */

@@ -81,6 +81,13 @@ export const resources = {
     kind: "SubjectAccessReview",
     namespaced: false,
   },
+  selfAccessReviews: {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectaccessreviews",
+    kind: "SelfSubjectAccessReview",
+    namespaced: false,
+  },
   mutatingWebhookConfigurations: {
     ...admission,
     plural: "mutatingwebhookconfigurations",

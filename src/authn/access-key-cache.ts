@@ -74,14 +74,24 @@ const refIndex = "connector-data";
 const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
 
+/** What the cache is built from. */
+export interface AccessKeyCacheDeps extends InformerDeps {
+  /** Called for each change of what decides about a request with a key. */
+  readonly onChange?: () => void;
+}
+
 /** Creates the access key cache; watches start with `run`. */
-export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): AccessKeyCache {
+export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig): AccessKeyCache {
+  const { onChange = () => {} } = deps;
   const counts = new RequesterCounts();
-  const keys = keyInformer(deps, counts);
-  const namespaces = namespaceInformer(deps);
+  const keys = keyInformer(deps, counts, onChange);
+  const namespaces = namespaceInformer(deps, onChange);
   let roles: ScopeRoles | undefined;
-  const clusterRoles = scopeRoleInformer(deps, () => (roles = undefined));
-  const policies = requesterPolicyInformers(deps, () => {});
+  const clusterRoles = scopeRoleInformer(deps, () => {
+    roles = undefined;
+    onChange();
+  });
+  const policies = requesterPolicyInformers(deps, onChange);
   const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
@@ -125,25 +135,32 @@ function referencedSecrets({ annotations }: Metadata): readonly string[] {
   return ref === undefined ? [] : [ref.secret];
 }
 
-function keyInformer(deps: InformerDeps, counts: RequesterCounts): Informer<ObservedAccessKey> {
+function keyInformer(
+  deps: InformerDeps,
+  counts: RequesterCounts,
+  onChange: () => void,
+): Informer<ObservedAccessKey> {
   return new Informer<ObservedAccessKey>(
     {
       listOptions: { resource: resources.ownedAccessKeys },
       parse: (raw) => ({ ...accessKeyCacheEntry(raw), status: noStatus, conditions: noConditions }),
       indexers: { ...keyIndexers, [refIndex]: ({ metadata }) => referencedSecrets(metadata) },
       codec: accessKeyCodec,
-      onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
+      onChange({ before, after }) {
+        counts.note(before?.metadata, after?.metadata);
+        onChange();
+      },
     },
     deps,
   );
 }
 
-function namespaceInformer(deps: InformerDeps): Informer<Metadata> {
+function namespaceInformer(deps: InformerDeps, onChange: () => void): Informer<Metadata> {
   return new Informer<Metadata>(
     {
       listOptions: { resource: resources.namespaces, metadataOnly: true },
       parse: parseMetadata,
-      onChange: () => {},
+      onChange,
     },
     deps,
   );

@@ -1,4 +1,5 @@
 import "reflect-metadata";
+import { isIP } from "node:net";
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import {
   AuthorityKeyIdentifierExtension,
@@ -23,7 +24,7 @@ export interface KeyPair {
 
 /** The names in new certificates, and their issue time. */
 export interface CertificateTerms {
-  /** DNS names of the webhook. */
+  /** DNS names or IP addresses of the server. */
   readonly dnsNames: readonly string[];
   /** Common name of kube-apiserver's client certificate. */
   readonly clientName: string;
@@ -102,7 +103,11 @@ export async function issueCertificate(
       ]),
       await AuthorityKeyIdentifierExtension.create(issuerKey),
       ...(name === "serving"
-        ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))]
+        ? [
+            new SubjectAlternativeNameExtension(
+              dnsNames.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value })),
+            ),
+          ]
         : []),
     ],
   });

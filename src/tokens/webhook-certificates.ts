@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { annotations, components, labels, ownObjects } from "../api/names.ts";
+import { annotations, certificateSecrets, labels } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
@@ -37,9 +37,9 @@ export interface WebhookCertificates extends Readonly<Record<CertificateName, Ke
 export class WebhookCertificatesError extends Error {
   readonly code = "WebhookCertificatesUnreadable";
 
-  constructor(problem: string) {
+  constructor(problem: string, secret: string = certificateSecrets.webhook.name) {
     super(
-      `Secret ${ownObjects.webhookCertificates}: ${problem}; restore the Secret, or delete it: a running webhook recreates it with the certificates in its memory; without one, new certificates are generated`,
+      `Secret ${secret}: ${problem}; restore the Secret, or delete it: a running replica recreates it with the certificates in its memory; without one, new certificates are generated`,
     );
     this.name = "WebhookCertificatesError";
   }
@@ -55,13 +55,13 @@ const files: Readonly<
 
 const segmentFile = "admission-path";
 
-/** Parses the Secret of the certificates; throws a WebhookCertificatesError. */
-export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
+/** Parses the Secret of the certificates; throws a WebhookCertificatesError, which names `secret`. */
+export function parseWebhookCertificates(raw: unknown, secret?: string): WebhookCertificates {
   const data = recordAt(raw, "data");
   const pem = (file: string): string => {
     const encoded = stringAt(data, file);
     if (encoded === undefined || encoded === "")
-      throw new WebhookCertificatesError(`data key ${file} is missing`);
+      throw new WebhookCertificatesError(`data key ${file} is missing`, secret);
     return Buffer.from(encoded, "base64").toString("utf8");
   };
   const pair = (name: CertificateName): KeyPair => {
@@ -71,6 +71,7 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
     if (!isPair(found))
       throw new WebhookCertificatesError(
         `data key ${privateKey} is not the private key of ${certificate}`,
+        secret,
       );
     return found;
   };
@@ -147,6 +148,9 @@ export async function renewCertificates({
  */
 export interface CertificatesPlace {
   readonly namespace: string;
+  /** That of the webhook unless given. */
+  readonly name?: string;
+  readonly component?: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
@@ -160,14 +164,15 @@ export function webhookCertificatesSecret(
   place: CertificatesPlace,
   former: CaFingerprints = [],
 ): Manifest {
+  const { name, component, ...whereabouts } = { ...certificateSecrets.webhook, ...place };
   const encode = (text: string): SecretText =>
     new SecretText(Buffer.from(text, "utf8").toString("base64"));
   const entries = Object.entries(files).flatMap(
-    ([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
+    ([which, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
       const pair =
-        name === "ca"
+        which === "ca"
           ? certificates.ca
-          : name === "serving"
+          : which === "serving"
             ? certificates.serving
             : certificates.client;
       return [
@@ -180,9 +185,9 @@ export function webhookCertificatesSecret(
     apiVersion: "v1",
     kind: resources.secrets.kind,
     metadata: {
-      ...place,
-      name: ownObjects.webhookCertificates,
-      labels: { [labels.component]: components.webhookCertificates },
+      ...whereabouts,
+      name,
+      labels: { [labels.component]: component },
       ...(former.length === 0
         ? {}
         : { annotations: { [annotations.formerCa]: formerCaText(former) } }),
@@ -285,7 +290,7 @@ function dnsNamesOf({ certificate }: KeyPair): readonly string[] {
   const { subjectAltName = "" } = new X509Certificate(certificate);
   return subjectAltName
     .split(", ")
-    .flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
+    .flatMap((entry) => /^(?:DNS|IP Address):(.*)$/.exec(entry)?.slice(1) ?? []);
 }
 
 function firstOf(pem: string): string {

@@ -1,5 +1,3 @@
-import type { AccessKeyCache } from "../authn/access-key-cache.ts";
-import { scopedRequest } from "../authn/scoped-request.ts";
 import {
   type AccessReview,
   accessReviewVersion,
@@ -8,22 +6,16 @@ import {
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import { authorizeWithKey, type KeyVerdict } from "../domain/access-key/key-authorization.ts";
-import { isScoped, type ResolvedKey } from "../domain/access-key/key-state.ts";
-import type { Discovery } from "../kube/discovery.ts";
-import { isKubeError } from "../kube/errors.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { authorizeKey, type AuthorizeKeyDeps } from "../authn/authorize-key.ts";
+import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import { type Handler, json } from "../runtime/routes.ts";
-import { badReview, readJson, notSyncedMessage } from "./review.ts";
+import { badReview, readJson } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
 export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 
 /** Dependencies of {@link accessReviewHandler}. */
-export interface AccessReviewDeps {
-  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
-  readonly discovery: Pick<Discovery, "known" | "find">;
-  readonly clock: Pick<Clock, "now">;
+export interface AccessReviewDeps extends AuthorizeKeyDeps {
   /** Called for each key that was used. */
   readonly onUse: (key: ObservedAccessKey) => void;
   readonly onResult: (result: AccessReviewResult) => void;
@@ -47,46 +39,17 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   };
 }
 
-async function evaluate(
-  review: AccessReview,
-  { accessKeys, discovery, clock, onUse, onResult }: AccessReviewDeps,
-): Promise<KeyVerdict> {
+async function evaluate(review: AccessReview, deps: AccessReviewDeps): Promise<KeyVerdict> {
+  const { onUse, onResult } = deps;
   if (review.extra[extras.keyId] === undefined) {
     onResult("no-opinion");
     return { kind: "no-opinion" };
   }
-  if (!accessKeys.isFresh()) {
-    onResult("not-ready");
-    return { kind: "denied", reason: notSyncedMessage };
-  }
-  const usedKey = (): ResolvedKey | undefined =>
-    accessKeys.byId(soleExtra(review, extras.keyId) ?? "");
-  let resolved = usedKey();
-  let request = scopedRequest(review.request, {
-    accessKeys,
-    discovery,
-    isScoped: resolved !== undefined && isScoped(resolved),
-  });
-  if (request instanceof Promise) {
-    try {
-      request = await request;
-    } catch (error) {
-      if (!isKubeError(error)) throw error;
-      onResult("not-ready");
-      return {
-        kind: "denied",
-        reason: "API discovery failed; retry",
-      };
-    }
-    if (!accessKeys.isFresh()) {
-      onResult("not-ready");
-      return { kind: "denied", reason: notSyncedMessage };
-    }
-    // The key may have changed in the meantime.
-    resolved = usedKey();
-  }
-  const verdict = authorizeWithKey(resolved, { request, roles: accessKeys.roles() }, clock.now());
-  onResult(verdict.kind);
-  if (resolved !== undefined && verdict.kind === "no-opinion") onUse(resolved.key);
-  return verdict;
+  const keyId = soleExtra(review, extras.keyId) ?? "";
+  const decision = await authorizeKey(keyId, review.request, deps);
+  onResult(decision.kind);
+  if (decision.kind === "not-ready") return { kind: "denied", reason: decision.reason };
+  if (decision.kind === "no-opinion" && decision.resolved !== undefined)
+    onUse(decision.resolved.key);
+  return decision;
 }

@@ -19,7 +19,7 @@ import type { IsHiddenSegment, Route } from "../runtime/routes.ts";
 import { CertificateServing, type CertificateServingOptions } from "./certificate-serving.ts";
 import { createConnectorKey } from "./connector-key.ts";
 import type { KeyQuota } from "./key-admission.ts";
-import { KeyMismatches } from "./key-mismatch.ts";
+import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 

@@ -1,9 +1,10 @@
-import { certificateProblemSentences } from "../domain/webhook/certificate-problem.ts";
+import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
+import { certificateSecrets } from "../api/names.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import { isSameSegment } from "../tokens/admission-path.ts";
 import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
 import { type CaBundleInjectorDeps, createCaBundleInjector } from "./ca-bundle-injector.ts";
-import { Certificates, type CertificatesDeps } from "./certificates.ts";
+import { Certificates, type CertificatesDeps } from "../authn/certificates.ts";
 import { apiServerName } from "./client-credentials.ts";
 
 /** Dependencies of {@link CertificateServing}. */
@@ -49,7 +50,9 @@ export class CertificateServing {
   /** The problems of the certificates, one sentence each. */
   warnings(): readonly string[] {
     const problems = this.#certificates?.problems() ?? [];
-    return problems.map((problem) => certificateProblemSentences[problem]);
+    return problems.map((problem) =>
+      certificateProblemSentence(problem, certificateSecrets.webhook.name),
+    );
   }
 
   /**
@@ -69,7 +72,12 @@ export class CertificateServing {
     const publishedBundles = (): readonly string[] | undefined => injector.bundles();
     this.#certificates = new Certificates(
       { ...this.#deps, publishedBundles, onChange, onRecorded },
-      { namespace, dnsNames: dnsNamesOf(this.#options), clientName: apiServerName },
+      {
+        namespace,
+        dnsNames: dnsNamesOf(this.#options),
+        clientName: apiServerName,
+        secret: certificateSecrets.webhook,
+      },
     );
     await Promise.all([this.#certificates.run(signal), injector.run(signal)]);
   }

@@ -18,6 +18,3 @@ export function badReview(kind: string, apiVersion: string): HttpResponse {
     `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`,
   );
 }
-
-/** The message while the access key cache is not fresh. */
-export const notSyncedMessage = "access key cache not synced; retry";

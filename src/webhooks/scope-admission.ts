@@ -6,7 +6,7 @@ import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { notSyncedMessage } from "./review.ts";
+import { notSyncedMessage } from "../authn/authorize-key.ts";
 
 /** Dependencies of a scope check. */
 export interface ScopeAdmissionDeps {

@@ -1,4 +1,5 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
+import { SecondLooks } from "../authn/identify-key.ts";
 import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
@@ -23,7 +24,7 @@ import {
   newKeyOnTakeOver,
   rejectDuplicateKey,
 } from "./key-admission.ts";
-import type { KeyMismatches } from "./key-mismatch.ts";
+import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
 import { enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
@@ -73,7 +74,11 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
     review(
       webhookPaths.tokenReview,
       "token",
-      tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }),
+      tokenReviewHandler({
+        ...reviewing("token"),
+        secondLooks: new SecondLooks(),
+        onMismatch: mismatches.note.bind(mismatches),
+      }),
     ),
     review(
       webhookPaths.accessReview,

@@ -148,6 +148,13 @@ export function maximumChildExpiry(resolved: ResolvedKey, requestedAt: number): 
   );
 }
 
+/** When a key or one of its ancestors expires; Infinity if none does. */
+export function keyEndsAt(resolved: ResolvedKey): number {
+  return Math.min(
+    ...ancestorsOf(resolved).map((ancestor) => keyLifetime(ancestor)?.endsAt ?? Infinity),
+  );
+}
+
 /** The scopes that a request with the key must all satisfy: its own and those of its ancestors. */
 export function effectiveScopes(resolved: ResolvedKey): readonly ScopeLimit[] {
   return ancestorsOf(resolved).map(({ key }) => key.spec.scope);

@@ -1,3 +1,4 @@
+import { annotations, certificateSecrets } from "../../api/names.ts";
 import type { CaFingerprints } from "./ca-change.ts";
 import type { ObservedSecret } from "./certificate-plan.ts";
 
@@ -7,15 +8,19 @@ export const certificateProblems = ["ca-changed", "secret-missing", "secret-unre
 /** One of these problems. */
 export type CertificateProblem = (typeof certificateProblems)[number];
 
-/** The message for each problem: the problem, its effect and what to do. */
-export const certificateProblemSentences: Readonly<Record<CertificateProblem, string>> = {
-  "ca-changed":
-    "the CA in Secret latchkey-webhook-certificates changed and kube-apiserver has not shown a client certificate of the new CA: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files",
-  "secret-missing":
-    "Secret latchkey-webhook-certificates does not exist: the webhook serves with the certificates in its memory and creates the Secret again with them",
-  "secret-unreadable":
-    "Secret latchkey-webhook-certificates is invalid and was not changed: the webhook serves with the certificates in its memory until it stops; restore the Secret, or delete it and the webhook creates it again with the certificates in its memory",
-};
+/** The message for a problem: the problem, its effect and what to do; `secret` is a name. */
+export function certificateProblemSentence(problem: CertificateProblem, secret: string): string {
+  switch (problem) {
+    case "ca-changed":
+      return secret === certificateSecrets.gateway.name
+        ? `the CA in Secret ${secret} changed: clients that trust only the former CA cannot connect; give them ca.crt of the Secret, then remove its annotation ${annotations.formerCa}`
+        : `the CA in Secret ${secret} changed and kube-apiserver has not shown a client certificate of the new CA: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files`;
+    case "secret-missing":
+      return `Secret ${secret} does not exist: the process serves with the certificates in its memory and creates the Secret again with them`;
+    case "secret-unreadable":
+      return `Secret ${secret} is invalid and was not changed: the process serves with the certificates in its memory until it stops; restore the Secret, or delete it and the process creates it again with the certificates in its memory`;
+  }
+}
 
 /** The observed state that problems are derived from. */
 export interface ObservedProblems {

@@ -1,3 +1,4 @@
+import type { CertificatesSecretName } from "../api/names.ts";
 import type { Result } from "../api/result.ts";
 import {
   caAfterChange,
@@ -52,11 +53,12 @@ export interface CertificatesDeps extends CertificatesSecretDeps {
   readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
-/** The namespace of the Secret, and the DNS names of the certificates. */
+/** Where the Secret is, and the names in the certificates. */
 export interface CertificatesOptions {
   readonly namespace: string;
   readonly dnsNames: readonly string[];
   readonly clientName: string;
+  readonly secret: CertificatesSecretName;
 }
 
 type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
@@ -67,7 +69,7 @@ type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
 const name = "webhookcertificates";
 
 /**
- * The webhook's certificates, in a Secret that all replicas share. Any replica creates and renews
+ * The certificates of a server, in a Secret that all replicas share. Any replica creates and renews
  * them; a replica that has the certificates in memory restores a deleted Secret.
  */
 export class Certificates {
@@ -88,10 +90,8 @@ export class Certificates {
     this.#deps = deps;
     this.#options = options;
     this.#queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-    this.#report = new CertificateProblemReport(deps);
-    this.#secret = new CertificatesSecret(deps, options.namespace, (change) =>
-      this.#changed(change),
-    );
+    this.#report = new CertificateProblemReport(deps, options.secret.name);
+    this.#secret = new CertificatesSecret(deps, options, (change) => this.#changed(change));
   }
 
   /** Creates, renews and watches the certificates until the signal aborts. */
@@ -224,7 +224,7 @@ export class Certificates {
       : inUse;
     // If another replica has created it, a watch event brings its certificates.
     if (await this.#secret.create(made, former))
-      log.info({ former: formerCaText(former), isNew }, "webhook certificate Secret created");
+      log.info({ former: formerCaText(former), isNew }, "certificate Secret created");
     return { kind: "done" };
   }
 
@@ -256,8 +256,7 @@ export class Certificates {
       ? await newWebhookCertificates(terms, before)
       : await renewCertificates({ ca, names: renew, terms, before });
     await this.#secret.replace(stored, renewed, former);
-    if (renew.length > 0)
-      log.info({ certificates: renew.join(", ") }, "webhook certificates renewed");
+    if (renew.length > 0) log.info({ certificates: renew.join(", ") }, "certificates renewed");
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Event } from "../../src/api/event.ts";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { KeyMismatches } from "../../src/webhooks/key-mismatch.ts";
+import { KeyMismatches } from "../../src/authn/key-mismatch.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { resolvedKeyWith } from "../support/review-fixture.ts";

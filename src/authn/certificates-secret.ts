@@ -1,4 +1,4 @@
-import { annotations, ownObjects } from "../api/names.ts";
+import { annotations, type CertificatesSecretName } from "../api/names.ts";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
@@ -28,27 +28,33 @@ export interface StoredCertificates {
   readonly why?: string;
 }
 
+/** Which Secret it is. */
+export interface CertificatesLocation {
+  readonly namespace: string;
+  readonly secret: CertificatesSecretName;
+}
+
 /** The Secret of the certificates: its watch and its writes. */
 export class CertificatesSecret {
   readonly #client: CertificatesSecretDeps["client"];
-  readonly #namespace: string;
+  readonly #place: { readonly namespace: string } & CertificatesSecretName;
   readonly #informer: Informer<StoredCertificates>;
 
   constructor(
     deps: CertificatesSecretDeps,
-    namespace: string,
+    { namespace, secret }: CertificatesLocation,
     onChange: (change: Change<StoredCertificates>) => void,
   ) {
     this.#client = deps.client;
-    this.#namespace = namespace;
+    this.#place = { namespace, ...secret };
     this.#informer = new Informer<StoredCertificates>(
       {
         listOptions: {
           resource: resources.secrets,
           namespace,
-          fieldSelector: `metadata.name=${ownObjects.webhookCertificates}`,
+          fieldSelector: `metadata.name=${secret.name}`,
         },
-        parse: parseStored,
+        parse: (raw) => parseStored(raw, secret.name),
         onChange,
       },
       deps,
@@ -67,14 +73,12 @@ export class CertificatesSecret {
 
   /** The last observed Secret; undefined if it does not exist. */
   stored(): StoredCertificates | undefined {
-    const namespace = this.#namespace;
-    return this.#informer.store.get(keyOf({ namespace, name: ownObjects.webhookCertificates }));
+    return this.#informer.store.get(keyOf(this.#place));
   }
 
   /** Creates the Secret; returns false if another replica has created it. */
   async create(certificates: WebhookCertificates, former: CaFingerprints): Promise<boolean> {
-    const place = { namespace: this.#namespace };
-    const secret = webhookCertificatesSecret(certificates, place, former);
+    const secret = webhookCertificatesSecret(certificates, this.#place, former);
     try {
       this.#informer.observe(await this.#client.create(resources.secrets, secret));
       return true;
@@ -90,7 +94,7 @@ export class CertificatesSecret {
     certificates: WebhookCertificates,
     former: CaFingerprints,
   ): Promise<void> {
-    const place = { namespace: this.#namespace, uid, resourceVersion };
+    const place = { ...this.#place, uid, resourceVersion };
     const secret = webhookCertificatesSecret(certificates, place, former);
     this.#informer.observe(await this.#client.replace(resources.secrets, secret));
   }
@@ -112,10 +116,10 @@ export function observedSecret(stored: StoredCertificates | undefined): Observed
   };
 }
 
-function parseStored(raw: unknown): StoredCertificates {
+function parseStored(raw: unknown, name: string): StoredCertificates {
   const metadata = parseMetadata(raw);
   try {
-    return { metadata, certificates: parseWebhookCertificates(raw) };
+    return { metadata, certificates: parseWebhookCertificates(raw, name) };
   } catch (error) {
     if (!(error instanceof WebhookCertificatesError)) throw error;
     return { metadata, certificates: undefined, why: error.message };

@@ -1,3 +1,4 @@
+import { certificateSecrets } from "../../src/api/names.ts";
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
@@ -13,7 +14,7 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { Certificates } from "../../src/webhooks/certificates.ts";
+import { Certificates } from "../../src/authn/certificates.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -78,7 +79,11 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     onChange: (made: WebhookCertificates) => void told.push(made),
     onRecorded: (made: WebhookCertificates) => void recorded.push(made),
   };
-  const certificates = new Certificates(deps, { namespace, ...terms });
+  const certificates = new Certificates(deps, {
+    namespace,
+    ...terms,
+    secret: certificateSecrets.webhook,
+  });
   const running = certificates.run(stop.signal);
   // Keys are generated outside the event loop.
   const rest = async (): Promise<void> => {

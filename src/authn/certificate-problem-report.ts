@@ -1,7 +1,7 @@
 import {
   type CertificateProblem,
   certificateProblems,
-  certificateProblemSentences,
+  certificateProblemSentence,
 } from "../domain/webhook/certificate-problem.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -22,10 +22,13 @@ export type CertificateProblemFacts = Readonly<
  */
 export class CertificateProblemReport {
   readonly #deps: CertificateProblemReportDeps;
+  readonly #secret: string;
   #reported: readonly CertificateProblem[] = [];
 
-  constructor(deps: CertificateProblemReportDeps) {
+  /** `secret` is the name of the Secret. */
+  constructor(deps: CertificateProblemReportDeps, secret: string) {
     this.#deps = deps;
+    this.#secret = secret;
   }
 
   /** Whether the last update contained this problem. */
@@ -39,9 +42,9 @@ export class CertificateProblemReport {
     for (const problem of certificateProblems)
       metrics.certificateProblem(problem, now.includes(problem));
     for (const problem of now.filter((found) => !this.includes(found)))
-      log.warn({ problem, ...facts[problem]() }, certificateProblemSentences[problem]);
+      log.warn({ problem, ...facts[problem]() }, certificateProblemSentence(problem, this.#secret));
     for (const problem of this.#reported.filter((found) => !now.includes(found)))
-      log.info({ problem }, "webhook certificate problem resolved");
+      log.info({ problem }, "certificate problem resolved");
     this.#reported = now;
   }
 }

@@ -1,0 +1,84 @@
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
+import type { ResolvedKey } from "../domain/access-key/key-state.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { AccessKeyCache } from "./access-key-cache.ts";
+
+/** The result of authentication with a presented key, for metrics; the client never gets it. */
+export type IdentificationResult =
+  | "authenticated"
+  | "malformed"
+  | "unknown"
+  | "refused"
+  | "not-ready";
+
+/** Who presents a key, or why nobody is accepted. */
+export type Identification =
+  | { readonly kind: "authenticated"; readonly user: UserInfo; readonly resolved: ResolvedKey }
+  | { readonly kind: Exclude<IdentificationResult, "authenticated"> };
+
+/** What {@link identifyKey} needs. */
+export interface IdentifyKeyDeps {
+  readonly accessKeys: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isFresh" | "isWatchOpen">;
+  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  /** Called for each authenticated key. */
+  readonly onUse: (key: ObservedAccessKey) => void;
+  /** Called with the objects that have the index of an unknown key. */
+  readonly onMismatch: (sharingIndex: readonly ObservedAccessKey[]) => void;
+  readonly onResult: (result: IdentificationResult) => void;
+  /** Bounds the keys that wait for a second look. */
+  readonly secondLooks: SecondLooks;
+}
+
+/** The keys that wait for a second look; past the limit, none waits. */
+export class SecondLooks {
+  readonly #most: number;
+  #waiting = 0;
+
+  /** By default, 1,000. */
+  constructor(most = 1_000) {
+    this.#most = most;
+  }
+
+  /** Waits; false at once if too many wait. */
+  async wait(clock: Pick<Clock, "wakeAfter">): Promise<boolean> {
+    if (this.#waiting >= this.#most) return false;
+    this.#waiting += 1;
+    await sleep(catchUpMs, { clock });
+    this.#waiting -= 1;
+    return true;
+  }
+}
+
+/** A new key arrives by watch within milliseconds, after a client may already present it. */
+export const catchUpMs = 100;
+
+/** Looks up a presented key and authenticates it by the clock; an unknown key is looked up twice. */
+export async function identifyKey(
+  token: SecretText,
+  deps: IdentifyKeyDeps,
+): Promise<Identification> {
+  const identification = await identified(token, deps);
+  deps.onResult(identification.kind);
+  if (identification.kind === "unknown") deps.onMismatch(deps.accessKeys.withIndexOf(token));
+  if (identification.kind === "authenticated") deps.onUse(identification.resolved.key);
+  return identification;
+}
+
+async function identified(
+  token: SecretText,
+  { accessKeys, clock, secondLooks }: IdentifyKeyDeps,
+): Promise<Identification> {
+  if (!accessKeys.isFresh()) return { kind: "not-ready" };
+  let resolved = accessKeys.lookup(token);
+  if (resolved === "unknown" && (await secondLooks.wait(clock)))
+    resolved = accessKeys.lookup(token);
+  if (resolved === "unknown" && !accessKeys.isWatchOpen()) return { kind: "not-ready" };
+  if (typeof resolved === "string") return { kind: resolved };
+  const authentication = authenticate(resolved, clock.now());
+  return authentication.kind === "refused"
+    ? { kind: "refused" }
+    : { kind: "authenticated", user: authentication.user, resolved };
+}
