@@ -1,0 +1,62 @@
+import { labels } from "../../api/names.ts";
+import { byAge, type Metadata } from "../../api/object.ts";
+import type { RequestLocation } from "../scope/request.ts";
+import type { Upstream } from "./request-target.ts";
+
+/** The namespace of the kubeconfigs of connected clusters. */
+export const clustersNamespace = "latchkey-clusters";
+
+/** The data key of a kubeconfig in its Secret. */
+export const kubeconfigKey = "kubeconfig";
+
+/** A name for what a Secret in that namespace connects; undefined if its labels name nothing. */
+export function connectionName({ labels: found }: Pick<Metadata, "labels">): string | undefined {
+  const cluster = found[labels.cluster];
+  const project = found[labels.project];
+  const virtualCluster = found[labels.virtualCluster];
+  if (cluster !== undefined && cluster !== "") return upstreamName({ kind: "cluster", cluster });
+  return project && virtualCluster
+    ? upstreamName({ kind: "virtual-cluster", project, virtualCluster })
+    : undefined;
+}
+
+/** The same name for an upstream; undefined for the management cluster and its spaces. */
+export function upstreamName(upstream: Upstream): string | undefined {
+  switch (upstream.kind) {
+    case "cluster":
+      return `cluster/${upstream.cluster}`;
+    case "virtual-cluster":
+      return `virtual-cluster/${upstream.project}/${upstream.virtualCluster}`;
+    case "management":
+    case "space":
+      return undefined;
+  }
+}
+
+/** The Secret that counts of those of one name: the oldest. */
+export function currentOf<T extends { readonly metadata: Metadata }>(
+  sameName: readonly T[],
+): T | undefined {
+  return sameName.toSorted(byAge)[0];
+}
+
+/**
+ * The location of every request to an upstream (specification, requestTargets); undefined for the
+ * management cluster, where the labels of the namespace decide.
+ */
+export function upstreamLocation(upstream: Upstream): RequestLocation | undefined {
+  switch (upstream.kind) {
+    case "management":
+      return undefined;
+    case "cluster":
+      return { target: "Cluster", cluster: upstream.cluster };
+    case "space":
+      return { target: "ProjectSpace", project: upstream.project, space: upstream.space };
+    case "virtual-cluster":
+      return {
+        target: "ProjectVirtualCluster",
+        project: upstream.project,
+        virtualCluster: upstream.virtualCluster,
+      };
+  }
+}

@@ -1,0 +1,96 @@
+import { extras } from "../../api/names.ts";
+import type { UserInfo } from "../access-key/authentication.ts";
+import { fieldsOf, type RawHeaders } from "./raw-headers.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** Fields of a client that kube-apiserver gets, in lower case. */
+const forwarded: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "content-type",
+  "content-encoding",
+  "if-match",
+  "if-none-match",
+  "if-modified-since",
+  "if-unmodified-since",
+  "range",
+  "if-range",
+  "user-agent",
+  "kubectl-command",
+  "kubectl-session",
+  "x-stream-protocol-version",
+]);
+
+/** Fields of a WebSocket handshake (RFC 6455, section 4.1). */
+const handshake: ReadonlySet<string> = new Set([
+  "sec-websocket-key",
+  "sec-websocket-version",
+  "sec-websocket-extensions",
+]);
+
+/** What the gateway adds to a request. */
+export interface ForwardedTerms {
+  readonly user: UserInfo;
+  /** Host and port of the API server. */
+  readonly host: string;
+  /** The gateway's own credential; undefined if it has a client certificate. */
+  readonly authorization: string | undefined;
+  /** The client's WebSocket sub-protocols without its credential. */
+  readonly subprotocols: string | undefined;
+}
+
+/** Whether a client sent a header of impersonation, whatever its spelling. */
+export function asksForImpersonation(rawHeaders: RawHeaders): boolean {
+  return fieldsOf(rawHeaders).some(([name]) => /^impersonate(?:-|_|$)/.test(name));
+}
+
+/**
+ * The headers that kube-apiserver gets, names and values in turn: those of the client that are
+ * listed, and the user's identity by impersonation (Kubernetes, "User impersonation").
+ */
+export function forwardedHeaders(head: RequestHead, terms: ForwardedTerms): readonly string[] {
+  const { user, host, authorization, subprotocols } = terms;
+  const sent = fieldsOf(head.rawHeaders).filter(
+    ([name]) => forwarded.has(name) || (head.isUpgrade && handshake.has(name)),
+  );
+  return [
+    ...["host", host],
+    ...sent.flat(),
+    ...(authorization === undefined ? [] : ["authorization", authorization]),
+    ...(head.isUpgrade && subprotocols !== undefined
+      ? ["sec-websocket-protocol", subprotocols]
+      : []),
+    ...impersonation(user),
+    ...["x-forwarded-for", head.peerAddress],
+  ];
+}
+
+function impersonation({ username, groups, extra }: UserInfo): readonly string[] {
+  const extraHeaders = [extras.keyId, extras.scopeHash].flatMap((name) =>
+    (extra[name] ?? []).flatMap((value) => [
+      `impersonate-extra-${encodeURIComponent(name).toLowerCase()}`,
+      headerText(value),
+    ]),
+  );
+  return [
+    "impersonate-user",
+    headerText(username),
+    ...groups.flatMap((name) => ["impersonate-group", headerText(name)]),
+    ...extraHeaders,
+  ];
+}
+
+/** Header values are bytes: those of the name in UTF-8, as Latin-1. */
+function headerText(value: string): string {
+  return Buffer.from(value, "utf8").toString("latin1");
+}
+
+/**
+ * A name of the user that would arrive as another name: kube-apiserver trims the values of headers,
+ * and control characters end or change them. Undefined if there is none.
+ */
+export function unforwardableName({ username, groups }: UserInfo): string | undefined {
+  return [username, ...groups].find(
+    (name) => name === "" || name !== name.trim() || /\p{Cc}/u.test(name) || !name.isWellFormed(),
+  );
+}

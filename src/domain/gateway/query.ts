@@ -1,0 +1,35 @@
+import { percentDecoded } from "./percent-encoding.ts";
+
+/** The parameters of a query in their order, names and values decoded. */
+export type QueryParameters = readonly (readonly [name: string, value: string | undefined])[];
+
+/**
+ * Parses a query (with its question mark, or empty) as Go's `url.ParseQuery` does. A name or value
+ * that is not UTF-8 is undefined, and such a name is left out, because it is none that counts.
+ */
+export function parseQuery(query: string): QueryParameters {
+  if (query.length < 2) return [];
+  return query
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "")
+    .flatMap((part) => {
+      const at = part.indexOf("=");
+      const name = unescaped(at < 0 ? part : part.slice(0, at));
+      return name === undefined
+        ? []
+        : [[name, unescaped(at < 0 ? "" : part.slice(at + 1))] as const];
+    });
+}
+
+/** The values of a parameter. */
+export function valuesOf(
+  parameters: QueryParameters,
+  name: string,
+): readonly (string | undefined)[] {
+  return parameters.filter(([found]) => found === name).map(([, value]) => value);
+}
+
+function unescaped(text: string): string | undefined {
+  return percentDecoded(text.replaceAll("+", " "));
+}

@@ -1,0 +1,80 @@
+/** An answer of the gateway itself (Kubernetes API reference, Status). */
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly status: number;
+  /** For metrics and logs. */
+  readonly cause: RefusalCause;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Why the gateway answers itself. */
+export const refusalCauses = [
+  "malformed",
+  "method",
+  "unauthenticated",
+  "not-ready",
+  "identity",
+  "impersonation",
+  "scope",
+  "not-found",
+  "limit",
+  "too-large",
+  "upstream",
+  "timeout",
+] as const;
+
+/** One of these causes. */
+export type RefusalCause = (typeof refusalCauses)[number];
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [400, "BadRequest"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [405, "MethodNotAllowed"],
+  [413, "RequestEntityTooLarge"],
+  [429, "TooManyRequests"],
+  [500, "InternalError"],
+  [502, "InternalError"],
+  [503, "ServiceUnavailable"],
+  [504, "Timeout"],
+]);
+
+/** The one answer to every credential that is not valid, and to none (as kube-apiserver's). */
+export const unauthorized: Refusal = {
+  kind: "refusal",
+  status: 401,
+  cause: "unauthenticated",
+  message: "Unauthorized",
+  headers: { "www-authenticate": "Bearer" },
+};
+
+/** A refusal with a status and a sentence. */
+export function refusal(status: number, cause: RefusalCause, message: string): Refusal {
+  const isTemporary = status === 429 || status === 503;
+  return {
+    kind: "refusal",
+    status,
+    cause,
+    message,
+    ...(isTemporary ? { headers: { "retry-after": "1" } } : {}),
+  };
+}
+
+/** A refusal as the object that kubectl prints. */
+export function statusObject({
+  status,
+  message,
+}: Pick<Refusal, "status" | "message">): Readonly<Record<string, unknown>> {
+  const reason = reasons.get(status);
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    code: status,
+  };
+}

@@ -1,0 +1,145 @@
+import { hasValidPercents, percentDecoded } from "./percent-encoding.ts";
+
+/** The API server that a request of the gateway is for, as its path names it. */
+export type Upstream =
+  | { readonly kind: "management" }
+  | { readonly kind: "cluster"; readonly cluster: string }
+  | { readonly kind: "space"; readonly project: string; readonly space: string }
+  | {
+      readonly kind: "virtual-cluster";
+      readonly project: string;
+      readonly virtualCluster: string;
+    };
+
+/**
+ * A request target (RFC 9112, section 3.2.1) that was understood: `path` and `query` are the text
+ * that was sent, `prefix` is what names the upstream. `path` begins with a slash; `query` is empty
+ * or begins with a question mark.
+ */
+export interface RequestTarget {
+  readonly kind: "target";
+  /** Undefined if the gateway serves nothing there. */
+  readonly upstream: Upstream | undefined;
+  readonly prefix: string;
+  readonly path: string;
+  readonly query: string;
+}
+
+/** A target that two programs could understand in two ways; the reason does not quote it. */
+export interface MalformedTarget {
+  readonly kind: "malformed";
+  readonly reason: string;
+}
+
+/** The maximum length of a target in characters; kube-apiserver reads heads of 1 MiB, we do not. */
+export const longestTarget = 16_384;
+
+/**
+ * The maximum number of parameters in a query, empty ones included. With more than 10,000, Go's
+ * `url.ParseQuery` and thus kube-apiserver reads none of them, not even a field selector.
+ */
+export const mostParameters = 1_000;
+
+/**
+ * Reads the target of a request. Nothing is normalized: a target that would have to be is
+ * malformed, so that kube-apiserver reads exactly the text that was judged here.
+ */
+export function readTarget(text: string): RequestTarget | MalformedTarget {
+  const queryAt = text.indexOf("?");
+  const path = queryAt < 0 ? text : text.slice(0, queryAt);
+  const query = queryAt < 0 ? "" : text.slice(queryAt);
+  const problem = textProblem(text) ?? pathProblem(path) ?? queryProblem(query);
+  return problem === undefined
+    ? { kind: "target", query, ...upstreamOf(path) }
+    : { kind: "malformed", reason: problem };
+}
+
+/** The target of a request without the prefix that names its upstream. */
+export function upstreamTarget({ path, query }: Pick<RequestTarget, "path" | "query">): string {
+  return path + query;
+}
+
+function textProblem(text: string): string | undefined {
+  if (text.length > longestTarget)
+    return `the request target must have at most ${longestTarget} characters`;
+  if (!/^[\x21-\x7e]*$/.test(text))
+    return "the request target must consist of printable ASCII characters; percent-encode others";
+  if (/[#\\]/.test(text)) return "the request target must not contain # or a backslash";
+  return hasValidPercents(text)
+    ? undefined
+    : "every percent sign in the request target must be followed by two hexadecimal digits";
+}
+
+function pathProblem(path: string): string | undefined {
+  if (!path.startsWith("/")) return "the request target must be a path that begins with one slash";
+  const relaxedFrom = proxiedPathAt(path);
+  return (
+    segmentsProblem(path.slice(0, relaxedFrom), false) ??
+    segmentsProblem(path.slice(relaxedFrom), true)
+  );
+}
+
+/** The proxy subresources of Kubernetes (API reference, "Proxy Operations"): what follows is a path of the backend. */
+const proxied =
+  /\/api\/v1\/(?:namespaces\/[^/%]+\/(?:pods|services)\/[^/%]+|nodes\/[^/%]+)\/proxy(?=\/)/;
+
+/** Where the path of a proxied backend begins; the length of the path if it has none. */
+function proxiedPathAt(path: string): number {
+  const match = proxied.exec(path);
+  return match === null ? path.length : match.index + match[0].length;
+}
+
+function segmentsProblem(path: string, isProxied: boolean): string | undefined {
+  if (!isProxied && path.includes("//")) return "the path must not contain empty segments (//)";
+  if (!isProxied && /%2f/i.test(path)) return "the path must not contain %2F";
+  if (/%5c|%00/i.test(path)) return "the path must not contain %5C or %00";
+  const decoded = percentDecoded(path);
+  if (decoded === undefined) return "the path must be percent-encoded UTF-8";
+  if (/\p{Cc}/u.test(decoded)) return "the path must not contain control characters";
+  return decoded.split("/").some((segment) => segment === "." || segment === "..")
+    ? "the path must not contain the segments . or .."
+    : undefined;
+}
+
+function queryProblem(query: string): string | undefined {
+  if (query.includes(";")) return "the query must not contain a semicolon; encode it as %3B";
+  return query.split("&").length > mostParameters
+    ? `the query must have at most ${mostParameters} parameters`
+    : undefined;
+}
+
+const name = "([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)";
+
+/** The paths of the gateway (specification, "HTTP interface"; vendor's clusters and spaces). */
+const prefixes: readonly {
+  readonly pattern: RegExp;
+  readonly upstream: (names: readonly string[]) => Upstream;
+}[] = [
+  { pattern: /^\/kubernetes\/management(?=\/|$)/, upstream: () => ({ kind: "management" }) },
+  {
+    pattern: new RegExp(`^/kubernetes/cluster/${name}(?=/|$)`),
+    upstream: ([cluster = ""]) => ({ kind: "cluster", cluster }),
+  },
+  {
+    pattern: new RegExp(`^/kubernetes/project/${name}/virtualcluster/${name}(?=/|$)`),
+    upstream: ([project = "", virtualCluster = ""]) => ({
+      kind: "virtual-cluster",
+      project,
+      virtualCluster,
+    }),
+  },
+  {
+    pattern: new RegExp(`^/kubernetes/project/${name}/space/${name}(?=/|$)`),
+    upstream: ([project = "", space = ""]) => ({ kind: "space", project, space }),
+  },
+];
+
+function upstreamOf(path: string): Pick<RequestTarget, "upstream" | "prefix" | "path"> {
+  for (const { pattern, upstream } of prefixes) {
+    const match = pattern.exec(path);
+    if (match === null) continue;
+    const [prefix, ...names] = match;
+    return { upstream: upstream(names), prefix, path: path.slice(prefix.length) || "/" };
+  }
+  return { upstream: undefined, prefix: "", path };
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { extras } from "../../../src/api/names.ts";
+import {
+  asksForImpersonation,
+  forwardedHeaders,
+  unforwardableName,
+} from "../../../src/domain/gateway/forwarded-headers.ts";
+
+const user = {
+  username: "alice",
+  groups: ["devs", "ops"],
+  extra: { [extras.keyId]: ["uid-1"], [extras.scopeHash]: ["hash"] },
+};
+const terms = { user, host: "api:6443", authorization: "Bearer own", subprotocols: undefined };
+const head = (rawHeaders: readonly string[], isUpgrade = false) =>
+  ({
+    method: "GET",
+    target: "/",
+    rawHeaders,
+    httpVersion: "1.1",
+    isUpgrade,
+    peerAddress: "192.0.2.1",
+  }) as const;
+
+const ours = [
+  ...["authorization", "Bearer own"],
+  ...["impersonate-user", "alice", "impersonate-group", "devs", "impersonate-group", "ops"],
+  ...["impersonate-extra-management.service%2fkey-id", "uid-1"],
+  ...["impersonate-extra-management.service%2fscope-hash", "hash"],
+  ...["x-forwarded-for", "192.0.2.1"],
+];
+
+describe("the headers of a forwarded request", () => {
+  it("are those of the client that are listed, and the user of the key", () => {
+    const sent = [
+      ...["Host", "gateway", "Accept", "application/json", "User-Agent", "kubectl"],
+      ...["Authorization", "Bearer client", "Cookie", "a=b", "X-Forwarded-For", "10.0.0.1"],
+      ...["X-Remote-User", "root", "Forwarded", "for=1", "Content-Length", "3"],
+    ];
+    expect(forwardedHeaders(head(sent), terms)).toEqual([
+      ...["host", "api:6443", "accept", "application/json", "user-agent", "kubectl"],
+      ...ours,
+    ]);
+  });
+
+  it.each([
+    [
+      "a header of the gateway named in Connection",
+      ["Connection", "impersonate-user, authorization"],
+    ],
+    ["impersonation headers of the client", ["Impersonate-User", "root", "impersonate-uid", "0"]],
+    ["an upgrade that the gateway does not make", ["Connection", "Upgrade", "Upgrade", "h2c"]],
+  ])("are not changed by %s", (_what, sent) => {
+    expect(forwardedHeaders(head(sent), terms)).toEqual(["host", "api:6443", ...ours]);
+  });
+
+  it("contain the handshake of an upgrade without the client's credential", () => {
+    const sent = [
+      "Sec-WebSocket-Key",
+      "k",
+      "Sec-WebSocket-Version",
+      "13",
+      "Sec-WebSocket-Protocol",
+      "x",
+    ];
+    expect(forwardedHeaders(head(sent, true), { ...terms, subprotocols: "v5" })).toEqual([
+      ...["host", "api:6443", "sec-websocket-key", "k", "sec-websocket-version", "13"],
+      ...["authorization", "Bearer own", "sec-websocket-protocol", "v5"],
+      ...ours.slice(2),
+    ]);
+  });
+
+  it("contain names as bytes of UTF-8", () => {
+    const headers = forwardedHeaders(head([]), { ...terms, user: { ...user, username: "ünal" } });
+    expect(headers[headers.indexOf("impersonate-user") + 1]).toBe("Ã¼nal");
+  });
+
+  it.each(["Impersonate-User", "impersonate-group", "IMPERSONATE-EXTRA-x", "impersonate"])(
+    "are not offered to a client that sends %s",
+    (name) => {
+      expect(asksForImpersonation(["Accept", "x", name, "root"])).toBe(true);
+    },
+  );
+
+  it.each<[string, string[], string | undefined]>([
+    ["alice", ["devs"], undefined],
+    ["ünal", [], undefined],
+    ["a b", [], undefined],
+    ["alice ", [], "alice "],
+    ["alice", ["devs", "\tops"], "\tops"],
+    ["a\nb", [], "a\nb"],
+    ["a\u007fb", [], "a\u007fb"],
+    ["a\ud800", [], "a\ud800"],
+    ["alice\u00a0", [], "alice\u00a0"],
+    ["", [], ""],
+  ])("can carry the user %j in %j: all but %j", (username, groups, bad) => {
+    expect(unforwardableName({ username, groups, extra: {} })).toBe(bad);
+  });
+});
