@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { type LogLevel, logLevels } from "./log-level.ts";
 
 /** An invalid command line or configuration; the message is one sentence. */
@@ -87,6 +88,16 @@ export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
       "must be a DNS name in lower case, such as latchkey.example.com; separate several by commas",
     );
   return names;
+};
+
+/** DNS names and IP addresses, separated by commas. */
+export const hostNames: ParseValue<readonly string[]> = (value, option) => {
+  const names = value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const addresses = names.filter((name) => isIP(name) !== 0);
+  return [...addresses, ...dnsNames(names.filter((name) => isIP(name) === 0).join(","), option)];
 };
 
 /** Names of users, separated by commas. */

@@ -8,13 +8,14 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
+import { type ConfigOf, type OptionTable, quotaOptions, serverOptions } from "./options.ts";
 
 const second = 1000;
 
 /** Every option of `latchkey controller`. */
 export const controllerOptions = {
   ...serverOptions,
+  ...quotaOptions,
   identity: {
     value: "<name>",
     initial: "",

@@ -60,12 +60,12 @@ export const metricTable = {
   },
   certificateEnd: {
     name: "latchkey_certificate_expiry_timestamp_seconds",
-    help: "Expiry time of a certificate of the webhook in seconds since the epoch; it is renewed when a third of its validity remains.",
+    help: "Expiry time of a certificate of the webhook or the gateway in seconds since the epoch; it is renewed when a third of its validity remains.",
     labelNames: ["certificate"],
   },
   certificateProblem: {
     name: "latchkey_certificate_problem",
-    help: "1 while there is a problem with the certificates of the webhook, else 0. Problems: ca-changed (kube-apiserver has not presented a client certificate of the current CA), secret-missing and secret-unreadable (the webhook serves with the certificates in its memory).",
+    help: "1 while there is a problem with the certificates of the webhook or the gateway, else 0. Problems: ca-changed (kube-apiserver has not presented a client certificate of the current CA; clients of the gateway may trust the former CA), secret-missing and secret-unreadable (the process serves with the certificates in its memory).",
     labelNames: ["problem"],
   },
   objects: {
@@ -85,13 +85,43 @@ export const metricTable = {
   },
   cacheFresh: {
     name: "latchkey_cache_fresh",
-    help: "1 while the cache of the webhook is at most 30 seconds old, else 0; at 0 the webhook accepts no access key.",
+    help: "1 while the cache of access keys is at most 30 seconds old, else 0; at 0 the webhook or the gateway accepts no access key.",
     labelNames: ["cache"],
   },
   httpRefusals: {
     name: "latchkey_http_refusals_total",
     help: "Connections and requests that a server refused, by server (http, webhook) and reason: connection (connection limit), too-large, too-slow and overloaded (request body).",
     labelNames: ["server", "reason"],
+  },
+  gatewayRequests: {
+    name: "latchkey_gateway_requests_total",
+    help: "Requests that the gateway forwarded and that ended, by verb and HTTP status code of the response, which is the gateway's own if the API server gave none; <none>: the client closed the connection before the response.",
+    labelNames: ["verb", "code"],
+  },
+  gatewayRefusals: {
+    name: "latchkey_gateway_refusals_total",
+    help: "Requests that the gateway refused before it forwarded them, by reason and HTTP status code.",
+    labelNames: ["reason", "code"],
+  },
+  gatewayAuthentications: {
+    name: "latchkey_gateway_authentications_total",
+    help: "Authentications of clients of the gateway by result; malformed: the token is not an access key.",
+    labelNames: ["result"],
+  },
+  gatewayOverhead: {
+    name: "latchkey_gateway_overhead_seconds",
+    help: "Time from the head of a request until the gateway has decided to forward it, in seconds.",
+    labelNames: [],
+  },
+  gatewayCuts: {
+    name: "latchkey_gateway_cuts_total",
+    help: "Requests in progress that the gateway ended, by reason: denied (the key is not accepted, or its scope does not allow the request) and not-ready (the access key cache is older than 30 seconds).",
+    labelNames: ["reason"],
+  },
+  gatewayLive: {
+    name: "latchkey_gateway_live",
+    help: "Requests in progress by kind: answer, stream (watches, followed logs and proxied responses) and upgrade (exec, attach and port-forward).",
+    labelNames: ["kind"],
   },
   leading: {
     name: "leader_election_master_status",

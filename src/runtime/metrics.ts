@@ -93,6 +93,21 @@ export interface Metrics {
   watches(read: () => readonly WatchOpened[]): void;
   /** Registers a callback for each scrape: whether a cache is fresh. */
   cacheFresh(cache: string, read: () => boolean): void;
+  /** The metrics of the gateway. */
+  readonly gateway: {
+    /** Counts a request that was forwarded and ended. */
+    requests(verb: string, code: string): void;
+    /** Counts a request that the gateway refused before it forwarded it. */
+    refusals(reason: string, code: string): void;
+    /** Counts an authentication with a presented credential. */
+    authentications(result: string): void;
+    /** Records the seconds from the head of a request to the decision to forward it. */
+    overheadSeconds(seconds: number): void;
+    /** Counts a request in progress that was ended because it is no longer allowed. */
+    cuts(reason: string): void;
+    /** Registers a callback for each scrape: requests in progress by kind. */
+    live(read: () => Readonly<Record<string, number>>): void;
+  };
   /** Counts a connection or request that a server refused. */
   refusedHttp(server: "http" | "webhook", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
@@ -131,6 +146,19 @@ export function createMetrics(): Metrics {
       ),
     cacheFresh: (cache, read) =>
       void readings.push(() => instruments.cacheFresh.labels(cache).set(read() ? 1 : 0)),
+    gateway: {
+      requests: (verb, code) => instruments.gatewayRequests.labels(verb, code).inc(),
+      refusals: (reason, code) => instruments.gatewayRefusals.labels(reason, code).inc(),
+      authentications: (result) => instruments.gatewayAuthentications.labels(result).inc(),
+      overheadSeconds: (seconds) => instruments.gatewayOverhead.observe(seconds),
+      cuts: (reason) => instruments.gatewayCuts.labels(reason).inc(),
+      live: (read) =>
+        void readings.push(() =>
+          Object.entries(read()).forEach(([kind, count]) =>
+            instruments.gatewayLive.labels(kind).set(count),
+          ),
+        ),
+    },
     refusedHttp: (server, reason) => instruments.httpRefusals.labels(server, reason).inc(),
     async render() {
       for (const read of readings) read();
@@ -170,6 +198,16 @@ function newInstruments(registry: Registry) {
     syncTargets: new Gauge({ ...metricTable.syncTargets, registers }),
     watchOpened: new Gauge({ ...metricTable.watchOpened, registers }),
     cacheFresh: new Gauge({ ...metricTable.cacheFresh, registers }),
+    gatewayRequests: new Counter({ ...metricTable.gatewayRequests, registers }),
+    gatewayRefusals: new Counter({ ...metricTable.gatewayRefusals, registers }),
+    gatewayAuthentications: new Counter({ ...metricTable.gatewayAuthentications, registers }),
+    gatewayOverhead: new Histogram({
+      ...metricTable.gatewayOverhead,
+      registers,
+      buckets: reviewBuckets,
+    }),
+    gatewayCuts: new Counter({ ...metricTable.gatewayCuts, registers }),
+    gatewayLive: new Gauge({ ...metricTable.gatewayLive, registers }),
     httpRefusals: new Counter({ ...metricTable.httpRefusals, registers }),
   };
 }

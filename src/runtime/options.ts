@@ -95,7 +95,7 @@ export const sharedOptions = {
   },
 } as const satisfies OptionTable;
 
-/** Options that the controller and the webhook have. */
+/** Options that every server has. */
 export const serverOptions = {
   ...sharedOptions,
   httpAddress: {
@@ -122,18 +122,22 @@ export const serverOptions = {
     help: "prefix of team names, which are groups, as your authenticator sets it",
     parse: namePrefix,
   },
+  /** Seconds; 0 is no limit. */
+  maximumKeyTtl: {
+    value: "<duration>",
+    initial: "0",
+    help: "maximum lifetime of an access key; 0 is no limit; set the same for controller, webhook and gateway",
+    parse: duration({ unit: 1, least: 0 }),
+  },
+} as const satisfies OptionTable;
+
+/** Options of what counts the objects of a requester. */
+export const quotaOptions = {
   /** Usernames whose keys and tokens are not counted. */
   quotaExempt: {
     value: "<users>",
     initial: "",
     help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; set the same for controller and webhook",
     parse: userNames,
-  },
-  /** Seconds; 0 is no limit. */
-  maximumKeyTtl: {
-    value: "<duration>",
-    initial: "0",
-    help: "maximum lifetime of an access key; 0 is no limit; set the same for controller and webhook",
-    parse: duration({ unit: 1, least: 0 }),
   },
 } as const satisfies OptionTable;

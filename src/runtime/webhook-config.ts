@@ -8,11 +8,12 @@ import {
   UsageError,
   wholeNumber,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
+import { type ConfigOf, type OptionTable, quotaOptions, serverOptions } from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
 export const webhookOptions = {
   ...serverOptions,
+  ...quotaOptions,
   webhookAddress: {
     value: "<host:port>",
     initial: "0.0.0.0:8443",

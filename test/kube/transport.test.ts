@@ -444,9 +444,7 @@ describe("bodies", () => {
     expect(answers.map(({ json }) => json !== undefined)).toEqual(
       answers.map(({ text: sentText }) => sentText.startsWith("{") && sentText.length > 1000),
     );
-    expect(answers.map((answer) => answer.text.length).toSorted()).toEqual(
-      texts.map(({ length }) => length).toSorted(),
-    );
+    expect(new Set(answers.map((answer) => answer.text))).toEqual(new Set(texts));
   });
 
   test("of streams are not limited", async () => {

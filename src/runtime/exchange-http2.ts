@@ -1,0 +1,91 @@
+import { constants, type ServerHttp2Stream } from "node:http2";
+import { addAbortSignal } from "node:stream";
+import type { Exchange, ExchangeHead } from "./exchange.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+/** A request over HTTP/2: its stream and its header list, pseudo-headers included. */
+export interface Http2Request {
+  readonly stream: ServerHttp2Stream;
+  readonly rawHeaders: readonly string[];
+  readonly peerAddress: string;
+  readonly unread: UnreadAnswers;
+}
+
+/** The head of a request over HTTP/2; a CONNECT has no path (RFC 9113, section 8.5). */
+export function http2Head({
+  rawHeaders,
+  peerAddress,
+  endsAfterHead,
+}: Omit<Http2Request, "stream" | "unread"> & { readonly endsAfterHead: boolean }): ExchangeHead {
+  const pseudo = new Map<string, string>();
+  const fields: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name = "", value = ""] = [rawHeaders[at], rawHeaders[at + 1]];
+    if (name.startsWith(":")) pseudo.set(name, value);
+    else fields.push(name, value);
+  }
+  return {
+    method: pseudo.get(":method") ?? "",
+    target: pseudo.get(":path") ?? "",
+    rawHeaders: fields,
+    httpVersion: "2",
+    authority: pseudo.get(":authority"),
+    isUpgrade: false,
+    endsAfterHead,
+    peerAddress,
+  };
+}
+
+/** An exchange over HTTP/2. */
+export function http2Exchange(request: Http2Request): Exchange {
+  const { stream, unread } = request;
+  const head = http2Head({ ...request, endsAfterHead: stream.endAfterHeaders });
+  const expectsContinue = hasExpect(head.rawHeaders);
+  return {
+    head,
+    body: stream,
+    isBodyCut: () => stream.aborted,
+    get hasResponded() {
+      return stream.headersSent;
+    },
+    acceptBody() {
+      if (expectsContinue && !stream.destroyed && !stream.headersSent)
+        stream.additionalHeaders({ ":status": 100 });
+    },
+    distrust() {},
+    respond(status, headers) {
+      if (stream.destroyed) return;
+      stream.respond([":status", String(status), ...headers]);
+    },
+    write: (chunk) => stream.destroyed || stream.write(chunk),
+    end() {
+      if (stream.destroyed) return;
+      stream.end();
+      stream.once(
+        "close",
+        unread.add(() => stream.destroy()),
+      );
+      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1).
+      if (stream.endAfterHeaders || stream.readableEnded) return;
+      stream.close(constants.NGHTTP2_NO_ERROR);
+      stream.resume();
+    },
+    abort() {
+      // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.
+      addAbortSignal(AbortSignal.abort(), stream);
+    },
+    onDrain(listener) {
+      stream.on("drain", listener);
+    },
+    onClose(listener) {
+      if (stream.closed) return listener();
+      stream.once("close", listener);
+    },
+  };
+}
+
+function hasExpect(rawHeaders: readonly string[]): boolean {
+  return rawHeaders.some(
+    (text, at) => at % 2 === 0 && text === "expect" && rawHeaders[at + 1] === "100-continue",
+  );
+}

@@ -1,0 +1,104 @@
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { http2Exchange } from "./exchange-http2.ts";
+import type { FrontLimits, FrontServerOptions } from "./front-options.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+/** RSTs of a client (CVE-2023-44487): so many at once, then so many a second. */
+const resets = { burst: 250, rate: 33 } as const;
+
+/** Those of a request (RFC 9113, section 8.3.1). */
+const pseudoHeaders = 4;
+
+/** What the server for HTTP/2 needs beside its options. */
+export interface Http2ServerTerms {
+  readonly limits: FrontLimits;
+  /** The sessions that are open. */
+  readonly sessions: Set<ServerHttp2Session>;
+  readonly unread: UnreadAnswers;
+}
+
+/**
+ * A server for HTTP/2 that has no socket of its own: it is given connections. Streams, not
+ * compatibility objects, which Node would make for each of them, carry requests.
+ */
+export function http2Server(
+  options: Pick<FrontServerOptions, "clock" | "onExchange">,
+  { limits, sessions, unread }: Http2ServerTerms,
+): Http2Server {
+  const server = createServer({
+    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headBytes },
+    maxHeaderListPairs: limits.fields + pseudoHeaders,
+    maxSendHeaderBlockLength: 2 * limits.headBytes,
+    streamResetBurst: resets.burst,
+    streamResetRate: resets.rate,
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.on("error", () => {});
+    closeWhenIdle(session, options, limits);
+    limitControlFrames(session, options, limits);
+    // A session that has ended does not know its socket any more.
+    const peerAddress = session.socket.remoteAddress ?? "";
+    session.on("stream", (stream: ServerHttp2Stream, _headers, _flags, rawHeaders) => {
+      // A stream without a listener for its errors would end the process.
+      stream.on("error", () => {});
+      // Node enforces the limit only once the client has acknowledged it.
+      if (headBytes(rawHeaders) > limits.headBytes)
+        return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      options.onExchange(http2Exchange({ stream, rawHeaders, peerAddress, unread }));
+    });
+  });
+  server.on("sessionError", () => {});
+  return server;
+}
+
+/** The size of a header list (RFC 9113, section 6.5.2). */
+function headBytes(rawHeaders: readonly string[]): number {
+  return rawHeaders.reduce((bytes, text) => bytes + text.length + 16, 0);
+}
+
+/** Ends a session without a first request, and later one without any: pings do not count. */
+function closeWhenIdle(
+  session: ServerHttp2Session,
+  { clock }: Pick<FrontServerOptions, "clock">,
+  { firstStreamMs, idleMs }: FrontLimits,
+): void {
+  let streams = 0;
+  let cancel = clock.wakeAfter(firstStreamMs, () => session.destroy());
+  session.on("stream", (stream) => {
+    cancel();
+    streams += 1;
+    stream.once("close", () => {
+      streams -= 1;
+      if (streams > 0 || session.closed || session.destroyed) return;
+      cancel();
+      cancel = clock.wakeAfter(idleMs, () => session.close());
+    });
+  });
+  session.once("close", () => cancel());
+}
+
+/** Ends a session whose client makes the server answer frames that carry nothing (CVE-2019-9512). */
+function limitControlFrames(
+  session: ServerHttp2Session,
+  { clock }: Pick<FrontServerOptions, "clock">,
+  { controlFrames, controlMs }: FrontLimits,
+): void {
+  let count = 0;
+  let cancel = (): void => {};
+  const note = (): void => {
+    if (count === 0) cancel = clock.wakeAfter(controlMs, () => (count = 0));
+    count += 1;
+    if (count > controlFrames) session.destroy();
+  };
+  session.on("ping", note);
+  session.on("remoteSettings", note);
+  session.once("close", () => cancel());
+}

@@ -1,0 +1,170 @@
+import { connect as connectTcp } from "node:net";
+import { X509Certificate } from "node:crypto";
+import { connect } from "node:tls";
+import { afterEach, describe, expect, it } from "vitest";
+import { SecretText } from "../../src/api/secret-text.ts";
+import type { Exchange } from "../../src/runtime/exchange.ts";
+import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
+import {
+  answerOk,
+  type FrontFixture,
+  type FrontFixtureOptions,
+  startFront,
+} from "../support/front-fixture.ts";
+import { openConnection } from "../support/gateway-fixture.ts";
+import { rawConnection } from "../support/raw-client.ts";
+import { headers, rawSession } from "../support/raw-http2.ts";
+import { probed } from "../support/tcp-timers.ts";
+import { TestClock } from "../support/test-clock.ts";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function started(options: FrontFixtureOptions = {}): Promise<FrontFixture> {
+  const front = await startFront(options);
+  closing.push(() => front.close());
+  return front;
+}
+
+const get = "GET / HTTP/1.1\r\nHost: gateway\r\n\r\n";
+const request = [
+  [":method", "GET"],
+  [":scheme", "https"],
+  [":authority", "gateway"],
+  [":path", "/"],
+] as const;
+
+describe("a front server", () => {
+  it.each<[readonly string[], string]>([
+    [["h2", "http/1.1"], "h2"],
+    [["http/1.1", "h2"], "h2"],
+    [["http/1.1"], "http/1.1"],
+  ])("chooses of %j the protocol %s", async (protocols, chosen) => {
+    const front = await started();
+    const socket = await openConnection(front, protocols);
+    expect(socket.alpnProtocol).toBe(chosen);
+    socket.destroy();
+  });
+
+  it("speaks HTTP/1.1 with a client that names no protocol, and no other", async () => {
+    const front = await started();
+    const socket = connect({ host: "127.0.0.1", port: front.port, ca: front.ca });
+    socket.on("error", () => {}).write(get);
+    const text = await new Promise<string>((resolve) =>
+      socket.once("data", (bytes) => resolve(`${bytes}`)),
+    );
+    expect([socket.alpnProtocol, text.slice(0, 15)]).toEqual([false, "HTTP/1.1 200 OK"]);
+    socket.destroy();
+    await expect(openConnection(front, ["http/0.9"])).rejects.toThrow(/alert/);
+  });
+
+  it("speaks TLS 1.2 and later, and no plain text", async () => {
+    const front = await started();
+    const old = connect({
+      ...{ host: "127.0.0.1", port: front.port, ca: front.ca },
+      ...{ minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
+    });
+    const error = await new Promise<Error>((resolve) => old.once("error", resolve));
+    expect(error.message).toMatch(/alert|version/);
+    const plain = connectTcp(front.port, "127.0.0.1");
+    plain.on("error", () => {}).on("data", () => {});
+    plain.write(get);
+    await new Promise((resolve) => plain.once("close", resolve));
+    expect(front.exchanges).toEqual([]);
+  });
+
+  it("uses other certificates for the connections to come, and keeps those that are open", async () => {
+    const front = await started();
+    const before = await rawConnection(front);
+    const terms = { dnsNames: ["127.0.0.1"], clientName: "none", now: Date.now() };
+    const ca = await newCa(terms);
+    const made = await issueCertificate("serving", ca, terms);
+    const privateKey = SecretText.reveal(made.privateKey);
+    front.server.useTls({ certificate: made.certificate, privateKey });
+    const after = await openConnection({ port: front.port, ca: ca.certificate });
+    expect(after.getPeerX509Certificate()?.serialNumber).toBe(
+      new X509Certificate(made.certificate).serialNumber,
+    );
+    after.destroy();
+    before.write(get);
+    expect((await before.until(({ statuses }) => statuses.length > 0)).statuses).toEqual([200]);
+    before.destroy();
+  });
+
+  it("probes idle connections every 30 seconds, for the sake of load balancers", async () => {
+    const front = await started();
+    const connections = [await openConnection(front), await openConnection(front, ["h2"])];
+    await expect(probed(front.port, 2)).resolves.toBeUndefined();
+    for (const connection of connections) connection.destroy();
+  });
+
+  it("rejects when its address is taken", async () => {
+    const front = await started();
+    const { startFrontServer } = await import("../../src/runtime/front-server.ts");
+    const taken = startFrontServer({
+      ...{ host: "127.0.0.1", port: front.port, clock: new TestClock() },
+      tls: { certificate: "", privateKey: "" },
+      ...{ onExchange: answerOk, onUpgrade() {}, isUpgrade: () => false },
+    });
+    await expect(taken).rejects.toThrow(/EADDRINUSE|PEM|no start line/);
+  });
+});
+
+describe("a front server that stops", () => {
+  const held = () => {
+    const exchanges: Exchange[] = [];
+    return { exchanges, onExchange: (exchange: Exchange) => void exchanges.push(exchange) };
+  };
+
+  it("takes no more connections, and closes idle ones", async () => {
+    const front = await started();
+    const [idle, session] = [await rawConnection(front), await rawSession(front)];
+    idle.write(get);
+    await idle.until(({ statuses }) => statuses.length > 0);
+    await session.until(() => session.frames().length > 1);
+    await front.server.drain(10_000);
+    await session.until(() => session.isClosed() && idle.answer().isClosed);
+    expect([idle.answer().isClosed, session.goawayCode(), session.isClosed()]).toEqual([
+      ...[true, 0, true],
+    ]);
+    await expect(rawConnection(front)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("waits for the answers under way, and closes their connections behind them", async () => {
+    const { exchanges, onExchange } = held();
+    const front = await started({ onExchange });
+    const [connection, session] = [await rawConnection(front), await rawSession(front)];
+    connection.write(get);
+    session.write(headers(1, request));
+    await session.until(() => exchanges.length === 2);
+    let isOver = false;
+    const drained = front.server.drain(60_000).then(() => (isOver = true));
+    await session.until(() => session.goawayCode() !== undefined);
+    expect([session.goawayCode(), isOver]).toEqual([0, false]);
+    exchanges.forEach(answerOk);
+    await drained;
+    await session.until(() => connection.answer().isClosed);
+    expect(connection.answer().text).toMatch(/^connection: close$/m);
+    expect([connection.answer().statuses, session.stream(1).isWhole]).toEqual([[200], true]);
+  });
+
+  it("closes what is left after its time", async () => {
+    const { exchanges, onExchange } = held();
+    const clock = new TestClock();
+    const front = await startFront({ onExchange, clock });
+    const [connection, session] = [await rawConnection(front), await rawSession(front)];
+    connection.write(get);
+    session.write(headers(1, request));
+    await session.until(() => exchanges.length === 2);
+    const drained = front.server.drain(55_000);
+    await clock.run(54_999);
+    expect([connection.answer().isClosed, session.isClosed()]).toEqual([false, false]);
+    await clock.run(1);
+    await drained;
+    await session.until(() => connection.answer().isClosed && session.isClosed());
+    expect([connection.answer().isClosed, session.isClosed()]).toEqual([true, true]);
+    expect([session.stream(1).isWhole, front.server.connections()]).toEqual([false, 0]);
+  });
+});
