@@ -10,7 +10,7 @@ export default defineConfig({
           name: "unit",
           sequence: { groupOrder: 0 },
           include: [
-            "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
+            "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,gateway,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
           ],
           testTimeout: 60_000,
         },
@@ -24,6 +24,7 @@ export default defineConfig({
             "test/cluster/controller-*.test.ts",
             "test/cluster/crash-*.test.ts",
             "test/cluster/webhook-*.test.ts",
+            "test/cluster/gateway-*.test.ts",
           ],
           globalSetup: ["test/cluster/global-setup.ts"],
           testTimeout: 300_000,
@@ -57,8 +58,20 @@ export default defineConfig({
       },
       {
         test: {
-          name: "crash",
+          name: "gateway",
           sequence: { groupOrder: 4 },
+          include: ["test/cluster/gateway-*.test.ts"],
+          globalSetup: ["test/cluster/gateway-setup.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+          maxConcurrency: 8,
+        },
+      },
+      {
+        test: {
+          name: "crash",
+          sequence: { groupOrder: 5 },
           include: ["test/cluster/crash-*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
@@ -68,7 +81,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,

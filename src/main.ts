@@ -15,6 +15,10 @@ const actions: CommandActions = {
     const { runWebhook } = await import("./webhooks/run-webhook.ts");
     await runWebhook(config, { clock, random: Math.random, exit });
   },
+  async gateway(config) {
+    const { runGateway } = await import("./gateway/run-gateway.ts");
+    await runGateway(config, { clock, random: Math.random, exit });
+  },
   async trustConfig(options) {
     const { runTrustConfig } = await import("./cli/run-trust-config.ts");
     await runTrustConfig(options, { clock, print: (text) => process.stdout.write(text) });

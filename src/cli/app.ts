@@ -13,6 +13,7 @@ import {
   version,
 } from "@stricli/core";
 import { checkControllerConfig, controllerOptions } from "../runtime/controller-config.ts";
+import { gatewayOptions } from "../runtime/gateway-config.ts";
 import {
   type ConfigOf,
   type Environment,
@@ -43,6 +44,12 @@ export const commands = {
     name: "webhook",
     brief: "authenticates access keys, enforces their scopes and admits objects for kube-apiserver",
     options: webhookOptions,
+  },
+  gateway: {
+    name: "gateway",
+    brief:
+      "serves the API server to clients with access keys, for clusters where you cannot set API server flags",
+    options: gatewayOptions,
   },
   trustConfig: {
     name: "trust-config",
@@ -100,6 +107,9 @@ function applicationOf({ env, actions }: CommandLineDeps): Application<CommandCo
       const config = parseConfig(webhookOptions, { ...sources, env });
       checkWebhookConfig(config);
       await actions.webhook(config);
+    }),
+    [commands.gateway.name]: commandOf(commands.gateway, async (sources) => {
+      await actions.gateway(parseConfig(gatewayOptions, { ...sources, env }));
     }),
     [commands.trustConfig.name]: commandOf(commands.trustConfig, async (sources) => {
       const config = parseConfig(trustConfigOptions, { ...sources, env });

@@ -1,4 +1,4 @@
-import { runCommandLine } from "../../src/cli/app.ts";
+import { type CommandActions, runCommandLine } from "../../src/cli/app.ts";
 
 /** The output of a command line, and the command that it started with its configuration. */
 export interface Outcome {
@@ -6,7 +6,7 @@ export interface Outcome {
   readonly stdout: string;
   readonly stderr: string;
   /** The command whose action ran. */
-  readonly action?: "controller" | "webhook" | "trustConfig";
+  readonly action?: keyof CommandActions;
   readonly config?: object;
 }
 
@@ -32,6 +32,7 @@ export async function outcomeOf(
     actions: {
       controller: action("controller"),
       webhook: action("webhook"),
+      gateway: action("gateway"),
       trustConfig: action("trustConfig"),
     },
   });

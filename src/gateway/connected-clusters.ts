@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { load } from "js-yaml";
+import { keyOf, type Metadata } from "../api/object.ts";
+import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import {
+  type ClusterAccess,
+  parseClusterKubeconfig,
+  type RefusedKubeconfig,
+} from "../domain/gateway/cluster-kubeconfig.ts";
+import {
+  clustersNamespace,
+  connectionName,
+  currentOf,
+  kubeconfigKey,
+} from "../domain/gateway/connected-cluster.ts";
+import type { EventRecorder } from "../kube/event-recorder.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import type { Change } from "../kube/store.ts";
+import type { GatewayUpstream } from "./upstreams.ts";
+
+/** Dependencies of {@link ConnectedClusters}. */
+export interface ConnectedClustersDeps extends InformerDeps {
+  readonly events: Pick<EventRecorder, "record">;
+  /** Opens the way to a cluster. */
+  readonly connect: (access: ClusterAccess) => ConnectedUpstream;
+  /** Called after a cluster was connected, disconnected or connected in another way. */
+  readonly onChange: () => void;
+}
+
+/** The way to a connected cluster. */
+export interface ConnectedUpstream extends GatewayUpstream {
+  close(): Promise<void>;
+}
+
+/** A Secret with a kubeconfig. */
+interface ClusterSecret {
+  readonly metadata: Metadata;
+  readonly kubeconfig: ClusterAccess | RefusedKubeconfig;
+  /** Changes with the kubeconfig. */
+  readonly digest: string;
+}
+
+interface Connection {
+  readonly digest: string;
+  readonly upstream: ConnectedUpstream;
+}
+
+const nameIndex = "connection";
+
+/**
+ * The connected clusters: kubeconfigs in Secrets of a namespace of their own. A cluster is connected
+ * when it is first used; another kubeconfig is another connection, and ends what the former one
+ * carries.
+ */
+export class ConnectedClusters {
+  readonly #deps: ConnectedClustersDeps;
+  readonly #informer: Informer<ClusterSecret>;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(deps: ConnectedClustersDeps) {
+    this.#deps = deps;
+    this.#informer = new Informer<ClusterSecret>(
+      {
+        listOptions: { resource: resources.secrets, namespace: clustersNamespace },
+        parse: parseClusterSecret,
+        indexers: { [nameIndex]: ({ metadata }) => [connectionName(metadata) ?? ""] },
+        onChange: (change) => this.#changed(change),
+      },
+      deps,
+    );
+  }
+
+  /** Follows the Secrets until the signal aborts, and closes all connections. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#informer.run(signal);
+    await Promise.all([...this.#connections.values()].map(({ upstream }) => upstream.close()));
+  }
+
+  /** The way to a cluster; undefined if no Secret with a usable kubeconfig has its name. */
+  find(name: string): GatewayUpstream | undefined {
+    const current = currentOf(this.#informer.store.by(nameIndex, name));
+    if (current === undefined || current.kubeconfig.kind === "refused") return undefined;
+    const { digest, kubeconfig } = current;
+    const open = this.#connections.get(name);
+    if (open?.digest === digest) return open.upstream;
+    const upstream = this.#deps.connect(kubeconfig);
+    this.#connections.set(name, { digest, upstream });
+    return upstream;
+  }
+
+  #changed({ before, after }: Change<ClusterSecret>): void {
+    const names = [before, after].flatMap((secret) =>
+      secret === undefined ? [] : (connectionName(secret.metadata) ?? []),
+    );
+    // The store has the change when this turn of the event loop is over.
+    queueMicrotask(() => {
+      for (const name of new Set(names)) this.#settle(name);
+      this.#deps.onChange();
+    });
+  }
+
+  /** Closes a connection that is not the current one any more, and reports what is not used. */
+  #settle(name: string): void {
+    const secrets = this.#informer.store.by(nameIndex, name);
+    const current = currentOf(secrets);
+    const open = this.#connections.get(name);
+    const isCurrent = current?.kubeconfig.kind === "access" && open?.digest === current.digest;
+    if (open !== undefined && !isCurrent) {
+      this.#connections.delete(name);
+      void open.upstream.close();
+    }
+    for (const secret of secrets) {
+      const { kubeconfig } = secret;
+      if (kubeconfig.kind === "refused")
+        this.#report(secret, "InvalidKubeconfig", `data[${kubeconfigKey}]: ${kubeconfig.problem}.`);
+      else if (current !== undefined && secret !== current)
+        this.#report(
+          secret,
+          "DuplicateCluster",
+          `Secret ${JSON.stringify(keyOf(current.metadata))} is older and connects the same cluster, so this one is not used. Delete one of them, or change its labels.`,
+        );
+    }
+  }
+
+  #report({ metadata, digest }: ClusterSecret, reason: string, note: string): void {
+    const { namespace, name, uid } = metadata;
+    void this.#deps.events.record({
+      resource: resources.secrets,
+      subject: { ...(namespace === undefined ? {} : { namespace }), name, uid },
+      ...{ type: "Warning", reason, note },
+      deduplicationKey: `${digest} ${note}`,
+    });
+  }
+}
+
+function parseClusterSecret(raw: unknown): ClusterSecret {
+  const encoded = stringAt(recordAt(raw, "data"), kubeconfigKey) ?? "";
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  return {
+    metadata: parseMetadata(raw),
+    kubeconfig: parseClusterKubeconfig(loaded(text)),
+    digest: createHash("sha256").update(text).digest("hex"),
+  };
+}
+
+/** The longest kubeconfig; one with two certificates has 10 kB. */
+const longestKubeconfig = 128 * 1024;
+
+/** The YAML of a text; undefined if it is none, because the parser's error quotes it. */
+function loaded(text: string): unknown {
+  if (text.length > longestKubeconfig) return undefined;
+  try {
+    return load(text);
+  } catch {
+    return undefined;
+  }
+}

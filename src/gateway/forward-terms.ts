@@ -1,0 +1,40 @@
+import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { ByteBudget } from "../runtime/body.ts";
+import type { Exchange } from "../runtime/exchange.ts";
+import type { AdmittedRequest } from "./admit-request.ts";
+import type { UpstreamServer } from "./upstreams.ts";
+
+/** How a forwarded request ended: the status that the client got, and why. */
+export interface ForwardResult {
+  /** 0 if the client got none. */
+  readonly status: number;
+  readonly cause: "answered" | "client" | "cut" | "upstream" | "timeout";
+}
+
+/** Dependencies of a forwarded request. */
+export interface ForwardDeps {
+  readonly upstream: UpstreamServer;
+  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  /** Bounds the bodies that are read as a whole. */
+  readonly budget: ByteBudget;
+  /** Called once. */
+  readonly onEnd: (result: ForwardResult) => void;
+}
+
+/** The headers of a forwarded request, with the gateway's credential. */
+export function headersFor(
+  { head }: Pick<Exchange, "head">,
+  { user, subprotocols }: Pick<AdmittedRequest, "user" | "subprotocols">,
+  {
+    upstream,
+    authorization,
+  }: { readonly upstream: UpstreamServer; readonly authorization: string | undefined },
+): readonly string[] {
+  return forwardedHeaders(head, {
+    user,
+    subprotocols,
+    authorization,
+    host: upstream.forwarder.host,
+  });
+}

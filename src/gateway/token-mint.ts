@@ -1,0 +1,198 @@
+import type { KeyDecision } from "../authn/authorize-key.ts";
+import { objectPath } from "../kube/paths.ts";
+import { resources } from "../api/resources.ts";
+import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
+import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
+import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import { responseHeaders } from "../domain/gateway/response-headers.ts";
+import type { Forwarding } from "../kube/forwarder.ts";
+import type { Exchange } from "../runtime/exchange.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
+import { type ForwardDeps, type ForwardResult, headersFor } from "./forward-terms.ts";
+import { type OwnBody, readOwnBody } from "./own-body.ts";
+import { bodyTooSlow } from "./request-body.ts";
+import { sendRefusal } from "./respond.ts";
+
+/** A whole answer of the API server. */
+interface Collected {
+  readonly status: number;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+/** Pauses between two looks at the object, in milliseconds; the last one repeats. */
+const pausesMs = [20, 40, 80, 100];
+const longestWaitMs = 10_000;
+
+/**
+ * Creates a DirectClusterEndpointToken and answers once it has its token (specification, "HTTP
+ * interface"), at the latest after 10 seconds. The gateway needs no right to tokens: it reads the
+ * object as the requester.
+ */
+export class TokenMint {
+  readonly #exchange: Exchange;
+  readonly #admitted: AdmittedRequest;
+  readonly #deps: ForwardDeps;
+  #forwarding: Forwarding | undefined;
+  #status = 0;
+  #isOver = false;
+  #isEnded = false;
+
+  constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
+    [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
+    exchange.onClose(() => this.#finish(this.#isEnded ? "answered" : "client"));
+  }
+
+  /** Sends the request, waits and answers. */
+  async start(): Promise<void> {
+    const body = await this.#body();
+    if (body.kind === "refusal") return this.#refuse(body);
+    try {
+      this.#answer(await this.#mint(body));
+    } catch {
+      this.#refuse(refusal(502, "upstream", "the API server could not be reached"));
+    } finally {
+      body.release();
+    }
+  }
+
+  /** Ends the wait because the key or its scope allows it no more; the object stays. */
+  cut(decision: KeyDecision): void {
+    this.#refuse(refusalOf(decision, this.#deps.clock.now()), "cut");
+  }
+
+  /** Ends the wait of a gateway that stops. */
+  end(): void {
+    this.#refuse(refusal(503, "not-ready", "the gateway stops; retry"), "cut");
+  }
+
+  #body(): Promise<OwnBody | Refusal> {
+    const { clock, budget } = this.#deps;
+    let isLate = false;
+    const onLate = (): void => void (isLate = true);
+    return readOwnBody(this.#exchange, this.#admitted, { clock, budget, onLate }).catch(() =>
+      isLate ? bodyTooSlow : refusal(400, "malformed", "the body of the request did not arrive"),
+    );
+  }
+
+  async #mint({ content, release }: OwnBody): Promise<Collected> {
+    const { target } = this.#admitted;
+    const created = await this.#collect("POST", target.path + target.query, { body: content });
+    release();
+    const object: unknown = created.status === 201 ? parsed(created.body) : undefined;
+    const name = nameOfObject(object);
+    if (name === undefined) return created;
+    const path = objectPath(resources.endpointTokens, { name });
+    const last = await this.#waitFor(path);
+    const accept = valuesOfField(this.#exchange.head.rawHeaders, "accept")[0];
+    const isPlain = accept === undefined || accept === "*/*" || accept === "application/json";
+    const shown = isPlain ? last : await this.#collect("GET", path, { accept });
+    // A requester that may not read the object yet gets what the API server answered to its POST.
+    return shown?.status === 200 ? { ...shown, status: 201 } : created;
+  }
+
+  async #waitFor(path: string): Promise<Collected | undefined> {
+    const { clock } = this.#deps;
+    const late = new AbortController();
+    const cancel = clock.wakeAfter(longestWaitMs, () => late.abort());
+    let last: Collected | undefined;
+    try {
+      for (let look = 0; !this.#isOver && !late.signal.aborted; look += 1) {
+        const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 100;
+        await sleep(pause, { clock, signal: late.signal });
+        last = await this.#collect("GET", path, {});
+        if (last.status === 200 && isMintOver(parsed(last.body))) break;
+      }
+    } finally {
+      cancel();
+    }
+    return last;
+  }
+
+  /** Reads an answer whole; the API server bounds it. */
+  async #collect(
+    method: "GET" | "POST",
+    target: string,
+    { body, accept = "application/json" }: { readonly body?: Buffer; readonly accept?: string },
+  ): Promise<Collected> {
+    const { upstream } = this.#deps;
+    const authorization = await upstream.credentials.authorization();
+    const { user } = this.#admitted;
+    // Without the key's extras: no scope allows to read tokens, but this one is the answer.
+    const asUser = method === "GET" ? { ...user, extra: {} } : user;
+    const sent = headersFor(
+      this.#exchange,
+      { ...this.#admitted, user: asUser },
+      { upstream, authorization },
+    );
+    const headers = fieldsOf(sent)
+      .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
+      .flat();
+    const contentType = valuesOfField(sent, "content-type")[0] ?? "application/json";
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) return reject(new Error("over"));
+      let [status, rawHeaders]: [number, readonly string[]] = [0, []];
+      const chunks: Uint8Array[] = [];
+      this.#forwarding = upstream.forwarder.forward(
+        {
+          ...{ method, target, body, kind: "answer" },
+          headers: [
+            ...headers,
+            ...["accept", accept],
+            ...(body === undefined ? [] : ["content-type", contentType]),
+          ],
+        },
+        {
+          onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
+          onData: (chunk) => chunks.push(chunk) > 0,
+          onEnd: () => resolve({ status, rawHeaders, body: Buffer.concat(chunks) }),
+          onError: (failure) => reject(new Error(failure)),
+        },
+      );
+    });
+  }
+
+  #answer({ status, rawHeaders, body }: Collected): void {
+    if (this.#isOver) return;
+    if (status === 401) {
+      this.#deps.upstream.credentials.forget();
+      return this.#refuse(
+        refusal(502, "upstream", "the API server rejected the gateway's credential; retry"),
+      );
+    }
+    const headers = responseHeaders(rawHeaders, { ...this.#admitted.target, isProxied: false });
+    const others = fieldsOf(headers ?? []).filter(([name]) => name !== "content-length");
+    this.#status = status;
+    this.#exchange.respond(status, [...others.flat(), "content-length", String(body.length)]);
+    this.#isEnded = true;
+    this.#exchange.write(body);
+    this.#exchange.end();
+  }
+
+  #refuse(refused: Refusal, cause: ForwardResult["cause"] = "upstream"): void {
+    if (this.#isOver) return;
+    if (this.#isEnded) this.#exchange.abort();
+    else {
+      this.#status = refused.status;
+      sendRefusal(this.#exchange, refused);
+    }
+    this.#finish(cause);
+  }
+
+  #finish(cause: ForwardResult["cause"]): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#forwarding?.abort();
+    this.#deps.onEnd({ status: this.#status, cause });
+  }
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    const object: unknown = JSON.parse(body.toString("utf8"));
+    return object;
+  } catch {
+    return undefined;
+  }
+}

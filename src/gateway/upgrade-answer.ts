@@ -1,0 +1,90 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { Transform } from "node:stream";
+import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
+import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { UpgradeExchange } from "../runtime/exchange.ts";
+import { refusalHeaders } from "./respond.ts";
+
+/** Longest wait for a client that got everything and does not close the connection. */
+const lingerMs = 2_000;
+/** Longest wait for a client that does not read a refusal. */
+const unreadMs = 10_000;
+
+/** Answers a request for an upgrade with a Status object, and ends the connection. */
+export function sendUpgradeRefusal(
+  { head, socket }: Pick<UpgradeExchange, "head" | "socket">,
+  refused: Refusal,
+  clock: Pick<Clock, "wakeAfter">,
+): void {
+  const body = Buffer.from(`${JSON.stringify(statusObject(refused))}\n`);
+  const headers = [...refusalHeaders(refused, body.length), "connection", "close"];
+  socket.on("error", () => {});
+  socket.write(headText(refused.status, headers));
+  if (head.method !== "HEAD") socket.write(body);
+  socket.once(
+    "close",
+    clock.wakeAfter(unreadMs, () => socket.destroy()),
+  );
+  closeAnswered(socket, clock);
+}
+
+/**
+ * Closes a connection after what was written to it. What the client still sends is thrown away, and
+ * it has a moment to read: a connection that is closed with unread data may lose the answer.
+ */
+export function closeAnswered(
+  socket: UpgradeExchange["socket"],
+  clock: Pick<Clock, "wakeAfter">,
+): void {
+  // A pipe that ends later would pause the socket again.
+  socket.unpipe();
+  socket.resume();
+  socket.end(() => {
+    if (socket.readableEnded) return void socket.destroy();
+    const cancel = clock.wakeAfter(lingerMs, () => socket.destroy());
+    socket.once("end", () => socket.destroy());
+    socket.once("close", cancel);
+  });
+}
+
+/**
+ * Sends an answer that changes no protocol. One without a length is sent in chunks: the end of the
+ * connection would make one that is cut look whole.
+ */
+export function sendPlainAnswer(
+  { head, socket }: Pick<UpgradeExchange, "head" | "socket">,
+  answer: IncomingMessage,
+  { headers, onEnd }: { readonly headers: readonly string[]; readonly onEnd: () => void },
+): void {
+  const { statusCode = 502 } = answer;
+  const hasBody = head.method !== "HEAD" && statusCode !== 204 && statusCode !== 304;
+  const isChunked = hasBody && valuesOfField(headers, "content-length").length === 0;
+  const framing = isChunked ? ["transfer-encoding", "chunked"] : [];
+  socket.write(headText(statusCode, [...headers, ...framing, "connection", "close"]));
+  const sent = isChunked ? answer.pipe(chunks()) : answer;
+  sent.once("end", onEnd);
+  sent.pipe(socket, { end: false });
+}
+
+/** The chunked transfer coding (RFC 9112, section 7.1). */
+function chunks(): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      this.push(`${chunk.length.toString(16)}\r\n`);
+      this.push(chunk);
+      done(null, "\r\n");
+    },
+    flush(done) {
+      done(null, "0\r\n\r\n");
+    },
+  });
+}
+
+/** The head of an answer (RFC 9112, section 4). */
+export function headText(status: number, headers: readonly string[]): Buffer {
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    lines.push(`${headers[at] ?? ""}: ${headers[at + 1] ?? ""}`);
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+}

@@ -1,0 +1,62 @@
+import type { AuthorizeKeyDeps } from "../authn/authorize-key.ts";
+import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
+import type { Upstream } from "../domain/gateway/request-target.ts";
+import type { Discovery } from "../kube/discovery.ts";
+import type { Credentials } from "../kube/credentials.ts";
+import type { Forwarder } from "../kube/forwarder.ts";
+
+/** The API server that a request is forwarded to. */
+export interface UpstreamServer {
+  readonly forwarder: Forwarder;
+  readonly credentials: Credentials;
+}
+
+/** An API server that requests are forwarded to, and what it serves. */
+export interface GatewayUpstream extends UpstreamServer {
+  readonly discovery: Pick<Discovery, "known" | "find">;
+}
+
+/** Every API server behind the gateway. */
+export interface Upstreams {
+  readonly management: GatewayUpstream;
+  /** A connected cluster by the name of `upstreamName`; undefined if none is connected. */
+  connected(name: string): GatewayUpstream | undefined;
+}
+
+/** The API server of an upstream; undefined if no cluster of that name is connected. */
+export function findUpstream(
+  upstreams: Upstreams,
+  upstream: Upstream,
+): GatewayUpstream | undefined {
+  const name = upstreamName(upstream);
+  return name === undefined ? upstreams.management : upstreams.connected(name);
+}
+
+/** What authorizes requests to an upstream: the locations and resources are those of it. */
+export function authorizeDeps(
+  deps: Omit<AuthorizeKeyDeps, "discovery">,
+  upstream: Upstream,
+  server: GatewayUpstream | undefined,
+): AuthorizeKeyDeps {
+  const location = upstreamLocation(upstream);
+  const { accessKeys, clock } = deps;
+  return {
+    clock,
+    discovery: server?.discovery ?? nothingServed,
+    accessKeys:
+      location === undefined
+        ? accessKeys
+        : {
+            byId: (uid) => accessKeys.byId(uid),
+            isFresh: () => accessKeys.isFresh(),
+            roles: () => accessKeys.roles(),
+            locationOf: () => location,
+          },
+  };
+}
+
+/** A cluster that is not connected serves nothing, so that no scope allows anything there. */
+const nothingServed: GatewayUpstream["discovery"] = {
+  known: () => undefined,
+  find: () => Promise.resolve("Unknown"),
+};

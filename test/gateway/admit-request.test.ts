@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { admitRequest, authorizeAgain, refusalOf } from "../../src/gateway/admit-request.ts";
+import { resolvedKeyWith } from "../support/review-fixture.ts";
+import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
+
+const nothing = {
+  ...{ roles: [], projects: [], spaces: [], virtualClusters: [] },
+  ...{ clusters: ["elsewhere"], rules: [] },
+};
+const none = "a-key-that-nobody-has";
+
+/** Admits a request; a key that has to wait for its second look does. */
+async function admit(request: FakeRequest, deps: FakeGatewayDeps = fakeGatewayDeps()) {
+  const admitted = admitRequest(headOf(request), deps);
+  await deps.clock.run(100);
+  return admitted;
+}
+
+describe("a request is refused", () => {
+  it.each<[string, FakeRequest, number]>([
+    ["that cannot be read, before its key is looked at", { path: "//", key: none }, 400],
+    ["whose method is not served, before its key", { method: "TRACE", key: none }, 405],
+    ["that RequestInfo cannot read", { path: "/api/v1/watch" }, 400],
+    ["without a key", { key: null }, 401],
+    ["with a key that nobody has", { key: none }, 401],
+    ["with two credentials", { fields: ["authorization", "Bearer x"] }, 400],
+    ["with impersonation", { fields: ["Impersonate-User", "root"] }, 403],
+  ])("%s", async (_what, request, status) => {
+    expect(await admit(request)).toMatchObject({ kind: "refusal", status });
+  });
+
+  it.each<[string, string]>([
+    ["without a key", "/nowhere"],
+    ["without a key of a cluster", "/kubernetes/cluster/east/api"],
+  ])("with 401 %s before its path is looked at", async (_what, target) => {
+    const deps = fakeGatewayDeps();
+    const head = { ...headOf({ key: null }), target };
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
+    const known = { ...headOf({}), target };
+    expect(await admitRequest(known, deps)).toMatchObject({ status: 404 });
+  });
+
+  it.each<[string, Parameters<typeof keyOf>[1]]>([
+    ["of a disabled key", { disabled: true }],
+    ["of an expired key", { ttl: 1 }],
+  ])("with the same 401 %s as without a key", async (_what, spec) => {
+    const deps = fakeGatewayDeps();
+    deps.clock.advance(60_000);
+    deps.keys.set(aliceKey, keyOf("alice", spec));
+    expect(await admit({}, deps)).toEqual(await admit({ key: null }));
+    expect(deps.used).toEqual([]);
+  });
+
+  it("with 503 while the keys are not known", async () => {
+    const deps = fakeGatewayDeps();
+    deps.state.isFresh = false;
+    expect(await admit({}, deps)).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+  });
+
+  it.each([["alice "], [" alice"], ["a\nb"], ["a\tb"]])(
+    "if its user %j would arrive as another",
+    async (user) => {
+      const deps = fakeGatewayDeps();
+      deps.keys.set(aliceKey, keyOf("alice", { user }));
+      expect(await admit({}, deps)).toMatchObject({ status: 403, cause: "identity" });
+    },
+  );
+
+  it("outside of the scope of its key", async () => {
+    const deps = fakeGatewayDeps();
+    deps.keys.set(aliceKey, keyOf("alice", { scope: nothing }));
+    expect(await admit({}, deps)).toMatchObject({ status: 403, cause: "scope" });
+  });
+});
+
+describe("the time of a 401", () => {
+  it.each<[string, string, (deps: FakeGatewayDeps) => void]>([
+    ["unknown", none, () => {}],
+    ["disabled", aliceKey, ({ keys }) => keys.set(aliceKey, keyOf("alice", { disabled: true }))],
+  ])("is 100 ms for a key that is %s", async (_what, key, arrange) => {
+    const deps = fakeGatewayDeps();
+    arrange(deps);
+    let isOver = false;
+    void admitRequest(headOf({ key }), deps).then(() => (isOver = true));
+    await deps.clock.run(99);
+    expect(isOver).toBe(false);
+    await deps.clock.run(1);
+    await admit({});
+    expect(isOver).toBe(true);
+  });
+
+  it("is none for the 1,001st key that waits", async () => {
+    const deps = fakeGatewayDeps();
+    for (let index = 0; index < 1_000; index += 1) void admitRequest(headOf({ key: none }), deps);
+    expect(deps.clock.pending).toBe(1_000);
+    expect(await admitRequest(headOf({ key: none }), deps)).toMatchObject({ status: 401 });
+    await deps.clock.run(100);
+    expect(deps.clock.pending).toBe(0);
+    void admitRequest(headOf({ key: none }), deps);
+    expect(deps.clock.pending).toBe(1);
+  });
+});
+
+describe("an admitted request", () => {
+  it("is known with its user, its upstream and what its scope has to allow", async () => {
+    const deps = fakeGatewayDeps();
+    const path = "/api/v1/namespaces/web/pods/a/exec?command=ls";
+    expect(await admit({ path }, deps)).toMatchObject({
+      kind: "admitted",
+      method: "GET",
+      framing: { kind: "none" },
+      upstream: { kind: "management" },
+      target: { path: "/api/v1/namespaces/web/pods/a/exec", query: "?command=ls" },
+      required: [{ verb: "get" }, { verb: "create" }],
+      user: { username: "alice", groups: ["devs"] },
+    });
+    expect([deps.used, deps.results]).toEqual([["uid-alice"], ["authenticated"]]);
+  });
+
+  it("is not allowed any more when its key is not valid", async () => {
+    const deps = fakeGatewayDeps();
+    const admitted = await admit({}, deps);
+    if (admitted.kind !== "admitted") throw new Error("not admitted");
+    expect(authorizeAgain(admitted, deps).kind).toBe("no-opinion");
+    deps.keys.set(aliceKey, keyOf("alice", { disabled: true }));
+    expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
+    deps.keys.delete(aliceKey);
+    expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
+    deps.state.isFresh = false;
+    expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "not-ready" });
+  });
+});
+
+describe("a decision that is not to forward", () => {
+  const denied = { kind: "denied", reason: "r" } as const;
+  it.each([
+    ["503", { kind: "not-ready", reason: "r" } as const, 503],
+    ["401, of a key that was deleted", denied, 401],
+    [
+      "401, of a key that is not valid",
+      { ...denied, resolved: resolvedKeyWith({ disabled: true }) },
+      401,
+    ],
+    ["403, of a valid key", { ...denied, resolved: resolvedKeyWith() }, 403],
+    ["500, that is none", { kind: "no-opinion" } as const, 500],
+  ])("is %s", (_what, decision, status) => {
+    expect(refusalOf(decision, Date.parse("2026-01-01T00:00:10Z")).status).toBe(status);
+  });
+});

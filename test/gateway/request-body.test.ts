@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { bodyOf } from "../../src/gateway/request-body.ts";
+import { FakeExchange } from "../support/fake-exchange.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
+
+function reading() {
+  const [clock, exchange] = [new TestClock(), new FakeExchange()];
+  const late: number[] = [];
+  const body = bodyOf(exchange, { clock, onLate: () => void late.push(clock.monotonic()) });
+  return { clock, exchange, body, late };
+}
+
+describe("the body of a request", () => {
+  it("is accepted when its first part is asked for, and not before", async () => {
+    const { exchange, body } = reading();
+    expect(exchange.bodiesAccepted).toBe(0);
+    exchange.body.end("hello");
+    expect((await body.next()).value?.toString()).toBe("hello");
+    expect([(await body.next()).done, exchange.bodiesAccepted]).toEqual([true, 1]);
+  });
+
+  it("is late only while somebody waits for a part of it", async () => {
+    const { clock, exchange, body, late } = reading();
+    exchange.body.write("he");
+    await body.next();
+    await clock.run(120_000);
+    expect([clock.pending, late]).toEqual([0, []]);
+    const next = body.next();
+    next.catch(() => {});
+    await clock.run(29_999);
+    expect(late).toEqual([]);
+    await clock.run(1);
+    await expect(next).rejects.toThrow("no progress");
+    expect(late).toEqual([150_000]);
+  });
+
+  it("that ends although the client cut it off is an error", async () => {
+    const { exchange, body } = reading();
+    exchange.isCut = true;
+    exchange.body.end("hel");
+    await body.next();
+    await expect(body.next()).rejects.toThrow("the client ended the request");
+  });
+
+  it("whose connection ends is an error, and leaves no timer", async () => {
+    const { clock, exchange, body } = reading();
+    const next = body.next();
+    next.catch(() => {});
+    await settled();
+    exchange.body.destroy(new Error("reset"));
+    await expect(next).rejects.toThrow("reset");
+    await settled();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("that is not read to its end leaves its stream to whoever throws the rest away", async () => {
+    const { exchange, body } = reading();
+    exchange.body.write("he");
+    await body.next();
+    await body.return(undefined);
+    await settled();
+    expect([exchange.body.destroyed, exchange.body.listenerCount("readable")]).toEqual([false, 0]);
+    exchange.body.resume();
+    exchange.body.end("rest");
+    await settled();
+    expect(exchange.body.readableEnded).toBe(true);
+  });
+});
