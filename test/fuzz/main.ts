@@ -4,11 +4,18 @@
  */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
+import { startRequestInfoOracle } from "../support/request-info-oracle.ts";
+import { requestInfoTarget } from "./request-info-target.ts";
 import { targets } from "./targets.ts";
 
 const minutes = Number(process.env.MINUTES || 1);
 const seed = Number(process.env.SEED || randomInt(2 ** 31));
-const chosen = targets.filter(({ name }) => name.includes(process.env.TARGET ?? ""));
+const report = (line: string): void => void process.stdout.write(`${line}\n`);
+const oracle = await startRequestInfoOracle(report);
+if (oracle === undefined)
+  report("without Go, requests to the gateway are not compared with kube-apiserver's view of them");
+const all = oracle === undefined ? targets : [...targets, requestInfoTarget(oracle)];
+const chosen = all.filter(({ name }) => name.includes(process.env.TARGET ?? ""));
 const interruptAfterTimeLimit = (minutes * 60_000) / chosen.length;
 let failures = 0;
 
@@ -29,4 +36,5 @@ for (const { name, property } of chosen) {
     `${fc.defaultReportMessage(details) ?? ""}\nrepeat with: SEED=${seed} MINUTES=${minutes} TARGET='${name.split(":")[0] ?? ""}' make fuzz\n`,
   );
 }
+oracle?.stop();
 process.exitCode = failures === 0 ? 0 : 1;

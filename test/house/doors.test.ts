@@ -16,7 +16,14 @@ const doors: readonly Door[] = [
   {
     room: "tokens",
     rooms: ["api", "domain"],
-    packages: ["@peculiar/x509", "jose", "node:crypto", "node:zlib", "reflect-metadata"],
+    packages: [
+      "@peculiar/x509",
+      "jose",
+      "node:crypto",
+      "node:net",
+      "node:zlib",
+      "reflect-metadata",
+    ],
   },
   {
     room: "runtime",
@@ -25,10 +32,12 @@ const doors: readonly Door[] = [
       "node:crypto",
       "node:fs/promises",
       "node:http",
+      "node:http2",
       "node:https",
       "node:net",
       "node:os",
       "node:path",
+      "node:stream",
       "node:tls",
       "node:util",
       "pino",
@@ -43,8 +52,10 @@ const doors: readonly Door[] = [
       "js-yaml",
       "node:crypto",
       "node:fs",
+      "node:http",
       "node:https",
       "node:path",
+      "node:stream",
       "node:timers/promises",
       "undici",
     ],
@@ -52,8 +63,13 @@ const doors: readonly Door[] = [
   { room: "authn", rooms: inner, packages: [] },
   { room: "controllers", rooms: [...inner, "authn"], packages: [] },
   { room: "webhooks", rooms: [...inner, "authn"], packages: ["fast-json-patch"] },
+  {
+    room: "gateway",
+    rooms: [...inner, "authn"],
+    packages: ["js-yaml", "node:crypto", "node:http", "node:stream"],
+  },
   { room: "cli", rooms: inner, packages: ["@stricli/core", "js-yaml", "node:fs", "node:path"] },
-  { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "cli"], packages: [] },
+  { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "gateway", "cli"], packages: [] },
 ];
 
 describe("a file imports only what its directory is allowed to import", () => {

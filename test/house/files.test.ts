@@ -26,6 +26,7 @@ const mirrored = [
   "authn",
   "controllers",
   "webhooks",
+  "gateway",
   "cli",
 ];
 
@@ -38,6 +39,7 @@ const otherKeys = [
   // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",
+  "gateway/assemble.ts: ${group}/latchkey",
 ];
 
 describe("files of src", () => {

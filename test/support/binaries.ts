@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
-import { buildControlPlane, findGo } from "./build.ts";
+import { controlPlaneModule } from "./control-plane-module.ts";
+import { buildModule, findGo } from "./go-module.ts";
 
 /** The programs of a dedicated control plane; envtest archives have no controller manager. */
 export interface Binaries {
@@ -37,9 +38,10 @@ export async function findOrBuildControlPlane(
 ): Promise<ControlPlaneSource> {
   if (env.USE_EXISTING_CLUSTER === "true") return { kind: "existing", kubectl: kubectlOnPath() };
   if (env.KUBEBUILDER_ASSETS) return binariesIn(env.KUBEBUILDER_ASSETS);
-  const go = findGo(env);
+  const module = controlPlaneModule(env);
+  const go = findGo(module, env);
   if (go === undefined) throw new Error(ways);
-  return binariesIn(await buildControlPlane(go, report, env));
+  return binariesIn(await buildModule(module, go, { report, env }));
 }
 
 function binariesIn(directory: string): Binaries {

@@ -55,13 +55,22 @@ export async function applyLatchkey(
  * Applies the policies of config/before-1.36 one by one, because the API server rejects a kind that
  * it does not serve.
  */
-async function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
-  const policies = loadAll(
-    await kubectl(access, ["kustomize", join(repository, "config", "policies")]),
-  );
-  const items = policies.filter(
-    (policy) => stringAt(policy, "kind")?.startsWith("Validating") === true,
-  );
+function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
+  return applyKinds(access, join("config", "policies"), /^Validating/);
+}
+
+/** Applies the RBAC of the gateway, whose process runs outside of the cluster, and its namespace. */
+export async function applyGatewayRbac(access: KubectlAccess): Promise<void> {
+  // Constrained impersonation came with the same version.
+  const directory = (await servesMutatingPolicies(access)) ? "gateway" : "gateway-before-1.36";
+  return applyKinds(access, join("config", directory), /^Namespace$|Role(?:Binding)?$/);
+}
+
+/** Applies the objects of a kustomize directory whose kind matches. */
+async function applyKinds(access: KubectlAccess, directory: string, kind: RegExp): Promise<void> {
+  const objects = loadAll(await kubectl(access, ["kustomize", join(repository, directory)]));
+  const items = objects.filter((object) => kind.test(stringAt(object, "kind") ?? ""));
+  if (items.length === 0) throw new Error(`${directory} has no object of these kinds`);
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   await kubectl(access, ["apply", "--server-side", "--force-conflicts", "--filename=-"], { input });
 }

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
 /** A user of a kubeconfig, with the fields of client-go's `AuthInfo`. */
 export type KubeconfigUser = { token: string } | { tokenFile: string };
@@ -45,6 +45,28 @@ export function writeKubeconfig(
       2,
     ),
   );
+}
+
+/** The lists of a kubeconfig, as client-go spells them. */
+interface Kubeconfig {
+  clusters: { name: string; cluster: object }[];
+  contexts: { name: string; context: { cluster: string; user: string } }[];
+}
+
+/**
+ * Adds a cluster, and a context of the same name without a user, to a kubeconfig that this file
+ * wrote, or to a new one without a current context.
+ */
+export function addContext(path: string, name: string, cluster: KubeconfigCluster): void {
+  const before: Kubeconfig = existsSync(path)
+    ? JSON.parse(readFileSync(path, "utf8"))
+    : { apiVersion: "v1", kind: "Config", clusters: [], contexts: [] };
+  const after: Kubeconfig = {
+    ...before,
+    clusters: [...before.clusters, { name, cluster: { server: cluster.url, ...trustIn(cluster) } }],
+    contexts: [...before.contexts, { name, context: { cluster: name, user: "" } }],
+  };
+  writePrivately(path, JSON.stringify(after, undefined, 2));
 }
 
 /** client-node requires an explicit setting for plain HTTP. */

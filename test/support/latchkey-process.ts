@@ -95,8 +95,26 @@ export async function startWebhook(options: LatchkeyOptions): Promise<WebhookPro
   return Object.assign(webhook, { webhookUrl: `https://${address}` });
 }
 
+/** A gateway process, and where it answers clients. */
+export interface GatewayProcess extends LatchkeyProcess {
+  gatewayUrl: string;
+}
+
+/**
+ * Runs `latchkey gateway` as its own service account, on 127.0.0.1 and ports that it keeps; it ends
+ * at once unless given a LATCHKEY_DRAIN_TIMEOUT.
+ */
+export async function startGateway(options: LatchkeyOptions): Promise<GatewayProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const gateway = await startLatchkey("gateway", {
+    ...options,
+    env: { LATCHKEY_GATEWAY_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
+  });
+  return Object.assign(gateway, { gatewayUrl: `https://${address}` });
+}
+
 async function startLatchkey(
-  name: "controller" | "webhook",
+  name: "controller" | "webhook" | "gateway",
   options: LatchkeyOptions,
 ): Promise<LatchkeyProcess> {
   const directory =

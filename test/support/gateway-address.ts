@@ -1,0 +1,14 @@
+import { ownObjects } from "../../src/api/names.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
+
+/** Where the gateway serves the management cluster. */
+export const managementPath = "/kubernetes/management";
+
+/** The CA of the gateway's certificates, in PEM. */
+export async function gatewayCa(access: KubectlAccess): Promise<string> {
+  const encoded = await kubectl(access, [
+    ...["get", "secret", ownObjects.gatewayCertificates, "--namespace=latchkey-system"],
+    "--output=jsonpath={.data.ca\\.crt}",
+  ]);
+  return Buffer.from(encoded, "base64").toString("utf8");
+}

@@ -1,0 +1,94 @@
+import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
+import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
+import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { ByteBudget } from "../../src/runtime/body.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
+import { SecondLooks } from "../../src/authn/identify-key.ts";
+import { fakeForwarder, type FakeForwarder } from "./fake-forwarder.ts";
+import { aliceKey, bobKey, keyOf } from "./gateway-fixture.ts";
+import { recordingLog } from "./recording-log.ts";
+import { TestClock } from "./test-clock.ts";
+
+/** What a handler of the gateway needs, without sockets, and with a clock that a test moves. */
+export interface FakeGatewayDeps extends GatewayDeps {
+  readonly clock: TestClock;
+  readonly log: ReturnType<typeof recordingLog>;
+  readonly forwarder: FakeForwarder;
+  readonly keys: Map<string, ResolvedKey>;
+  /** What was counted: `<cause> <status>` of refusals, `<verb> <status>` of answers. */
+  readonly refusals: string[];
+  readonly answers: string[];
+  readonly used: string[];
+  readonly results: string[];
+  readonly cuts: string[];
+  /** May be changed. */
+  readonly state: { isFresh: boolean; forgotten: number };
+}
+
+/** What a test changes about them. */
+export interface FakeGatewayOptions {
+  readonly limits?: Partial<LiveLimits>;
+  readonly budgetBytes?: number;
+  readonly secondLooks?: number;
+  /** Rejects when the gateway's own credential is read. */
+  readonly hasCredential?: boolean;
+}
+
+/** Makes them. */
+export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDeps {
+  const { limits = {}, budgetBytes = 1_000_000, secondLooks, hasCredential = true } = options;
+  const [clock, log, forwarder] = [new TestClock(), recordingLog(), fakeForwarder()];
+  const state = { isFresh: true, forgotten: 0 };
+  const keys = new Map([
+    [aliceKey, keyOf("alice")],
+    [bobKey, keyOf("bob")],
+  ]);
+  const lists = () => new Array<string>();
+  const [refusals, answers, used, results, cuts] = [lists(), lists(), lists(), lists(), lists()];
+  const credentials = {
+    server: "https://api:6443",
+    tls: { rejectUnauthorized: true },
+    async authorization() {
+      if (!hasCredential) throw new Error("no token file");
+      return `Bearer own-${state.forgotten}`;
+    },
+    forget: () => void (state.forgotten += 1),
+  };
+  return {
+    ...{ clock, log, forwarder, keys, refusals, answers, used, results, cuts, state },
+    accessKeys: {
+      lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
+      withIndexOf: () => [],
+      byId: (uid) => [...keys.values()].find(({ key }) => key.metadata.uid === uid),
+      isFresh: () => state.isFresh,
+      isWatchOpen: () => true,
+      locationOf: () => ({ target: "Management" }),
+      roles: () => new Map(),
+    },
+    upstreams: {
+      management: {
+        ...{ forwarder, credentials },
+        discovery: { known: () => "Namespaced", find: () => Promise.resolve("Namespaced") },
+      },
+      connected: () => undefined,
+    },
+    live: new LiveRequests({
+      clock,
+      isFresh: () => state.isFresh,
+      onCut: (kind) => void cuts.push(kind),
+    }),
+    limits: { ...liveLimits, ...limits },
+    budget: new ByteBudget(budgetBytes),
+    secondLooks: new SecondLooks(secondLooks),
+    metrics: {
+      answered: (verb, status) => void answers.push(`${verb} ${status}`),
+      refused: (cause, status) => void refusals.push(`${cause} ${status}`),
+      overhead() {},
+    },
+    onUse: (key) => void used.push(key.metadata.uid),
+    onMismatch() {},
+    onResult: (result) => void results.push(result),
+  };
+}

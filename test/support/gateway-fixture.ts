@@ -1,0 +1,209 @@
+import { connect, type TLSSocket } from "node:tls";
+import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
+import { type IdentificationResult, SecondLooks } from "../../src/authn/identify-key.ts";
+import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
+import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
+import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
+import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import type { Discovery } from "../../src/kube/discovery.ts";
+import { createForwarder } from "../../src/kube/forwarder.ts";
+import { ByteBudget } from "../../src/runtime/body.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import type { FrontLimits } from "../../src/runtime/front-options.ts";
+import { type FrontServer, startFrontServer } from "../../src/runtime/front-server.ts";
+import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
+import { observedMetadata } from "./observed-objects.ts";
+import { recordingLog } from "./recording-log.ts";
+import { resolvedKeyWith } from "./review-fixture.ts";
+import { TestClock } from "./test-clock.ts";
+import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorder.ts";
+
+/** What a test changes about a gateway. */
+export interface GatewayFixtureOptions {
+  readonly clock?: Clock;
+  readonly limits?: Partial<FrontLimits>;
+  readonly liveLimits?: Partial<LiveLimits>;
+  readonly budgetBytes?: number;
+  /** Milliseconds to the head of an answer. */
+  readonly headTimeoutMs?: number;
+  /** Connections to the API server for requests with a short answer. */
+  readonly connections?: number;
+  /** Keys by their text; default: {@link aliceKey} and {@link bobKey}. */
+  readonly keys?: Readonly<Record<string, ResolvedKey>>;
+  /** The server of the credentials; default: that of the recorder. */
+  readonly server?: string;
+}
+
+/** A gateway in this process, between raw clients and a recorder. */
+export interface GatewayFixture {
+  readonly port: number;
+  readonly ca: string;
+  readonly recorder: UpstreamRecorder;
+  readonly live: LiveRequests;
+  readonly budget: ByteBudget;
+  readonly front: FrontServer;
+  readonly log: ReturnType<typeof recordingLog>;
+  /** The refusals that were counted, as `<cause> <status>`. */
+  readonly refusals: readonly string[];
+  readonly identifications: readonly IdentificationResult[];
+  readonly cuts: readonly string[];
+  /** How often the gateway's own credential was given up. */
+  forgotten(): number;
+  /** The keys of now; a test may change them, and call `live.changed`. */
+  readonly keys: Map<string, ResolvedKey>;
+  isFresh: boolean;
+  close(): Promise<void>;
+}
+
+/** The texts of the keys that exist by default. */
+export const aliceKey = "key-of-alice-for-tests";
+export const bobKey = "key-of-bob-for-tests";
+
+/** Where the gateway serves the recorder. */
+export const managementPath = "/kubernetes/management";
+
+/** A key of a user. */
+export function keyOf(user: string, spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {
+  const resolved = resolvedKeyWith({ user, groups: ["devs"], ...spec });
+  return {
+    ...resolved,
+    key: { ...resolved.key, metadata: observedMetadata({ uid: `uid-${user}` }) },
+  };
+}
+
+interface TestCertificates {
+  readonly ca: string;
+  readonly tls: { readonly certificate: string; readonly privateKey: string };
+}
+
+let certificates: Promise<TestCertificates> | undefined;
+
+/** A certificate for 127.0.0.1, made once in a process. */
+export function testCertificates(): Promise<TestCertificates> {
+  return (certificates ??= makeCertificates());
+}
+
+async function makeCertificates(): Promise<TestCertificates> {
+  const terms = { dnsNames: ["localhost", "127.0.0.1"], clientName: "none", now: Date.now() };
+  const ca = await newCa(terms);
+  const { certificate, privateKey } = await issueCertificate("serving", ca, terms);
+  return {
+    ca: ca.certificate,
+    tls: { certificate, privateKey: SecretText.reveal(privateKey) },
+  };
+}
+
+/** Starts a front server with the gateway's handler, and a recorder behind it. */
+export async function startGateway(options: GatewayFixtureOptions = {}): Promise<GatewayFixture> {
+  const { clock = systemClock, limits = {} } = options;
+  const [{ ca, tls }, recorder] = await Promise.all([testCertificates(), startUpstreamRecorder()]);
+  const keys = new Map(
+    Object.entries(options.keys ?? { [aliceKey]: keyOf("alice"), [bobKey]: keyOf("bob") }),
+  );
+  const seen = { refusals: new Array<string>(), cuts: new Array<string>() };
+  const identifications: IdentificationResult[] = [];
+  const log = recordingLog();
+  const budget = new ByteBudget(options.budgetBytes ?? 64 * 1024 * 1024);
+  const live = new LiveRequests({
+    clock,
+    isFresh: () => fixture.isFresh,
+    onCut: (kind) => void seen.cuts.push(kind),
+  });
+  const own = ownCredentials(options.server ?? recorder.url);
+  const forwarder = createForwarder({
+    credentials: own.credentials,
+    headTimeoutMs: options.headTimeoutMs ?? 75_000,
+    connections: options.connections ?? 128,
+  });
+  const handler = gatewayHandler({
+    ...{ clock, live, log, budget },
+    accessKeys: fakeAccessKeys(keys, () => fixture.isFresh),
+    upstreams: {
+      management: { forwarder, credentials: own.credentials, discovery: servedDiscovery },
+      connected: () => undefined,
+    },
+    limits: { ...liveLimits, ...options.liveLimits },
+    metrics: {
+      answered() {},
+      refused: (cause, status) => void seen.refusals.push(`${cause} ${status}`),
+      overhead() {},
+    },
+    secondLooks: new SecondLooks(),
+    onUse() {},
+    onMismatch() {},
+    onResult: (result) => void identifications.push(result),
+  });
+  const front = await startFrontServer({
+    ...{ host: "127.0.0.1", port: 0, tls, clock, limits, ...handler },
+    isUpgrade: asksForUpgrade,
+  });
+  const fixture: GatewayFixture = {
+    ...{ port: front.port, ca, recorder, live, budget, front, log, identifications, keys, ...seen },
+    forgotten: own.forgotten,
+    isFresh: true,
+    async close() {
+      const drained = front.drain(0);
+      if (clock instanceof TestClock) clock.advance(0);
+      await drained;
+      await Promise.all([forwarder.close(), recorder.close()]);
+    },
+  };
+  return fixture;
+}
+
+/** Credentials whose header is read again after each `forget`: `Bearer own-0`, `own-1` ... */
+function ownCredentials(server: string) {
+  let forgotten = 0;
+  return {
+    forgotten: () => forgotten,
+    credentials: {
+      server,
+      tls: { rejectUnauthorized: true },
+      authorization: async () => `Bearer own-${forgotten}`,
+      forget: () => void forgotten++,
+    },
+  };
+}
+
+function fakeAccessKeys(
+  keys: ReadonlyMap<string, ResolvedKey>,
+  isFresh: () => boolean,
+): Pick<
+  AccessKeyCache,
+  "lookup" | "withIndexOf" | "byId" | "isFresh" | "isWatchOpen" | "locationOf" | "roles"
+> {
+  return {
+    lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
+    withIndexOf: () => [],
+    byId: (uid) => [...keys.values()].find(({ key }) => key.metadata.uid === uid),
+    isFresh,
+    isWatchOpen: () => true,
+    locationOf: () => ({ target: "Management" }),
+    roles: () => new Map(),
+  };
+}
+
+const servedDiscovery: Pick<Discovery, "known" | "find"> = {
+  known: () => "Namespaced",
+  find: () => Promise.resolve("Namespaced"),
+};
+
+/** Opens a connection to a gateway with the protocol that ALPN chooses. */
+export function openConnection(
+  { port, ca }: Pick<GatewayFixture, "port" | "ca">,
+  protocols: readonly string[] = ["http/1.1"],
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, ca, ALPNProtocols: [...protocols] };
+    const socket = connect(Object.assign(options, { allowHalfOpen: true }));
+    socket.once("secureConnect", () => {
+      socket.off("error", reject);
+      socket.on("error", () => {});
+      resolve(socket);
+    });
+    socket.once("error", reject);
+  });
+}

@@ -1,0 +1,142 @@
+import { connect as connectHttp2 } from "node:http2";
+import { request as httpsRequest } from "node:https";
+import { inject } from "vitest";
+
+/** A request to the gateway; the path begins after the host. */
+export interface GatewayRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly replica?: number;
+  readonly http2?: boolean;
+  /** Another server than the gateway. */
+  readonly server?: { readonly url: string; readonly certificateAuthority: string };
+}
+
+/** A whole answer. */
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+/** A request whose answer arrives bit by bit. */
+export interface GatewayStream {
+  readonly opened: Promise<number>;
+  /** What has arrived. */
+  text(): string;
+  /** When the stream was over, and whether the client can take it for whole. */
+  readonly ended: Promise<{ readonly at: number; readonly isWhole: boolean }>;
+  close(): void;
+}
+
+function serverOf({ server, replica = 0 }: GatewayRequest): {
+  readonly url: URL;
+  readonly ca: string;
+} {
+  return server === undefined
+    ? { url: gatewayUrl(replica), ca: inject("gateway")?.ca ?? "" }
+    : { url: new URL(server.url), ca: server.certificateAuthority };
+}
+
+/** The address of a replica. */
+export function gatewayUrl(replica = 0): URL {
+  return new URL(inject("gateway")?.urls[replica] ?? "");
+}
+
+/** Sends a request and reads its answer whole. */
+export async function askGateway(request: GatewayRequest): Promise<GatewayAnswer> {
+  const stream = openGatewayStream(request);
+  const status = await stream.opened;
+  await stream.ended;
+  stream.close();
+  return { status, headers: stream.headers(), text: stream.text() };
+}
+
+/** Sends a request and follows its answer. */
+export function openGatewayStream(
+  request: GatewayRequest,
+): GatewayStream & { headers(): GatewayAnswer["headers"] } {
+  return request.http2 === true ? overHttp2(request) : overHttp1(request);
+}
+
+function headersOf({ key, headers = {} }: GatewayRequest): Record<string, string> {
+  return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
+}
+
+function overHttp1(request: GatewayRequest): ReturnType<typeof openGatewayStream> {
+  const { method = "GET", path, body } = request;
+  const { url, ca } = serverOf(request);
+  const { hostname, port } = url;
+  const opened = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<{ readonly at: number; readonly isWhole: boolean }>();
+  let text = "";
+  let headers: GatewayAnswer["headers"] = {};
+  const outgoing = httpsRequest(
+    {
+      ...{ method, path, hostname, port, agent: false },
+      ca,
+      headers: headersOf(request),
+    },
+    (incoming) => {
+      headers = incoming.headers;
+      incoming.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      incoming.on("error", () => {});
+      incoming.on("close", () =>
+        ended.resolve({ at: performance.now(), isWhole: incoming.complete }),
+      );
+      opened.resolve(incoming.statusCode ?? 0);
+    },
+  );
+  outgoing.on("error", (error) => {
+    opened.reject(error);
+    ended.resolve({ at: performance.now(), isWhole: false });
+  });
+  opened.promise.catch(() => {});
+  outgoing.end(body);
+  return {
+    opened: opened.promise,
+    ended: ended.promise,
+    text: () => text,
+    headers: () => headers,
+    close: () => outgoing.destroy(),
+  };
+}
+
+function overHttp2(request: GatewayRequest): ReturnType<typeof openGatewayStream> {
+  const { method = "GET", path, body } = request;
+  const { url, ca } = serverOf(request);
+  const session = connectHttp2(url.origin, { ca });
+  session.on("error", () => {});
+  const opened = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<{ readonly at: number; readonly isWhole: boolean }>();
+  let text = "";
+  let headers: GatewayAnswer["headers"] = {};
+  const stream = session.request({ ":method": method, ":path": path, ...headersOf(request) });
+  let isReset = false;
+  stream.on("response", (found) => {
+    headers = found;
+    opened.resolve(Number(found[":status"]));
+  });
+  stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  stream.on("error", (error) => {
+    isReset = true;
+    opened.reject(error);
+  });
+  stream.on("close", () => {
+    const isWhole = !isReset && stream.rstCode === 0;
+    ended.resolve({ at: performance.now(), isWhole });
+    session.close();
+  });
+  opened.promise.catch(() => {});
+  stream.end(body);
+  return {
+    opened: opened.promise,
+    ended: ended.promise,
+    text: () => text,
+    headers: () => headers,
+    close: () => session.destroy(),
+  };
+}
