@@ -7,10 +7,11 @@ import { type StartedControlPlane, startControlPlane } from "../support/control-
 import {
   type LatchkeyProcess,
   startController,
+  startGateway,
   startWebhook,
 } from "../support/latchkey-process.ts";
 import { imageNodeFlags } from "../support/image.ts";
-import { applyLatchkey, policiesCount, repository } from "../support/install.ts";
+import { apply, applyLatchkey, policiesCount, repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { type BareClient, bareClient } from "../support/bare-client.ts";
 import { type Readings, readingsOf } from "./controller-readings.ts";
@@ -33,6 +34,13 @@ export interface RunningWebhook {
   stop(): Promise<void>;
 }
 
+/** A running gateway. */
+export interface RunningGateway {
+  readonly gatewayUrl: string;
+  readonly readings: Readings;
+  stop(): Promise<void>;
+}
+
 /** The environment of the benchmarks. */
 export interface BenchFixture {
   readonly controlPlane: StartedControlPlane;
@@ -45,6 +53,8 @@ export interface BenchFixture {
   start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
   startWebhook(): Promise<RunningWebhook>;
+  /** Starts the gateway's bundle with the flags of the image, and waits until it is ready. */
+  startGateway(): Promise<RunningGateway>;
   close(): Promise<void>;
 }
 
@@ -97,6 +107,21 @@ export async function startBenchFixture(say: (line: string) => void): Promise<Be
           readings: readingsOf(webhook.url),
           stop: () => end(webhook, running),
         };
+      },
+      async startGateway() {
+        await apply(controlPlane, join("config", "gateway"));
+        const gateway = await startGateway({
+          controlPlane,
+          program,
+          nodeFlags: imageNodeFlags(),
+          restart: "never",
+          args: ["--external-names=localhost,127.0.0.1"],
+          env: imageEnvironment,
+        });
+        running.add(gateway);
+        await gateway.waitReady(300_000);
+        const { gatewayUrl, url } = gateway;
+        return { gatewayUrl, readings: readingsOf(url), stop: () => end(gateway, running) };
       },
       async close() {
         await Promise.all([...running].map((controller) => controller.stop()));

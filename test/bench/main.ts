@@ -7,6 +7,7 @@ import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
+import { gatewayRows } from "./gateway.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
 import { mintRounds } from "./mint.ts";
@@ -106,6 +107,12 @@ async function reviews({ fixture, size, report }: Bench): Promise<void> {
   await webhook.stop();
 }
 
+async function gateway({ fixture, size, report }: Bench): Promise<void> {
+  const running = await fixture.startGateway();
+  report(await gatewayRows(fixture, running, size.gateway));
+  await running.stop();
+}
+
 async function start({ fixture, size, report }: Bench): Promise<void> {
   await seedMany(fixture, size.many);
   say("first fill");
@@ -132,6 +139,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   keys,
   reviews,
   sizes,
+  gateway,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {

@@ -15,6 +15,13 @@ export interface Size {
     readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[];
     readonly unsynced: { readonly count: number; readonly kilobytes: number };
   };
+  /** Requests through the gateway at each concurrency, open watches and keys that are disabled. */
+  readonly gateway: {
+    readonly small: number;
+    readonly lists: number;
+    readonly watches: number;
+    readonly cuts: number;
+  };
   readonly idleSeconds: number;
   readonly tokens: number;
   readonly keys: {
@@ -43,6 +50,7 @@ const tiny: Size = {
     ],
     unsynced: { count: 10, kilobytes: 1000 },
   },
+  gateway: { small: 300, lists: 60, watches: 50, cuts: 5 },
   idleSeconds: 10,
   tokens: 100,
   keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
@@ -64,6 +72,7 @@ const small: Size = {
     ],
     unsynced: { count: 50, kilobytes: 1000 },
   },
+  gateway: { small: 3000, lists: 300, watches: 200, cuts: 30 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {
@@ -92,6 +101,7 @@ const full: Size = {
     ],
     unsynced: { count: 300, kilobytes: 1000 },
   },
+  gateway: { small: 15_000, lists: 1500, watches: 250, cuts: 100 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {

@@ -55,6 +55,22 @@ test("servers before 1.36 get the same objects as newer ones, except a webhook i
   );
 });
 
+test("the gateway before 1.36 has the same objects, and plain impersonation of users and groups", async () => {
+  const role = "ClusterRole latchkey-gateway-impersonation";
+  const [now, before] = await Promise.all([objectsOf("gateway"), objectsOf("gateway-before-1.36")]);
+  expect(before.map(nameOf)).toEqual(now.map(nameOf));
+  const changed = before.filter((object, at) => JSON.stringify(object) !== JSON.stringify(now[at]));
+  expect(changed.map(nameOf)).toEqual([role]);
+  const rules = listAt(changed[0], "rules");
+  expect(new Set(rules.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(
+    new Set(["impersonate"]),
+  );
+  expect(rules.flatMap((rule) => stringsAt(rule, "resources"))).toEqual([
+    ...["users", "groups"],
+    ...["userextras/management.service/key-id", "userextras/management.service/scope-hash"],
+  ]);
+});
+
 describe("without permission to write webhook configurations", () => {
   const right = [
     "ClusterRole latchkey-webhook-configurations",
@@ -138,6 +154,17 @@ test("only namespaces labelled metrics=enabled can access metrics, and only addr
   ]);
 });
 
+test("only namespaces labelled metrics=enabled can access metrics of the gateway, and every address can access its port", async () => {
+  const objects = await objectsOf("gateway");
+  expect(ingressOf(objects, "latchkey-gateway")).toEqual(metricsNamespaces);
+  expect(ingressOf(objects, "latchkey-gateway-clients")).toEqual([
+    {
+      from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }],
+      ports: [{ protocol: "TCP", port: "gateway" }],
+    },
+  ]);
+});
+
 test("an overlay with the component of API server addresses allows only these", async () => {
   const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
   try {
@@ -157,10 +184,9 @@ test("an overlay with the component of API server addresses allows only these", 
 });
 
 test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
-  const deployments = (await objectsOf("default")).filter(
-    (object) => stringAt(object, "kind") === "Deployment",
-  );
-  expect(deployments).toHaveLength(2);
+  const objects = [...(await objectsOf("default")), ...(await objectsOf("gateway"))];
+  const deployments = objects.filter((object) => stringAt(object, "kind") === "Deployment");
+  expect(deployments).toHaveLength(3);
   for (const deployment of deployments) {
     const [container] = listAt(
       recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),

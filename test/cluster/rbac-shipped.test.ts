@@ -1,10 +1,11 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
 import { eventually } from "../support/eventually.ts";
-import { repository } from "../support/install.ts";
-import { kubectl } from "../support/kubectl.ts";
+import { applyGatewayRbac, repository } from "../support/install.ts";
+import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import {
   arrange,
   ask,
@@ -41,9 +42,17 @@ function manifests(directory: string): Manifest[] {
 }
 
 const shipped = manifests("rbac");
-const roles = shipped.filter(({ kind }) => kind === "Role" || kind === "ClusterRole");
+const ofGateway = [...manifests("gateway"), ...manifests("gateway-impersonation")];
+const isRole = ({ kind }: Manifest): boolean => kind === "Role" || kind === "ClusterRole";
+const roles = shipped.filter(isRole);
+/** The role that lets the gateway act as the user of a key, in any request. */
+const impersonation = "latchkey-gateway-impersonation";
 const management = "management.service";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+function isNarrow({ metadata }: Manifest): boolean {
+  return metadata.name !== impersonation;
+}
 
 interface Access {
   verb: string;
@@ -65,7 +74,7 @@ async function may({ user, groups }: Caller, resourceAttributes: Access): Promis
 }
 
 describe("the shipped roles", () => {
-  it.each(roles)(
+  it.each([...roles, ...ofGateway.filter(isRole)].filter(isNarrow))(
     "$kind $metadata.name lists what it allows, and cannot grant permissions that it does not have",
     ({ rules = [] }) => {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
@@ -76,6 +85,15 @@ describe("the shipped roles", () => {
       }
     },
   );
+
+  it("have wildcards only in the impersonation of the gateway, which grants nothing else", () => {
+    const wide = ofGateway.filter(isRole).filter((role) => !isNarrow(role));
+    expect(wide.map(({ metadata }) => metadata.name)).toEqual([impersonation]);
+    const verbs = wide.flatMap(({ rules = [] }) => rules.flatMap((rule) => rule.verbs));
+    expect(
+      verbs.filter((verb) => !/^impersonate(?:-on)?:user-info(?::[a-z]+)?$/.test(verb)),
+    ).toEqual([]);
+  });
 
   it("add SharedSecrets to the built-in admin, and nothing to edit and view", () => {
     const aggregated = roles.flatMap(({ metadata: { name, labels = {} } }) =>
@@ -88,9 +106,12 @@ describe("the shipped roles", () => {
     ]);
   });
 
-  it("are bound only to the controller and the webhook", () => {
-    const subjects = shipped.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
-    expect([...new Set(subjects)]).toEqual(["latchkey-controller", "latchkey-webhook"]);
+  it.each([
+    ["rbac", shipped, ["latchkey-controller", "latchkey-webhook"]],
+    ["gateway", ofGateway, ["latchkey-gateway"]],
+  ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {
+    const subjects = found.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
+    expect([...new Set(subjects)]).toEqual(accounts);
   });
 });
 
@@ -226,11 +247,77 @@ describe("the controller's account", () => {
 });
 
 describe("the account latchkey-gateway", () => {
-  it.each(["secrets", "namespaces", "sharedsecrets"])("may not get %s", async (resource) => {
-    const group = resource === "sharedsecrets" ? management : "";
-    expect(
-      await may(latchkeyAccount("latchkey-gateway"), { verb: "get", group, resource }),
-    ).toMatchObject({ allowed: false });
+  const gateway = latchkeyAccount("latchkey-gateway");
+  const secret = { resource: "secrets", namespace: "latchkey-system" };
+  const keys = { group: management, resource: "ownedaccesskeys" };
+  const user = { resource: "users", name: "alice" };
+
+  let login: ServiceAccountLogin;
+  /** Before Kubernetes 1.36 the account has plain `impersonate`. */
+  let isConstrained: boolean;
+
+  beforeAll(async () => {
+    const controlPlane = inject("controlPlane");
+    await applyGatewayRbac(controlPlane);
+    const { directory } = controlPlane;
+    login = await accountKubeconfig(controlPlane, { directory, account: "latchkey-gateway" });
+    const plain = await may(gateway, { ...user, verb: "impersonate" });
+    isConstrained = !JSON.stringify(plain).includes('"allowed":true');
+  });
+  afterAll(() => login.close());
+
+  it.each<[string, Access]>([
+    ["read access keys", { ...keys, verb: "list" }],
+    ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
+    ["keep its certificates", { ...secret, verb: "update", name: "latchkey-gateway-certificates" }],
+    [
+      "record Events about access keys",
+      { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
+    ],
+  ])("may %s", async (_rule, access) => {
+    expect(await may(gateway, access)).toMatchObject({ allowed: true });
+  });
+
+  it.each<[string, Access]>([
+    ["read Secrets", { verb: "list", resource: "secrets" }],
+    ["read the signing keys", { ...secret, verb: "get", name: "latchkey-signing-keys" }],
+    [
+      "read the certificates of the webhook",
+      { ...secret, verb: "get", name: "latchkey-webhook-certificates" },
+    ],
+    ["read SharedSecrets", { verb: "list", group: management, resource: "sharedsecrets" }],
+    [
+      "read direct tokens",
+      { verb: "get", group: management, resource: "directclusterendpointtokens" },
+    ],
+    ["change access keys", { ...keys, verb: "patch" }],
+    ["write roles", { verb: "create", group: "rbac.authorization.k8s.io", resource: "roles" }],
+    [
+      "act as a service account",
+      { verb: "impersonate", resource: "serviceaccounts", namespace: "default", name: "default" },
+    ],
+  ])("may not %s", async (_rule, access) => {
+    expect(await may(gateway, access)).toMatchObject({ allowed: false });
+  });
+
+  it.for<[string, readonly string[], string]>([
+    ["acts as a user", ["--as=alice"], ""],
+    ["acts as a user in groups", ["--as=alice", "--as-group=devs"], ""],
+    [
+      "is refused system:masters",
+      ["--as=alice", "--as-group=system:masters"],
+      "impersonating the system:masters group is not allowed",
+    ],
+    ["is refused a service account", ["--as=system:serviceaccount:default:default"], "Forbidden"],
+    ["is refused a node", ["--as=system:node:one", "--as-group=system:nodes"], "Forbidden"],
+    ["is refused a uid", ["--as=alice", "--as-uid=1"], "Forbidden"],
+  ])("%s by constrained impersonation", async ([_rule, as, refusal], { skip }) => {
+    skip(!isConstrained);
+    const { kubectl: program, directory } = inject("controlPlane");
+    const access = { kubectl: program, directory, kubeconfigs: { gateway: login.kubeconfig } };
+    const args = ["get", "--raw", "/version", ...as];
+    const { code, stderr } = await tryKubectl(access, args, { user: "gateway" });
+    expect([code, stderr]).toEqual([refusal === "" ? 0 : 1, expect.stringContaining(refusal)]);
   });
 });
 
@@ -300,9 +387,13 @@ describe("in a namespace", () => {
   );
 });
 
-describe.each(["controller", "webhook"])("the objects of config/%s", (directory) => {
+describe.each([
+  ["controller", manifests("controller")],
+  ["webhook", manifests("webhook")],
+  ["gateway", ofGateway],
+] as const)("the objects of config/%s", (directory, objects) => {
   it("have pods that comply with the restricted Pod Security Standard of their namespace", async () => {
-    const deployment = manifests(directory).find(({ kind }) => kind === "Deployment");
+    const deployment = objects.find(({ kind }) => kind === "Deployment");
     const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
     const answer = await ask(
       {},
@@ -319,6 +410,6 @@ describe.each(["controller", "webhook"])("the objects of config/%s", (directory)
       "-k",
       join(repository, "config", directory),
     ]);
-    expect(said.trim().split("\n")).toHaveLength(manifests(directory).length);
+    expect(said.trim().split("\n")).toHaveLength(objects.length);
   });
 });

@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { asData, startControlPlane } from "../support/control-plane.ts";
-import { applyLatchkey, policiesCount } from "../support/install.ts";
+import { gatewayCa } from "../support/gateway-address.ts";
+import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
-import { startController, startWebhook } from "../support/latchkey-process.ts";
+import { startController, startGateway, startWebhook } from "../support/latchkey-process.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
@@ -36,6 +38,7 @@ const stops: (() => Promise<unknown>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   project.provide("webhook", undefined);
+  project.provide("gateway", undefined);
   if (!hasDedicatedClusters)
     return report("the tests of the webhook are skipped: they start an API server that asks it");
   try {
@@ -60,10 +63,24 @@ export async function setup(project: TestProject): Promise<void> {
     await trustWebhook(started, webhook, program);
     await askWebhookAtAdmission(started, webhook);
     if (stampedBy === "webhook") await stampByWebhook(started, webhook);
+    await apply(controlPlane, join("config", "gateway"));
+    const gateway = await startGateway({
+      controlPlane,
+      program,
+      args: ["--external-names=localhost,127.0.0.1"],
+    });
+    stops.unshift(() => gateway.stop());
+    await gateway.waitReady();
     await policiesCount(controlPlane);
     await controller.waitReady();
     const { webhookUrl, url, log } = webhook;
     project.provide("controlPlane", controlPlane);
+    project.provide("gateway", {
+      urls: [gateway.gatewayUrl],
+      metricsUrls: [gateway.url],
+      ca: await gatewayCa(controlPlane),
+      logs: [gateway.log],
+    });
     project.provide("webhook", { webhookUrl, url, log, auditLog: controlPlane.auditLogPath ?? "" });
   } catch (error) {
     await teardown();

@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { managementPath } from "../support/gateway-address.ts";
 import { repository } from "../support/install.ts";
-import { writeKubeconfig } from "../support/kubeconfig.ts";
+import { addContext, writeKubeconfig } from "../support/kubeconfig.ts";
 import { takeLock, type HeldLock } from "../support/lock-file.ts";
 
 /** The directory that `make dev` writes into the checkout, ignored by git. */
@@ -17,6 +18,9 @@ export const devPaths = {
   controllerPid: join(devDirectory, "controller.pid"),
   webhookLog: join(devDirectory, "logs", "webhook.log"),
   webhookPid: join(devDirectory, "webhook.pid"),
+  gatewayLog: join(devDirectory, "logs", "gateway.log"),
+  gatewayPid: join(devDirectory, "gateway.pid"),
+  gatewayCa: join(devDirectory, "gateway-ca.crt"),
 } as const;
 
 const lockName = "lock";
@@ -34,26 +38,42 @@ export function claimDevDirectory(): HeldLock {
   return lock;
 }
 
-/** Writes the kubeconfig with the contexts admin, alice and bob, and the file to source. */
-export function writeDevFiles(controlPlane: ControlPlane, controllerUrl: string): void {
-  const kubeconfig =
-    controlPlane.kind === "own"
-      ? devPaths.kubeconfig
-      : Object.values(controlPlane.kubeconfigs).join(":");
+/** Where the processes of Latchkey answer. */
+export interface DevAddresses {
+  readonly controllerUrl: string;
+  readonly gatewayUrl: string;
+  /** PEM text. */
+  readonly gatewayCa: string;
+}
+
+/**
+ * Writes the kubeconfig with the contexts admin, alice, bob and gateway, the CA of the gateway, and
+ * the file to source.
+ */
+export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresses): void {
+  const { controllerUrl, gatewayUrl, gatewayCa } = addresses;
+  const others = controlPlane.kind === "own" ? [] : Object.values(controlPlane.kubeconfigs);
   if (controlPlane.kind === "own") {
     const users = Object.entries(controlPlane.tokens).map(
       ([name, token]) => [name, { token }] as const,
     );
     writeKubeconfig(devPaths.kubeconfig, controlPlane, Object.fromEntries(users));
   }
+  writeFileSync(devPaths.gatewayCa, gatewayCa);
+  addContext(devPaths.kubeconfig, "gateway", {
+    url: `${gatewayUrl}${managementPath}`,
+    certificateAuthority: gatewayCa,
+  });
   const bin = join(devDirectory, "bin");
   mkdirSync(bin);
   symlinkSync(controlPlane.kubectl, join(bin, "kubectl"));
   const lines = [
-    `export KUBECONFIG=${quoted(kubeconfig)}`,
+    `export KUBECONFIG=${quoted([...others, devPaths.kubeconfig].join(":"))}`,
     `export KUBECACHEDIR=${quoted(join(devDirectory, "kubectl-cache"))}`,
     `export PATH=${quoted(bin)}:"$PATH"`,
     `export LATCHKEY_CONTROLLER_URL=${quoted(controllerUrl)}`,
+    `export LATCHKEY_GATEWAY_URL=${quoted(gatewayUrl)}`,
+    `export LATCHKEY_GATEWAY_CA=${quoted(devPaths.gatewayCa)}`,
   ];
   writeFileSync(devPaths.env, `${lines.join("\n")}\n`);
 }

@@ -37,6 +37,7 @@ and try:
   kubectl --token $key auth whoami
   kubectl --token $key -n team-a get sharedsecret database      # within the scope, and alice may
   kubectl --token $key -n team-a label sharedsecret database a=b   # alice may, and the scope does not cover it
+  kubectl --context gateway --token $key -n team-a get sharedsecret database   # the same through the gateway
   kubectl patch ownedaccesskey reader --type=merge -p '{"spec":{"disabled":true}}'
   kubectl --token $key -n team-a get sharedsecret database      # refused a second later
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"

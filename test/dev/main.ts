@@ -1,12 +1,23 @@
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
-import { startController, startWebhook } from "../support/latchkey-process.ts";
+import {
+  type GatewayProcess,
+  startController,
+  startGateway,
+  startWebhook,
+} from "../support/latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
 import { bundleInto } from "../support/dedicated-cluster.ts";
 import { imageNodeFlags } from "../support/image.ts";
-import { applyLatchkey, type Installation, policiesCount } from "../support/install.ts";
+import { gatewayCa } from "../support/gateway-address.ts";
+import {
+  applyGatewayRbac,
+  applyLatchkey,
+  type Installation,
+  policiesCount,
+} from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
 import type { HeldLock } from "../support/lock-file.ts";
@@ -51,10 +62,12 @@ async function up(fail: (what: string) => void): Promise<void> {
   started.push(() => controlPlane.stop());
   say("installing the CRDs, RBAC and policies");
   const { stampedBy } = await applyLatchkey(controlPlane, say);
+  await applyGatewayRbac(controlPlane);
   await bindRequesters(controlPlane);
   say("building the bundle of the image");
   const program = bundleInto(devDirectory);
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
+  const gateway = await startGatewayFor(controlPlane, program);
   say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
   const controller = await startController({
     controlPlane,
@@ -68,7 +81,12 @@ async function up(fail: (what: string) => void): Promise<void> {
       ),
   });
   started.push(() => controller.stop());
-  writeDevFiles(controlPlane, controller.url);
+  await gateway.waitReady();
+  writeDevFiles(controlPlane, {
+    controllerUrl: controller.url,
+    gatewayUrl: gateway.gatewayUrl,
+    gatewayCa: await gatewayCa(controlPlane),
+  });
   await controller.waitReady();
   if (hasStamps) {
     say("waiting until the policies are 10 s old: before, nobody can be sure who asked for a key");
@@ -96,7 +114,7 @@ async function startWebhookFor(
 ): Promise<boolean> {
   if (controlPlane.kind === "existing") {
     say(
-      "the webhook is not started: give this cluster's kube-apiserver what `latchkey trust-config --authorization` prints, and access keys work",
+      "the webhook is not started: access keys work through the gateway, and at this cluster's kube-apiserver once you give it what `latchkey trust-config --authorization` prints",
     );
     return stampedBy === "policy";
   }
@@ -121,6 +139,26 @@ async function startWebhookFor(
   await askWebhookAtAdmission(controlPlane, webhook);
   if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
   return true;
+}
+
+/** The gateway, which needs nothing of the API server but RBAC. */
+async function startGatewayFor(
+  controlPlane: StartedControlPlane,
+  program: string,
+): Promise<GatewayProcess> {
+  say("starting the gateway as system:serviceaccount:latchkey-system:latchkey-gateway");
+  const { gatewayLog: log, gatewayPid: pidFile } = devPaths;
+  const gateway = await startGateway({
+    controlPlane,
+    ...asInImage(program),
+    directory: devDirectory,
+    log,
+    pidFile,
+    onDeath: (exit) => say(`the gateway died (${describeExit(exit)}), starting it again; ${log}`),
+    args: ["--external-names=localhost,127.0.0.1"],
+  });
+  started.push(() => gateway.stop());
+  return gateway;
 }
 
 /**

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { eventually } from "../support/eventually.ts";
+import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
+import { apply } from "../support/install.ts";
+import { type KnownKey, makeKey } from "../support/key-request.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { arrange, patchTypes, unique } from "../support/policy-request.ts";
+
+const secretsPath = "/api/v1/namespaces/latchkey-clusters/secrets";
+
+describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
+  const cluster = unique("east");
+  const user = unique("alice");
+  let connected: StartedControlPlane;
+  let token: string;
+
+  const kubeconfig = (change: { readonly user?: object; readonly cluster?: object } = {}) => ({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
+    clusters: [
+      {
+        name: "c",
+        cluster: {
+          server: connected.url,
+          "certificate-authority-data": Buffer.from(connected.certificateAuthority).toString(
+            "base64",
+          ),
+          ...change.cluster,
+        },
+      },
+    ],
+    users: [{ name: "c", user: { token, ...change.user } }],
+  });
+
+  const connect = async (
+    labels: Readonly<Record<string, string>>,
+    config: object = kubeconfig(),
+  ): Promise<string> => {
+    const name = unique("cluster");
+    const data = { kubeconfig: Buffer.from(JSON.stringify(config)).toString("base64") };
+    await arrange({
+      method: "POST",
+      path: secretsPath,
+      body: { metadata: { name, labels }, type: "Opaque", data },
+    });
+    return name;
+  };
+
+  const named = (name: string) => ({ "management.service/cluster": name });
+
+  const askKey = (key: KnownKey, path: string) => askGateway({ key: key.key, path });
+  const keyWith = async (scope?: object): Promise<KnownKey> => {
+    const key = await makeKey({ spec: { user, ...(scope === undefined ? {} : { scope }) } });
+    await eventually(
+      async () => (await askKey(key, "/kubernetes/management/version")).status === 200,
+      { what: "the key to work" },
+    );
+    return key;
+  };
+  const eventsOf = async (name: string): Promise<readonly string[]> => {
+    const printed = await kubectl(inject("controlPlane"), [
+      ...["get", "events.events.k8s.io", "--namespace=latchkey-clusters", "--output=json"],
+    ]);
+    return listAt(JSON.parse(printed), "items")
+      .filter((event) => stringAt(recordAt(event, "regarding"), "name") === name)
+      .map((event) => `${stringAt(event, "reason") ?? ""}: ${stringAt(event, "note") ?? ""}`);
+  };
+
+  beforeAll(async () => {
+    const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
+    connected = await startControlPlane(await findOrBuildControlPlane(report));
+    await apply(connected, "config/connected-cluster");
+    token = (
+      await kubectl(connected, [
+        ...["create", "token", "latchkey-gateway", "--namespace=latchkey-system"],
+        "--duration=3600s",
+      ])
+    ).trim();
+    await kubectl(connected, [
+      "create",
+      "clusterrolebinding",
+      "reader",
+      "--clusterrole=view",
+      `--user=${user}`,
+    ]);
+    await connect(named(cluster));
+  });
+  afterAll(() => connected?.stop());
+
+  it("serves a key of a user who has rights there", async () => {
+    const key = await keyWith();
+    const path = `/kubernetes/cluster/${cluster}/api/v1/configmaps`;
+    await eventually(async () => (await askKey(key, path)).status === 200, {
+      what: "the cluster to be connected",
+    });
+    const { text } = await askGateway({
+      ...{ key: key.key, method: "POST" },
+      path: `/kubernetes/cluster/${cluster}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }),
+    });
+    expect(JSON.parse(text)).toMatchObject({ status: { userInfo: { username: user } } });
+    expect((await askKey(key, `/kubernetes/cluster/${cluster}/api/v1/secrets`)).status).toBe(403);
+  });
+
+  it("is not there under another name, nor without a key", async () => {
+    const key = await keyWith();
+    expect((await askKey(key, "/kubernetes/cluster/west/api/v1/configmaps")).status).toBe(404);
+    const path = `/kubernetes/cluster/${cluster}/api/v1/configmaps`;
+    expect((await askGateway({ path })).status).toBe(401);
+  });
+
+  it.each([
+    ["names it", { clusters: [{ cluster }] }, 200],
+    ["names all clusters", { clusters: [{ cluster: "*" }] }, 200],
+    ["names another cluster", { clusters: [{ cluster: "west" }] }, 403],
+    ["names a project", { projects: [{ project: "*" }] }, 403],
+    ["has a rule for it", { rules: [{ cluster, requestTargets: ["Cluster"] }] }, 200],
+    ["has a rule for another target", { rules: [{ requestTargets: ["Management"] }] }, 403],
+    ["is empty", {}, 403],
+  ])("is in a scope that %s: %j gives %s", async (_what, scope, status) => {
+    const key = await keyWith(scope);
+    const path = `/kubernetes/cluster/${cluster}/api/v1/namespaces/default/configmaps`;
+    const isAnswered = async () => (await askKey(key, path)).status === status;
+    expect(await eventually(isAnswered, { what: `status ${status}` })).toBe(true);
+  });
+
+  it("is in no scope for a name that is not connected", async () => {
+    const key = await keyWith({ clusters: [{ cluster: "*" }] });
+    expect((await askKey(key, "/kubernetes/cluster/west/api/v1/configmaps")).status).toBe(403);
+  });
+
+  it("may be a virtual cluster of a project", async () => {
+    await connect({
+      "management.service/project": "web",
+      "management.service/virtual-cluster": "dev",
+    });
+    const path = "/kubernetes/project/web/virtualcluster/dev/api/v1/configmaps";
+    const key = await keyWith({ virtualClusters: [{ project: "web", virtualCluster: "dev" }] });
+    await eventually(async () => (await askKey(key, path)).status === 200, {
+      what: "the virtual cluster to be connected",
+    });
+    const other = await keyWith({ virtualClusters: [{ project: "web", virtualCluster: "prod" }] });
+    expect((await askKey(other, path)).status).toBe(403);
+  });
+
+  it.each([
+    [
+      "a program",
+      { user: { exec: { command: "touch", args: ["/tmp/run-by-gateway"] } } },
+      "users[].user.exec",
+    ],
+    ["a file", { user: { tokenFile: "/etc/passwd" } }, "users[].user.tokenFile"],
+    ["another user", { user: { as: "root" } }, "users[].user.as"],
+    [
+      "no verification",
+      { cluster: { "insecure-skip-tls-verify": true } },
+      "insecure-skip-tls-verify",
+    ],
+    ["a proxy", { cluster: { "proxy-url": "http://proxy" } }, "clusters[].cluster.proxy-url"],
+    ["plain HTTP", { cluster: { server: "http://127.0.0.1:1" } }, "clusters[].cluster.server"],
+  ])(
+    "is not connected by a kubeconfig with %s, and an Event says so",
+    async (_what, change, field) => {
+      const name = unique("bad");
+      const secret = await connect(named(name), kubeconfig(change));
+      await eventually(
+        async () =>
+          (await eventsOf(secret)).some(
+            (event) => event.startsWith("InvalidKubeconfig") && event.includes(field),
+          ),
+        { what: "the Event" },
+      );
+      const key = await keyWith();
+      expect((await askKey(key, `/kubernetes/cluster/${name}/api/v1/configmaps`)).status).toBe(404);
+    },
+  );
+
+  it("is that of the older of two Secrets; an Event is about the younger", async () => {
+    const younger = await connect(
+      named(cluster),
+      kubeconfig({ cluster: { server: "https://127.0.0.1:1" } }),
+    );
+    await eventually(
+      async () => (await eventsOf(younger)).some((event) => event.startsWith("DuplicateCluster")),
+      { what: "the Event" },
+    );
+    const key = await keyWith();
+    expect((await askKey(key, `/kubernetes/cluster/${cluster}/api/v1/configmaps`)).status).toBe(
+      200,
+    );
+  });
+
+  it("ends its streams when its Secret changes or goes", async () => {
+    const name = unique("changing");
+    const secret = await connect(named(name));
+    const key = await keyWith();
+    const path = `/kubernetes/cluster/${name}/api/v1/configmaps`;
+    await eventually(async () => (await askKey(key, path)).status === 200, {
+      what: "it to be connected",
+    });
+    const stream = openGatewayStream({ key: key.key, path: `${path}?watch=1&resourceVersion=0` });
+    expect(await stream.opened).toBe(200);
+    await arrange({
+      ...{ method: "PATCH", path: `${secretsPath}/${secret}`, type: patchTypes.merge },
+      body: { data: { kubeconfig: Buffer.from("{}").toString("base64") } },
+    });
+    await stream.ended;
+    await eventually(async () => (await askKey(key, path)).status === 404, {
+      what: "it to be gone",
+    });
+  });
+});
+
+describe.skipIf(inject("gateway") === undefined)("a space", () => {
+  const [inside, outside] = [unique("inside"), unique("outside")];
+  const space = "/kubernetes/project/web/space/dev";
+  let key: KnownKey;
+
+  beforeAll(async () => {
+    for (const [name, labels] of [
+      [inside, { "management.service/project": "web", "management.service/space": "dev" }],
+      [outside, { "management.service/project": "web" }],
+    ] as const) {
+      await arrange({
+        method: "POST",
+        path: "/api/v1/namespaces",
+        body: { metadata: { name, labels } },
+      });
+    }
+    const admins = unique("admins");
+    await arrange({
+      method: "POST",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+      body: {
+        metadata: { name: admins },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "cluster-admin",
+        },
+        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: admins }],
+      },
+    });
+    key = await makeKey({ spec: { user: "alice", groups: [admins] } });
+    await eventually(
+      async () => (await askGateway({ key: key.key, path: `${space}/version` })).status === 200,
+      { what: "the key to work" },
+    );
+  });
+
+  it.each([
+    ["objects in its namespaces", () => `/api/v1/namespaces/${inside}/secrets`, 200],
+    ["its namespaces", () => `/api/v1/namespaces/${inside}`, 200],
+    ["discovery", () => "/apis", 200],
+    ["objects in other namespaces", () => `/api/v1/namespaces/${outside}/secrets`, 403],
+    ["other namespaces", () => `/api/v1/namespaces/${outside}`, 403],
+    ["objects of all namespaces", () => "/api/v1/secrets", 403],
+    ["the list of namespaces", () => "/api/v1/namespaces", 403],
+    ["objects in no namespace", () => "/api/v1/nodes", 403],
+    ["metrics of the API server", () => "/metrics", 403],
+  ])("shows %s, whatever the user may do", async (_what, path, status) => {
+    const answer = async () => (await askGateway({ key: key.key, path: space + path() })).status;
+    const isAnswered = async () => (await answer()) === status;
+    expect(await eventually(isAnswered, { what: `status ${status}` })).toBe(true);
+  });
+
+  it("is in the scope of a key that names it", async () => {
+    const { spec } = {
+      spec: { user: "alice", scope: { spaces: [{ project: "web", space: "dev" }] } },
+    };
+    const scoped = await makeKey({ spec });
+    const status = async (path: string) => (await askGateway({ key: scoped.key, path })).status;
+    await eventually(async () => (await status(`${space}/version`)) === 200, {
+      what: "the key to work",
+    });
+    // Within the scope RBAC decides, which gives this user nothing.
+    expect(await status(`${space}/api/v1/namespaces/${inside}/configmaps`)).toBe(403);
+    expect(
+      await status(`/kubernetes/project/web/space/prod/api/v1/namespaces/${inside}/configmaps`),
+    ).toBe(403);
+  });
+});
