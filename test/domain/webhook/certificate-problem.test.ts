@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { certificateSecrets } from "../../../src/api/names.ts";
 import {
+  certificateProblemSentence,
   type ObservedProblems,
   presentProblems,
 } from "../../../src/domain/webhook/certificate-problem.ts";
@@ -19,4 +21,14 @@ test.each<[string, Partial<ObservedProblems>, readonly string[]]>([
   expect(presentProblems({ secret: "valid", isInUse: true, former: [], ...observed })).toEqual(
     problems,
   );
+});
+
+test.each([
+  ["webhook", "restart kube-apiserver with its files"],
+  ["gateway", "give them ca.crt of the Secret"],
+] as const)("a changed CA of the %s is reported to those who trust it", (server, fix) => {
+  const { name } = certificateSecrets[server];
+  const sentence = certificateProblemSentence("ca-changed", name);
+  expect(sentence).toContain(`the CA in Secret ${name} changed`);
+  expect(sentence).toContain(fix);
 });
