@@ -133,6 +133,27 @@ describe("an admitted request", () => {
   });
 });
 
+describe("a request in progress is not allowed any more when its object", () => {
+  const { key, ...others } = keyOf("alice");
+  it.each([
+    ["has another key", { ...others, key: { ...key, keyDigest: "another" } }],
+    ["has no key", { ...others, key: { ...key, keyDigest: undefined } }],
+    ["acts as another user", { ...others, key: { ...key, spec: { ...key.spec, user: "bob" } } }],
+    ["acts in other groups", { ...others, key: { ...key, spec: { ...key.spec, groups: [] } } }],
+    ["acts as no user", { ...others, key: { ...key, spec: { ...key.spec, user: "system:a" } } }],
+  ])("%s", async (_what, changed) => {
+    const deps = fakeGatewayDeps();
+    const admitted = await admit({}, deps);
+    if (admitted.kind !== "admitted") throw new Error("not admitted");
+    deps.keys.set(aliceKey, { ...others, key: { ...key } });
+    expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "no-opinion" });
+    deps.keys.set(aliceKey, changed);
+    const decision = authorizeAgain(admitted, deps);
+    expect(decision).toMatchObject({ kind: "denied" });
+    expect(refusalOf(decision, deps.clock.now())).toMatchObject({ status: 401 });
+  });
+});
+
 describe("a decision that is not to forward", () => {
   const denied = { kind: "denied", reason: "r" } as const;
   it.each([
