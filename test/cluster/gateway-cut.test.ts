@@ -68,10 +68,10 @@ const losses: readonly Loss[] = [
       }),
     code: 403,
   },
-  { name: "at the expiry of its key", spec: { ttl: 6 }, code: 401 },
+  { name: "at the expiry of its key", spec: { ttl: 15 }, code: 401 },
   {
     name: "at the end of an idle ttl, because an open watch is no use",
-    spec: { ttl: 6, ttlAfterLastActivity: true },
+    spec: { ttl: 15, ttlAfterLastActivity: true },
     code: 401,
   },
 ];
@@ -186,11 +186,11 @@ describe.skipIf(inject("gateway") === undefined)("an open watch ends beside 1,92
 
 const instantOf = (instant: number) => () => Promise.resolve(instant);
 
-/** When a key ended by its own time, on the clock of `performance`; its ttl is 6 s. */
+/** When a key ended by its own time, on the clock of `performance`; its ttl is 15 s. */
 async function endOfKey(key: KnownKey): Promise<number> {
   const { metadata, spec, status } = await arrange({ method: "GET", path: key.path });
   const read: { lastActivity?: string } = JSON.parse(JSON.stringify(status ?? {}));
   const isIdle = spec?.["ttlAfterLastActivity"] === true;
   const start = (isIdle ? read.lastActivity : undefined) ?? String(metadata["creationTimestamp"]);
-  return performance.now() + (Date.parse(start) + 6_000 - Date.now());
+  return performance.now() + (Date.parse(start) + 15_000 - Date.now());
 }
