@@ -37,7 +37,7 @@ export class ForwardedUpgrade implements UpgradeHandler {
 
   constructor(exchange: UpgradeExchange, admitted: UpgradedRequest, deps: ForwardDeps) {
     [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
-    exchange.socket.once("close", () => this.#finish(this.#isEnded ? "answered" : "client"));
+    exchange.socket.once("close", () => this.#left());
     exchange.socket.on("error", () => this.#finish("client"));
     if (exchange.socket.destroyed) this.#finish("client");
   }
@@ -94,6 +94,8 @@ export class ForwardedUpgrade implements UpgradeHandler {
     }
     this.#status = statusCode;
     answer.on("error", () => this.#finish("upstream"));
+    // Only who reads learns that the client has left; what it says is for nobody.
+    this.#exchange.socket.once("end", () => this.#left()).resume();
     sendPlainAnswer(this.#exchange, answer, { headers, onEnd: () => this.#end() });
   }
 
@@ -146,6 +148,10 @@ export class ForwardedUpgrade implements UpgradeHandler {
     sendUpgradeRefusal(this.#exchange, refused, this.#deps.clock);
     this.#isEnded = true;
     this.#finish(cause);
+  }
+
+  #left(): void {
+    this.#finish(this.#isEnded ? "answered" : "client");
   }
 
   /** The upgrade is over when the client's connection is. */

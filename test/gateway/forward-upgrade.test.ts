@@ -171,6 +171,20 @@ describe("an answer that is no 101", () => {
     expect([live(), lastUpstream()?.isClosed()]).toEqual([0, true]);
   });
 
+  it("makes no tunnel while it arrives, and is over when its client leaves", async () => {
+    gateway.recorder.respond = (_request, socket) =>
+      void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");
+    const connection = await upgrade(`${ask}early`);
+    await connection.until(({ text }) => text.endsWith("hello"));
+    connection.write(next);
+    await connection.until(() => false, 50);
+    expect(lastUpstream()?.text()).not.toMatch(/early|smuggled/);
+    expect(live()).toBe(1);
+    connection.destroy();
+    await connection.until(() => live() === 0 && lastUpstream()?.isClosed() === true);
+    expect([live(), lastUpstream()?.isClosed()]).toEqual([0, true]);
+  });
+
   it("with a redirect to another server is 502", async () => {
     gateway.recorder.respond = (_request, socket) =>
       void socket.write(answerText(302, "", ["Location: https://elsewhere/exec"]));
