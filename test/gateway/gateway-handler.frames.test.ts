@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type GatewayFixture, startGateway } from "../support/gateway-fixture.ts";
 import { askRaw, requestText } from "../support/raw-client.ts";
 import { rawSession } from "../support/raw-http2.ts";
-import { type FrameRow, frameRows } from "./raw-frames.ts";
+import { fieldRows, type FrameRow } from "./raw-frames.ts";
+import { streamRows } from "./raw-streams.ts";
+
+const frameRows = [...fieldRows, ...streamRows];
 
 let gateway: GatewayFixture;
 beforeAll(async () => {
