@@ -66,9 +66,8 @@ export function http2Exchange(request: Http2Request): Exchange {
         unread.add(() => stream.destroy()),
       );
       // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1).
-      if (stream.endAfterHeaders || stream.readableEnded) return;
-      stream.close(constants.NGHTTP2_NO_ERROR);
-      stream.resume();
+      if (!stream.endAfterHeaders && !stream.readableEnded)
+        stream.close(constants.NGHTTP2_NO_ERROR);
     },
     abort() {
       // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.

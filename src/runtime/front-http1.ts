@@ -52,8 +52,6 @@ export function http1Server(options: FrontServerOptions, terms: Http1ServerTerms
   server.on("checkContinue", exchange(true));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, received: Buffer) => {
     if (!turns.isFree(socket)) return void socket.destroy();
-    // Node's timeout of an idle connection would end the other protocol, too.
-    socket.removeAllListeners("timeout");
     onUpgrade({ head: http1Head(incoming, true), socket, received });
   });
   return server;

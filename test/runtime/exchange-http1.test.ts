@@ -145,6 +145,16 @@ describe("an exchange over HTTP/1.1", () => {
     expect(over).toEqual(["answered", "left", "late"]);
   });
 
+  it("bears what is written behind its end", async () => {
+    const { connection, exchange } = await received(get);
+    answerOk(exchange);
+    exchange.write("more");
+    exchange.end();
+    const { text } = await connection.until((answer) => answer.text.endsWith("ok\n"));
+    await pause(30);
+    expect([text.endsWith("\r\n\r\nok\n"), connection.answer().isClosed]).toEqual([true, false]);
+  });
+
   it("bears all that comes too late", async () => {
     const { connection, exchange } = await received(`${post()}he`);
     answerOk(exchange);

@@ -81,6 +81,23 @@ describe("a connection", () => {
     expect([front.upgrades.length, connection.answer().isClosed]).toEqual([1, false]);
   });
 
+  it("that was upgraded behind an answer that is still read is never idle", async () => {
+    const answerMuch = (exchange: Exchange): void => {
+      exchange.respond(200, ["content-length", "20000000"]);
+      exchange.write(Buffer.alloc(20_000_000));
+      exchange.end();
+    };
+    const options = { limits: { idleMs: 100 }, onExchange: answerMuch };
+    const { front, connection } = await started(options);
+    connection.socket.pause();
+    connection.write(get + upgrade);
+    await connection.until(() => front.upgrades.length > 0);
+    connection.socket.resume();
+    await connection.until(() => connection.received().length > 20_000_000);
+    await connection.until(({ isClosed }) => isClosed, 2_500);
+    expect([front.upgrades.length, connection.answer().isClosed]).toEqual([1, false]);
+  });
+
   it("past the limit of connections is closed", async () => {
     const { front, connection } = await started({ limits: { connections: 1 } });
     await expect(rawConnection(front)).rejects.toThrow(/ECONNRESET|disconnected/);
