@@ -84,6 +84,8 @@ export class ConnectedClusters {
     const { digest, kubeconfig } = current;
     const open = this.#connections.get(name);
     if (open?.digest === digest) return open.upstream;
+    // The Secret changed, and its change is not settled yet.
+    void open?.upstream.close();
     const upstream = this.#deps.connect(kubeconfig);
     this.#connections.set(name, { digest, upstream });
     return upstream;

@@ -152,7 +152,7 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
   it.each([
     [
       "a program",
-      { user: { exec: { command: "touch", args: ["/tmp/run-by-gateway"] } } },
+      { user: { exec: { command: "touch", args: ["run-by-gateway"] } } },
       "users[].user.exec",
     ],
     ["a file", { user: { tokenFile: "/etc/passwd" } }, "users[].user.tokenFile"],
