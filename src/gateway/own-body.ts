@@ -26,12 +26,16 @@ export interface OwnBody {
 /** Longest time for a whole body; kube-apiserver gives up after the same. */
 const wholeMs = 60_000;
 
-/** Whether the gateway completes the body of a request, and so reads it as a whole. */
+/**
+ * Whether the gateway completes the body of a request, and so reads it as a whole; a connected
+ * cluster gets every body as it was sent.
+ */
 export function completesBody(
-  { request, framing }: Pick<AdmittedRequest, "request" | "framing">,
+  { upstream, request, framing }: Pick<AdmittedRequest, "upstream" | "request" | "framing">,
   { head }: Pick<Exchange, "head">,
 ): boolean {
   return (
+    upstream.kind === "management" &&
     framing.kind === "body" &&
     kindInBody(request) !== undefined &&
     formatOf(head) !== undefined &&

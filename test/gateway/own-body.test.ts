@@ -117,7 +117,7 @@ describe("a body is read as a whole", () => {
   const framing = { kind: "body", length: 5 } as const;
   const completes = (fields: readonly string[], changes: object = {}) =>
     completesBody(
-      { framing, request: { ...request, ...changes } },
+      { upstream: { kind: "management" }, framing, request: { ...request, ...changes } },
       new FakeExchange({ method: "POST", fields }),
     );
 
