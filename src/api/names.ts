@@ -19,13 +19,14 @@ export const webhookFieldManager = "latchkey-webhook";
 /** The field manager of everything the gateway writes. */
 export const gatewayFieldManager = "latchkey-gateway";
 
-/** Names of the Lease and of the Secrets in Latchkey's own namespace. */
+/** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
   gatewayCertificates: "latchkey-gateway-certificates",
   connectorKey: "latchkey-connector-key",
+  clusterList: "latchkey-clusters",
 } as const;
 
 /**
@@ -114,6 +115,7 @@ export const annotations = {
   requesterGroups: `${group}/requester-groups`,
   requesterKeyId: `${group}/requester-key-id`,
   requesterUid: `${group}/requester-uid`,
+  rotateSigningKey: `${group}/rotate-signing-key`,
   rules: `${group}/rules`,
   source: `${group}/source`,
   sync: `${group}/sync`,

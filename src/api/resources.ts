@@ -49,6 +49,13 @@ export const resources = {
     kind: "ResourceQuota",
     namespaced: true,
   },
+  configMaps: {
+    group: "",
+    version: "v1",
+    plural: "configmaps",
+    kind: "ConfigMap",
+    namespaced: true,
+  },
   secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
   services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
   roles: { ...rbac, plural: "roles", kind: "Role", namespaced: true },

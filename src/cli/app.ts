@@ -22,6 +22,7 @@ import {
   type OptionTable,
   parseConfig,
 } from "../runtime/options.ts";
+import { rotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.ts";
 import { checkTrustConfigOptions, trustConfigOptions } from "../runtime/trust-config-options.ts";
 import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
 import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
@@ -55,6 +56,11 @@ export const commands = {
     name: "trust-config",
     brief: "prints the files and flags that kube-apiserver needs to call the webhook",
     options: trustConfigOptions,
+  },
+  rotateSigningKey: {
+    name: "rotate-signing-key",
+    brief: "asks the controller for a new signing key of direct tokens",
+    options: rotateSigningKeyOptions,
   },
 } as const satisfies Readonly<Record<string, DocumentedCommand>>;
 
@@ -115,6 +121,9 @@ function applicationOf({ env, actions }: CommandLineDeps): Application<CommandCo
       const config = parseConfig(trustConfigOptions, { ...sources, env });
       checkTrustConfigOptions(config);
       await actions.trustConfig(config);
+    }),
+    [commands.rotateSigningKey.name]: commandOf(commands.rotateSigningKey, async (sources) => {
+      await actions.rotateSigningKey(parseConfig(rotateSigningKeyOptions, { ...sources, env }));
     }),
   });
   const root = {

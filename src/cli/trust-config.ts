@@ -12,11 +12,12 @@ import {
   webhookKubeconfig,
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import { isKubeError } from "../kube/errors.ts";
 import type { Client } from "../kube/client.ts";
+import { minorOf } from "../kube/server-version.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { clientDataOf, parseWebhookCertificates } from "../tokens/webhook-certificates.ts";
+import { notFound } from "./not-found.ts";
 
 /** Dependencies of {@link printTrustConfig}. */
 export interface TrustConfigDeps {
@@ -35,7 +36,7 @@ export async function printTrustConfig(
   { client, serverVersion, print }: TrustConfigDeps,
 ): Promise<void> {
   const { namespace, serviceName, directory, output } = options;
-  const minor = options.kubernetesVersion ?? minorOf(await serverVersion());
+  const minor = options.kubernetesVersion ?? minorOf(await serverVersion()) ?? 0;
   if (minor < oldestMinor) {
     throw new ConfigError(
       "--kubernetes-version",
@@ -102,14 +103,4 @@ async function serviceUrl(
       `Service "${namespace}/${serviceName}" has no cluster IP; set --webhook-url`,
     );
   return `https://${address.includes(":") ? `[${address}]` : address}`;
-}
-
-function notFound(sentence: string): (error: unknown) => never {
-  return (error) => {
-    throw isKubeError(error, "NotFound") ? new UsageError(sentence) : error;
-  };
-}
-
-function minorOf(gitVersion: string): number {
-  return Number(/^v1\.(\d+)/.exec(gitVersion)?.[1] ?? 0);
 }

@@ -1,6 +1,7 @@
 import { createKeyResolver } from "../authn/key-resolver.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
+import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
 import type { Prefixes } from "../domain/names.ts";
 import type { Client } from "../kube/client.ts";
@@ -26,7 +27,7 @@ import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** Options of the controller; durations in seconds. */
 export interface ControllerOptions
-  extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
+  extends OwnedAccessKeyConfig, EndpointTokenConfig, KeyRotationConfig, TokenQuotaConfig {
   readonly namespace: string;
   readonly prefixes: Prefixes;
   /** Whether namespaces without `sync-from` accept no copies. */

@@ -147,6 +147,13 @@ export const httpsUrl: ParseValue<string> = (value, option) => {
   );
 };
 
+/** An https URL without a path, and without what `httpsUrl` refuses; returns its origin. */
+export const httpsOrigin: ParseValue<string> = (value, option) => {
+  const { origin, pathname } = new URL(httpsUrl(value, option));
+  if (pathname === "/") return origin;
+  throw new ConfigError(option, value, "must not have a path: the gateway serves below /");
+};
+
 /** An integer from `least` to `most`. */
 export function wholeNumber({
   least,

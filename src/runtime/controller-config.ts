@@ -41,6 +41,13 @@ export const controllerOptions = {
     help: "maximum lifetime of a direct token",
     parse: duration({ unit: 1, least: 1 }),
   },
+  /** Milliseconds. */
+  signingKeyRotation: {
+    value: "<duration>",
+    initial: "30d",
+    help: "time for which a signing key signs before the next one replaces it; 0 to rotate only by latchkey rotate-signing-key",
+    parse: duration({ unit: second, least: 0 }),
+  },
   /** Seconds. */
   deleteExpiredTokensAfter: {
     value: "<duration>",

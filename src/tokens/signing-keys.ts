@@ -1,25 +1,25 @@
-import { components, labels, ownObjects } from "../api/names.ts";
-import type { Manifest } from "../api/object.ts";
-import { listAt, recordAt, stringAt } from "../api/parse.ts";
+import { annotations, components, labels, ownObjects } from "../api/names.ts";
+import type { Manifest, Metadata } from "../api/object.ts";
+import { listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
+import {
+  type KeyRotation,
+  type RotatedKey,
+  type SigningKeyState,
+  signingKeyStates,
+} from "../domain/endpoint-token/key-rotation.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
 import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
 
-/**
- * The lifecycle of a key: published before it signs (next), signs (signing), and published until
- * its last token has expired (retired).
- */
-export type SigningKeyState = "next" | "signing" | "retired";
-
 /** One of Latchkey's signing keys; `createdAt` is RFC 3339. */
-export interface SigningKey extends Es256Key {
-  readonly state: SigningKeyState;
+export interface SigningKey extends Es256Key, RotatedKey {
   readonly createdAt: string;
 }
 
-/** The signing keys in the Secret; exactly one has the state signing. */
+/** The signing keys in the Secret; exactly one has the state signing, and one at most next. */
 export interface ObservedSigningKeys {
+  readonly metadata: Metadata;
   readonly keys: readonly SigningKey[];
   readonly signing: SigningKey;
 }
@@ -57,9 +57,11 @@ export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
   const [signing, second] = keys.filter(({ state }) => state === "signing");
   if (signing === undefined || second !== undefined)
     throw new SigningKeysError(`${dataKey} must have exactly one key with state signing`);
+  if (keys.filter(({ state }) => state === "next").length > 1)
+    throw new SigningKeysError(`${dataKey} must have at most one key with state next`);
   if (new Set(keys.map(({ kid }) => kid)).size < keys.length)
     throw new SigningKeysError(`${dataKey} contains a duplicate key`);
-  return { keys, signing };
+  return { metadata: parseMetadata(raw), keys, signing };
 }
 
 /**
@@ -73,8 +75,6 @@ export function newSigningKeys({
   readonly namespace: string;
   readonly now: number;
 }): Manifest {
-  const keys = [{ ...newEs256Jwk(), state: "signing", createdAt: timestamp(now) }];
-  const encoded = Buffer.from(JSON.stringify({ keys }), "utf8").toString("base64");
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
@@ -84,8 +84,51 @@ export function newSigningKeys({
       labels: { [labels.component]: components.signingKeys },
     },
     type: "Opaque",
-    data: { [dataKey]: new SecretText(encoded) },
+    data: dataOf([newKey("signing", now)]),
   };
+}
+
+/**
+ * The merge patch of the Secret for a step of the rotation. It removes the request for a new key if
+ * it publishes one; `now` in milliseconds since the epoch.
+ */
+export function rotationPatch(
+  { metadata: { uid, resourceVersion } }: ObservedSigningKeys,
+  { keys, publishes }: Pick<KeyRotation<SigningKey>, "keys" | "publishes">,
+  now: number,
+) {
+  const fulfilled = { annotations: { [annotations.rotateSigningKey]: null } };
+  return {
+    metadata: { uid, resourceVersion, ...(publishes ? fulfilled : {}) },
+    data: dataOf([...keys.map(storedKey), ...(publishes ? [newKey("next", now)] : [])]),
+  };
+}
+
+/** Whether an administrator asked for a new signing key. */
+export function isRotationRequested({ metadata }: ObservedSigningKeys): boolean {
+  return metadata.annotations[annotations.rotateSigningKey] !== undefined;
+}
+
+interface StoredKey {
+  readonly kid: string;
+  readonly state: SigningKeyState;
+  readonly createdAt: string;
+  readonly since: string;
+  readonly privateJwk: object;
+}
+
+function newKey(state: SigningKeyState, now: number): StoredKey {
+  return { ...newEs256Jwk(), state, createdAt: timestamp(now), since: timestamp(now) };
+}
+
+function storedKey({ kid, state, createdAt, since, privateKey }: SigningKey): StoredKey {
+  const { kty, crv, x, y, d } = privateKey.export({ format: "jwk" });
+  return { kid, state, createdAt, since: timestamp(since), privateJwk: { kty, crv, x, y, d } };
+}
+
+function dataOf(keys: readonly StoredKey[]): Readonly<Record<string, SecretText>> {
+  const encoded = Buffer.from(JSON.stringify({ keys }), "utf8").toString("base64");
+  return { [dataKey]: new SecretText(encoded) };
 }
 
 /** The kids of all keys, in any state. */
@@ -134,14 +177,16 @@ function parseKey(raw: unknown, index: number): SigningKey {
   const createdAt = stringAt(raw, "createdAt") ?? "";
   if (Number.isNaN(Date.parse(createdAt)))
     throw new SigningKeysError(`${where}: createdAt must be an RFC 3339 time`);
+  const since = Date.parse(stringAt(raw, "since") ?? createdAt);
+  if (Number.isNaN(since)) throw new SigningKeysError(`${where}: since must be an RFC 3339 time`);
   const key = es256KeyOf(recordAt(raw, "privateJwk"));
   if (key === undefined)
     throw new SigningKeysError(`${where}: privateJwk must be a private P-256 key`);
   if (key.kid !== stringAt(raw, "kid"))
     throw new SigningKeysError(`${where}: kid must be the thumbprint of the key`);
-  return { ...key, state, createdAt };
+  return { ...key, state, since, createdAt };
 }
 
 function stateOf(text: string | undefined): SigningKeyState | undefined {
-  return (["next", "signing", "retired"] as const).find((state) => state === text);
+  return signingKeyStates.find((state) => state === text);
 }

@@ -34,6 +34,7 @@ export async function outcomeOf(
       webhook: action("webhook"),
       gateway: action("gateway"),
       trustConfig: action("trustConfig"),
+      rotateSigningKey: action("rotateSigningKey"),
     },
   });
   return { exitCode, stdout, stderr, ...started };

@@ -24,6 +24,7 @@ const options = {
   audience: "aud",
   maximumKeyTtl: 0,
   maximumTokenTtl: 86_400,
+  signingKeyRotation: 30 * 86_400_000,
   deleteExpiredTokensAfter: 3600,
   deleteExpiredKeysAfter: undefined,
   quotaTokens: 1_000,

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { publishedKeyRoutes } from "../../src/controllers/published-keys.ts";
 import { type HttpResponse, routed } from "../../src/runtime/routes.ts";
-import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { parseSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { rawSigningKeys } from "../support/fake-informers.ts";
 
 const unmanaged = { clientName: undefined };
-const keys = parseSigningKeys(
-  JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))),
-);
+const keys = parseSigningKeys(rawSigningKeys());
 const get = (
   path: string,
   seen: typeof keys | undefined = keys,

@@ -1,28 +1,33 @@
 import { expect, test } from "vitest";
 import { ownObjects } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
 import { reconcileSigningKeys } from "../../src/controllers/signing-keys.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";
-import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { ownNamespace, rawSigningKeys, syncedInformers } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
 
 async function setup(listed: Parameters<typeof syncedInformers>[0], client = new FakeClient()) {
   const { informers, clock } = await syncedInformers(listed);
   const deps = {
     client,
     clock,
+    log: recordingLog(),
+    config: { signingKeyRotation: 30 * day, maximumTokenTtl: 86_400 },
     namespace: ownNamespace,
     stores: informers.stores,
     recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   };
-  return { client, pass: () => reconcileSigningKeys(deps) };
+  return { client, clock, log: deps.log, pass: () => reconcileSigningKeys(deps) };
 }
 
-const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
+const day = 86_400_000;
+const start = Date.UTC(2026, 0, 1);
+const made = newSigningKeys({ namespace: ownNamespace, now: start });
+const stored = (annotations: object = {}) => rawSigningKeys(made, { annotations });
+const patched = `patch secrets ${ownNamespace}/${ownObjects.signingKeys}`;
 
 test("creates signing keys if there are none", async () => {
   const { client, pass } = await setup({});
@@ -30,12 +35,25 @@ test("creates signing keys if there are none", async () => {
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });
 
-test("does not change existing signing keys", async () => {
-  const { client, pass } = await setup({
-    secrets: [rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") })],
-  });
-  await pass();
+test("does not change existing signing keys until they are due", async () => {
+  const { client, clock, pass } = await setup({ secrets: [stored()] });
+  expect(await pass()).toEqual({ kind: "requeue-at", at: start + 30 * day });
   expect(client.lines).toEqual([]);
+  clock.advance(start + 30 * day - clock.now());
+  expect(await pass()).toMatchObject({ kind: "requeue-at" });
+  expect(client.lines).toEqual([patched]);
+});
+
+test("publishes a key on request, and logs no private one", async () => {
+  const requested = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
+  const { client, clock, log, pass } = await setup({ secrets: [stored(requested)] });
+  expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 75_000 });
+  expect(client.lines).toEqual([patched]);
+  const { signing } = parseSigningKeys(stored());
+  expect(log.lines).toMatchObject([
+    { fields: { signing: signing.kid, publishes: true, removed: 0 } },
+  ]);
+  expect(JSON.stringify(log.lines)).not.toContain(signing.privateKey.export({ format: "jwk" }).d);
 });
 
 test("never overwrites an invalid Secret", async () => {

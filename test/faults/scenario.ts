@@ -1,7 +1,7 @@
 import type { Step } from "../support/actions.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProgramName } from "./programs.ts";
-import type { Admission, Use } from "./webhook-actions.ts";
+import type { Admission, Use } from "./key-actions.ts";
 
 /**
  * A change while the programs run: requests that are sent in parallel, time without a controller,

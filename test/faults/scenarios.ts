@@ -1,9 +1,17 @@
 import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
-import { create, gone, merge, remove, requesters, type Step } from "../support/actions.ts";
+import {
+  type Action,
+  create,
+  gone,
+  merge,
+  remove,
+  requesters,
+  type Step,
+} from "../support/actions.ts";
 import type { Caller } from "../support/cluster-connection.ts";
 import type { Scenario } from "./scenario.ts";
 import type { View } from "../support/visible-objects.ts";
-import type { Admission, Use } from "./webhook-actions.ts";
+import type { Admission, Use } from "./key-actions.ts";
 
 const api = `/apis/${apiVersion}`;
 const dayMs = 24 * 3_600_000;
@@ -216,6 +224,17 @@ export const scenarios: readonly Scenario[] = [
     changes: (view) => [[key(view, {})], use(view), { passMs: 700_000 }, use(view)],
   },
   {
+    name: "key: used through the gateway",
+    programs: ["controller", "gateway"],
+    grounds: home,
+    changes: (view) => [
+      [key(view, {})],
+      use(view, { through: "gateway" }),
+      { passMs: 700_000 },
+      use(view, { through: "gateway" }),
+    ],
+  },
+  {
     name: "key: connector data",
     programs: ["controller", "webhook"],
     // A rejected user retries, and what was written for the first attempt is deleted after ten
@@ -251,10 +270,29 @@ export const scenarios: readonly Scenario[] = [
       [remove(signingKeys(view))],
     ],
   },
+  {
+    name: "token: signing keys rotated",
+    grounds: home,
+    changes: (view) => [
+      [remove(signingKeys(view)), token(view, 3600)],
+      [rotate(view)],
+      // The key that was requested second is published when the first one signs.
+      [rotate(view)],
+      { passMs: 200_000 },
+      { leapMs: 2 * dayMs },
+    ],
+  },
 ];
 
-function use(view: View): Use {
-  return { use: { key: `lk.${view.prefix}own.0123456789`, path: place(view, "ownedaccesskeys") } };
+function rotate(view: View): Action {
+  const requested = { [annotations.rotateSigningKey]: "now" };
+  return merge(signingKeys(view), { metadata: { annotations: requested } });
+}
+
+function use(view: View, through: Pick<Use["use"], "through"> = {}): Use {
+  const path = place(view, "ownedaccesskeys");
+  const username = `${view.prefix}ci`;
+  return { use: { key: `lk.${view.prefix}own.0123456789`, path, username, ...through } };
 }
 
 function withConnectorData(view: View, connectorData: string): Admission {

@@ -28,6 +28,7 @@ test("without options every field has its documented default", () => {
     audience: "management.service/direct",
     maximumKeyTtl: 0,
     maximumTokenTtl: 86_400,
+    signingKeyRotation: 30 * 86_400_000,
     deleteExpiredTokensAfter: 3600,
     deleteExpiredKeysAfter: undefined,
     requireSyncFrom: false,

@@ -5,12 +5,12 @@ import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.t
 import { mintToken } from "../../src/tokens/jwt.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
+import { rawSigningKeys } from "../support/fake-informers.ts";
 
 const createdAt = "2026-01-01T00:00:00Z";
 const entries = ["next", "signing"].map((state) => ({ ...newEs256Jwk(), state, createdAt }));
-const keys = parseSigningKeys({
-  data: { "keys.json": Buffer.from(JSON.stringify({ keys: entries })).toString("base64") },
-});
+const encoded = Buffer.from(JSON.stringify({ keys: entries })).toString("base64");
+const keys = parseSigningKeys(rawSigningKeys({ data: { "keys.json": encoded } }));
 const claims: TokenClaims = {
   iss: "https://issuer",
   sub: "alice",

@@ -1,23 +1,24 @@
 import { inspect } from "node:util";
 import { calculateJwkThumbprint } from "jose";
 import { describe, expect, test } from "vitest";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { SecretText } from "../../src/api/secret-text.ts";
+import { stringAt } from "../../src/api/parse.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
 import {
   knownKids,
   newSigningKeys,
+  type ObservedSigningKeys,
   openidConfiguration,
   parseSigningKeys,
   publicJwks,
+  rotationPatch,
   SigningKeysError,
 } from "../../src/tokens/signing-keys.ts";
+import { rawSigningKeys } from "../support/fake-informers.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const createdAt = "2026-01-01T00:00:00Z";
-const secretOf = (text: string) => ({
-  data: { "keys.json": Buffer.from(text).toString("base64") },
-});
+const secretOf = (text: string) =>
+  sent({ data: { "keys.json": Buffer.from(text).toString("base64") } });
 const secretWith = (...keys: readonly object[]) => secretOf(JSON.stringify({ keys }));
 const key = (state: string, changes: object = {}) => ({
   ...newEs256Jwk(),
@@ -27,13 +28,9 @@ const key = (state: string, changes: object = {}) => ({
 });
 const canary = "canary-of-the-secret";
 
-/** A manifest as the API server would return it. */
-function sent(manifest: object): object {
-  const text = recordAt(manifest, "data")["keys.json"];
-  return {
-    ...manifest,
-    data: { "keys.json": text instanceof SecretText ? SecretText.reveal(text) : "" },
-  };
+/** A Secret as the API server returns it. */
+function sent(secret: object): object {
+  return rawSigningKeys(secret, { uid: "u", resourceVersion: "7" });
 }
 
 describe("newSigningKeys", () => {
@@ -69,6 +66,45 @@ describe("newSigningKeys", () => {
   });
 });
 
+describe("the patch of a rotation", () => {
+  const before = parseSigningKeys(secretWith(key("signing"), key("retired")));
+  const later = now + 1_000;
+  const patched = (publishes: boolean) => {
+    const body = rotationPatch(before, { keys: before.keys, publishes }, later);
+    return { body, after: parseSigningKeys(sent(body)) };
+  };
+
+  test("keeps the private keys, and is for the observed Secret alone", () => {
+    const { body, after } = patched(false);
+    expect(body.metadata).toEqual({ uid: "u", resourceVersion: "7" });
+    const kept = ({ keys }: ObservedSigningKeys) =>
+      keys.map(({ kid, state, since, createdAt: made, privateKey }) => [
+        ...[kid, state, since, made, privateKey.export({ format: "jwk" })],
+      ]);
+    expect(kept(after)).toEqual(kept(before));
+  });
+
+  test("adds a key that does not sign yet, and removes the request", () => {
+    const { body, after } = patched(true);
+    expect(body.metadata).toEqual({
+      ...{ uid: "u", resourceVersion: "7" },
+      annotations: { "management.service/rotate-signing-key": null },
+    });
+    expect(after.signing.kid).toBe(before.signing.kid);
+    expect(after.keys.map(({ state, since }) => [state, since])).toEqual([
+      ["signing", now],
+      ["retired", now],
+      ["next", later],
+    ]);
+  });
+
+  test("never prints a private key", () => {
+    const text = `${inspect(patched(true).body, { depth: 9 })}${JSON.stringify(patched(true).body)}`;
+    expect(text).not.toContain("privateJwk");
+    expect(text).not.toContain(before.signing.privateKey.export({ format: "jwk" }).d);
+  });
+});
+
 describe("signing keys", () => {
   const seen = parseSigningKeys(secretWith(key("next"), key("signing"), key("retired")));
 
@@ -88,7 +124,7 @@ describe("signing keys", () => {
     ).not.toContain(stringAt(privateJwk, "d"));
   });
 
-  const twin = key("next");
+  const twin = key("retired");
 
   test.each<[string, unknown, string]>([
     ["no data", {}, "keys.json is missing"],
@@ -100,6 +136,16 @@ describe("signing keys", () => {
       "exactly one key with state signing",
     ],
     ["a duplicate key", secretWith(key("signing"), twin, twin), "contains a duplicate key"],
+    [
+      "two keys with state next",
+      secretWith(key("signing"), key("next"), key("next")),
+      "at most one key with state next",
+    ],
+    [
+      "an invalid since",
+      secretWith(key("signing", { since: canary })),
+      "key 0: since must be an RFC 3339 time",
+    ],
     ["an unknown state", secretWith(key(canary)), "key 0: state must be"],
     ["no state", secretWith({ ...newEs256Jwk(), createdAt }), "key 0: state must be"],
     [

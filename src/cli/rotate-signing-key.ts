@@ -1,0 +1,53 @@
+import { annotations, ownObjects } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
+import { mostSigningKeys, publishedBeforeMs } from "../domain/endpoint-token/key-rotation.ts";
+import { timestamp } from "../domain/plan/conditions.ts";
+import type { Client } from "../kube/client.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { RotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.ts";
+import { isRotationRequested, parseSigningKeys } from "../tokens/signing-keys.ts";
+import { notFound } from "./not-found.ts";
+
+/** Dependencies of {@link rotateSigningKey}. */
+export interface RotateSigningKeyDeps {
+  readonly client: Pick<Client, "get" | "patch">;
+  readonly clock: Pick<Clock, "now">;
+  readonly print: (text: string) => void;
+}
+
+/**
+ * Asks the controller for a new signing key, by an annotation of their Secret, and prints what
+ * follows. Throws a UsageError if the Secret does not exist, and a SigningKeysError if it is
+ * invalid.
+ */
+export async function rotateSigningKey(
+  { namespace }: Pick<RotateSigningKeyOptions, "namespace">,
+  { client, clock, print }: RotateSigningKeyDeps,
+): Promise<void> {
+  const ref = { namespace, name: ownObjects.signingKeys };
+  const found = parseSigningKeys(
+    await client
+      .get(resources.secrets, ref)
+      .catch(
+        notFound(
+          `Secret "${namespace}/${ref.name}" does not exist; start latchkey controller, which creates it, or set --namespace`,
+        ),
+      ),
+  );
+  if (isRotationRequested(found)) return print(`A new signing key is already requested.\n`);
+  const { uid, resourceVersion } = found.metadata;
+  const requested = { [annotations.rotateSigningKey]: timestamp(clock.now()) };
+  await client.patch(resources.secrets, ref, {
+    body: { metadata: { uid, resourceVersion, annotations: requested } },
+  });
+  const next = found.keys.find(({ state }) => state === "next");
+  print(
+    next === undefined
+      ? `Requested. The controller publishes a new signing key, and signs with it after ${publishedBeforeMs / 1000} seconds.\n`
+      : `Requested. The key ${next.kid} is published already and signs first; then the controller publishes a new one.\n`,
+  );
+  if (found.keys.length >= mostSigningKeys)
+    print(
+      `There are ${found.keys.length} signing keys: the controller publishes a new one when the tokens of the oldest have expired.\n`,
+    );
+}

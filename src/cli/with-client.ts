@@ -1,0 +1,29 @@
+import { fieldManager } from "../api/names.ts";
+import { type Client } from "../kube/client.ts";
+import { createClient } from "../kube/http-client.ts";
+import { loadCredentials } from "../kube/load-credentials.ts";
+import { createTransport, type Transport } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readPodApiServer } from "../runtime/config.ts";
+
+const requestTimeoutMs = 30_000;
+
+/** Runs the work of a command with one connection to the API server. */
+export async function withClient(
+  options: { readonly kubeconfig: string | undefined },
+  { clock }: { readonly clock: Clock },
+  work: (client: Client, transport: Transport) => Promise<void>,
+): Promise<void> {
+  const credentials = await loadCredentials({ ...options, pod: readPodApiServer() }, clock);
+  const transport = createTransport({
+    credentials,
+    clock,
+    connections: 1,
+    timeoutMs: requestTimeoutMs,
+  });
+  try {
+    await work(createClient(transport, fieldManager), transport);
+  } finally {
+    await transport.close();
+  }
+}

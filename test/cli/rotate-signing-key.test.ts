@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { rotateSigningKey } from "../../src/cli/rotate-signing-key.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { newSigningKeys, parseSigningKeys, rotationPatch } from "../../src/tokens/signing-keys.ts";
+import { rawSigningKeys } from "../support/fake-informers.ts";
+import { TestClock } from "../support/test-clock.ts";
+
+const namespace = "latchkey-system";
+const now = Date.UTC(2026, 0, 1);
+
+async function rotated(secret: object | undefined) {
+  const patches: unknown[] = [];
+  let text = "";
+  const client = {
+    async get() {
+      if (secret === undefined) throw new KubeError("x", { code: "NotFound", status: 404 });
+      return secret;
+    },
+    async patch(_resource: unknown, _ref: unknown, { body }: { readonly body: unknown }) {
+      patches.push(body);
+    },
+  };
+  await rotateSigningKey(
+    { namespace },
+    { client, clock: new TestClock(now), print: (more) => void (text += more) },
+  );
+  return { patches, text };
+}
+
+const version = { uid: "u", resourceVersion: "7" };
+const first = rawSigningKeys(newSigningKeys({ namespace, now }), version);
+
+test("asks for a new key, of the Secret that was read alone", async () => {
+  const { patches, text } = await rotated(first);
+  expect(patches).toEqual([
+    {
+      metadata: {
+        ...{ uid: "u", resourceVersion: "7" },
+        annotations: { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" },
+      },
+    },
+  ]);
+  expect(text).toBe(
+    "Requested. The controller publishes a new signing key, and signs with it after 75 seconds.\n",
+  );
+});
+
+test("says that a published key signs first", async () => {
+  const keys = parseSigningKeys(first);
+  const both = rawSigningKeys(rotationPatch(keys, { keys: keys.keys, publishes: true }, now));
+  const { patches, text } = await rotated(both);
+  const next = parseSigningKeys(both).keys[1]?.kid ?? "";
+  expect([patches.length, text]).toEqual([
+    1,
+    `Requested. The key ${next} is published already and signs first; then the controller publishes a new one.\n`,
+  ]);
+});
+
+test("does not ask twice", async () => {
+  const annotations = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
+  const asked = rawSigningKeys(newSigningKeys({ namespace, now }), { annotations });
+  expect(await rotated(asked)).toEqual({
+    ...{ patches: [], text: "A new signing key is already requested.\n" },
+  });
+});
+
+test("names a missing Secret and what to do", async () => {
+  await expect(rotated(undefined)).rejects.toThrow(
+    'Secret "latchkey-system/latchkey-signing-keys" does not exist; start latchkey controller',
+  );
+});
