@@ -55,21 +55,32 @@ test("servers before 1.36 get the same objects as newer ones, except a webhook i
   );
 });
 
-test("the gateway before 1.36 has the same objects, and plain impersonation of users and groups", async () => {
-  const role = "ClusterRole latchkey-gateway-impersonation";
-  const [now, before] = await Promise.all([objectsOf("gateway"), objectsOf("gateway-before-1.36")]);
-  expect(before.map(nameOf)).toEqual(now.map(nameOf));
-  const changed = before.filter((object, at) => JSON.stringify(object) !== JSON.stringify(now[at]));
-  expect(changed.map(nameOf)).toEqual([role]);
-  const rules = listAt(changed[0], "rules");
-  expect(new Set(rules.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(
-    new Set(["impersonate"]),
-  );
-  expect(rules.flatMap((rule) => stringsAt(rule, "resources"))).toEqual([
-    ...["users", "groups"],
-    ...["userextras/management.service/key-id", "userextras/management.service/scope-hash"],
-  ]);
-});
+test.each([
+  ["the gateway", "gateway"],
+  ["a connected cluster", "connected-cluster"],
+])(
+  "%s before 1.36 has the same objects, and plain impersonation of users and groups",
+  async (_what, directory) => {
+    const role = "ClusterRole latchkey-gateway-impersonation";
+    const [now, before] = await Promise.all([
+      objectsOf(directory),
+      objectsOf(`${directory}-before-1.36`),
+    ]);
+    expect(before.map(nameOf)).toEqual(now.map(nameOf));
+    const changed = before.filter(
+      (object, at) => JSON.stringify(object) !== JSON.stringify(now[at]),
+    );
+    expect(changed.map(nameOf)).toEqual([role]);
+    const rules = listAt(changed[0], "rules");
+    expect(new Set(rules.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(
+      new Set(["impersonate"]),
+    );
+    expect(rules.flatMap((rule) => stringsAt(rule, "resources"))).toEqual([
+      ...["users", "groups"],
+      ...["userextras/management.service/key-id", "userextras/management.service/scope-hash"],
+    ]);
+  },
+);
 
 describe("without permission to write webhook configurations", () => {
   const right = [
@@ -163,6 +174,32 @@ test("only namespaces labelled metrics=enabled can access metrics of the gateway
       ports: [{ protocol: "TCP", port: "gateway" }],
     },
   ]);
+});
+
+describe("the sample Ingress of the gateway", () => {
+  test("is accepted by the API server", async () => {
+    const answer = await kubectl(inject("controlPlane"), [
+      ...["apply", "--server-side", "--dry-run=server", "--output=name"],
+      ...["-k", join(repository, "config", "gateway-ingress")],
+    ]);
+    expect(answer).toBe("ingress.networking.k8s.io/latchkey-gateway\n");
+  });
+
+  test("names a Service and a port of config/gateway, and verifies the name of its certificate", async () => {
+    const [ingress] = await objectsOf("gateway-ingress");
+    const [rule] = listAt(recordAt(ingress, "spec"), "rules");
+    const [path] = listAt(recordAt(rule, "http"), "paths");
+    const backend = recordAt(recordAt(path, "backend"), "service");
+    const service = (await objectsOf("gateway")).find(
+      (object) => nameOf(object) === `Service ${String(backend["name"])}`,
+    );
+    const ports = listAt(recordAt(service, "spec"), "ports").map((port) => stringAt(port, "name"));
+    expect(ports).toContain(stringAt(recordAt(backend, "port"), "name"));
+    const annotation = "nginx.ingress.kubernetes.io/proxy-ssl-name";
+    expect(recordAt(recordAt(ingress, "metadata"), "annotations")[annotation]).toBe(
+      `${String(backend["name"])}.latchkey-system.svc`,
+    );
+  });
 });
 
 test("an overlay with the component of API server addresses allows only these", async () => {

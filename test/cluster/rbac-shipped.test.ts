@@ -108,10 +108,29 @@ describe("the shipped roles", () => {
 
   it.each([
     ["rbac", shipped, ["latchkey-controller", "latchkey-webhook"]],
-    ["gateway", ofGateway, ["latchkey-gateway"]],
+    ["gateway", ofGateway, ["system:authenticated", "latchkey-gateway"]],
   ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {
     const subjects = found.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
-    expect([...new Set(subjects)]).toEqual(accounts);
+    expect([...new Set(subjects)].toSorted()).toEqual(accounts.toSorted());
+  });
+
+  it("give every user nothing but the list of connected clusters", () => {
+    const bindings = [...shipped, ...ofGateway].filter(({ subjects = [] }) =>
+      subjects.some(({ name }) => name.startsWith("system:")),
+    );
+    const names = bindings.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names).toEqual(["RoleBinding latchkey-cluster-list-reader"]);
+    const role = ofGateway
+      .filter(isRole)
+      .find(({ metadata }) => metadata.name === "latchkey-cluster-list-reader");
+    expect(role?.rules).toEqual([
+      {
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: ["latchkey-clusters"],
+        verbs: ["get", "list", "watch"],
+      },
+    ]);
   });
 });
 
@@ -251,6 +270,11 @@ describe("the account latchkey-gateway", () => {
   const secret = { resource: "secrets", namespace: "latchkey-system" };
   const keys = { group: management, resource: "ownedaccesskeys" };
   const user = { resource: "users", name: "alice" };
+  const configMap = {
+    resource: "configmaps",
+    namespace: "latchkey-system",
+    name: "latchkey-clusters",
+  };
 
   let login: ServiceAccountLogin;
   /** Before Kubernetes 1.36 the account has plain `impersonate`. */
@@ -270,6 +294,7 @@ describe("the account latchkey-gateway", () => {
     ["read access keys", { ...keys, verb: "list" }],
     ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
     ["keep its certificates", { ...secret, verb: "update", name: "latchkey-gateway-certificates" }],
+    ["write the list of connected clusters", { ...configMap, verb: "patch" }],
     [
       "record Events about access keys",
       { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
@@ -291,6 +316,10 @@ describe("the account latchkey-gateway", () => {
       { verb: "get", group: management, resource: "directclusterendpointtokens" },
     ],
     ["change access keys", { ...keys, verb: "patch" }],
+    ["create the list of connected clusters", { ...configMap, verb: "create" }],
+    ["delete the list of connected clusters", { ...configMap, verb: "delete" }],
+    ["write other ConfigMaps", { ...configMap, verb: "patch", name: "kube-root-ca.crt" }],
+    ["read other ConfigMaps", { ...configMap, verb: "get", name: "kube-root-ca.crt" }],
     ["write roles", { verb: "create", group: "rbac.authorization.k8s.io", resource: "roles" }],
     [
       "act as a service account",
@@ -312,7 +341,7 @@ describe("the account latchkey-gateway", () => {
     ["is refused a node", ["--as=system:node:one", "--as-group=system:nodes"], "Forbidden"],
     ["is refused a uid", ["--as=alice", "--as-uid=1"], "Forbidden"],
   ])("%s by constrained impersonation", async ([_rule, as, refusal], { skip }) => {
-    skip(!isConstrained);
+    skip(!isConstrained, "constrained impersonation needs Kubernetes 1.36");
     const { kubectl: program, directory } = inject("controlPlane");
     const access = { kubectl: program, directory, kubeconfigs: { gateway: login.kubeconfig } };
     const args = ["get", "--raw", "/version", ...as];
