@@ -6,6 +6,7 @@ import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
+import type { Client } from "../kube/client.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
@@ -24,8 +25,9 @@ import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { tlsOf } from "../tokens/webhook-certificates.ts";
+import { PublishedClusterList } from "./published-cluster-list.ts";
 import { connectCluster } from "./connect-cluster.ts";
-import { ConnectedClusters } from "./connected-clusters.ts";
+import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { type GatewayHandler, gatewayHandler } from "./gateway-handler.ts";
@@ -35,6 +37,7 @@ import { LiveRequests } from "./live-requests.ts";
 export interface GatewayOptions extends KeyConfig {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
+  readonly externalUrl: string | undefined;
 }
 
 /** What a gateway process is made of. */
@@ -54,7 +57,12 @@ export interface GatewayAssembly {
   readonly live: LiveRequests;
   /** Why no request can be served, in one sentence each; empty if requests can. */
   problems(): readonly string[];
-  /** Follows the API server and writes last uses until the signal aborts. */
+  /** Sets the CA of the certificates that clients see (PEM). */
+  useCa(ca: string): void;
+  /**
+   * Follows the API server, and writes last uses and the list of connected clusters, until the
+   * signal aborts.
+   */
   run(signal: AbortSignal): Promise<void>;
   /** Creates, renews and watches the certificates in Latchkey's own Secret. */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
@@ -79,7 +87,7 @@ export function assembleGateway(
   const client = createClient(transport, gatewayFieldManager);
   const following = informerDeps(transport, deps);
   const live = new LiveRequests({
-    clock,
+    ...{ clock, yielder: following.yielder },
     isFresh: () => accessKeys.isFresh(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
@@ -89,20 +97,18 @@ export function assembleGateway(
   );
   exposeCache(metrics, { accessKeys, live });
   const lastActivity = new LastActivity({ ...following, accessKeys, client, metrics });
-  const reporter = `${group}/latchkey`;
-  const events = new EventRecorder({
-    ...{ client, clock, log, reporter },
-    identity: options.serviceName,
-  });
+  const events = eventRecorder(client, options, deps);
   const mismatches = new KeyMismatches({ events, clock });
   const discovery = createDiscovery({ transport, clock, log });
-  const forwarder = createForwarder({ credentials, headTimeoutMs, connections: mostAnswers });
-  const clusters = new ConnectedClusters({
-    ...following,
-    events,
-    connect: (access) => connectCluster(access, deps),
-    onChange: () => live.changed(),
+  const forwarder = createForwarder({
+    ...{ credentials, clock, headTimeoutMs },
+    connections: mostAnswers,
   });
+  const { clusters, clusterList } = connectedClusters(
+    { ...following, client, events, onChange: () => live.changed() },
+    options,
+    deps,
+  );
   const handler = gatewayHandler({
     ...{ accessKeys, clock, live, log },
     upstreams: {
@@ -116,19 +122,52 @@ export function assembleGateway(
     onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
     onResult: (result) => metrics.gateway.authentications(result),
   });
-  const impersonation = new ImpersonationRight({ client, clock });
-  const parts = [accessKeys, lastActivity, discovery, clusters, impersonation];
+  const impersonation = new ImpersonationRight({ client, clock, transport });
+  const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, impersonation];
   return {
     ...{ accessKeys, handler, live },
     problems: () => [...accessKeys.staleReasons(), ...impersonation.problems()],
-    async run(signal) {
-      live.watchFreshness(signal);
-      await Promise.all(parts.map((part) => part.run(signal)));
-    },
+    useCa: (ca) => clusterList.useCa(ca),
+    run: (signal) => runAll(parts, { live, signal }),
     keepCertificates: (signal, onTls) =>
       certificatesOf(options, { ...following, client, metrics }, onTls).run(signal),
     close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
   };
+}
+
+async function runAll(
+  parts: readonly { run(signal: AbortSignal): Promise<void> }[],
+  { live, signal }: { readonly live: LiveRequests; readonly signal: AbortSignal },
+): Promise<void> {
+  live.watchFreshness(signal);
+  await Promise.all(parts.map((part) => part.run(signal)));
+}
+
+/** The connected clusters, and the list of them that clients read. */
+function connectedClusters(
+  following: Omit<ConnectedClustersDeps, "connect"> & { readonly client: Client },
+  options: GatewayOptions,
+  deps: GatewayProcessDeps,
+): { readonly clusters: ConnectedClusters; readonly clusterList: PublishedClusterList } {
+  const clusters = new ConnectedClusters({
+    ...following,
+    connect: (access) => connectCluster(access, deps),
+    onChange() {
+      following.onChange();
+      clusterList.changed();
+    },
+  });
+  const { metrics } = deps;
+  const clusterList = new PublishedClusterList({ ...following, metrics, clusters }, options);
+  return { clusters, clusterList };
+}
+
+function eventRecorder(
+  client: Client,
+  { serviceName: identity }: GatewayOptions,
+  { clock, log }: GatewayProcessDeps,
+): EventRecorder {
+  return new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity });
 }
 
 function exposeCache(

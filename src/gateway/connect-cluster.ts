@@ -30,7 +30,7 @@ export function connectCluster(
     connections: 2,
     timeoutMs: requestTimeoutMs,
   });
-  const forwarder = createForwarder({ credentials, headTimeoutMs, connections });
+  const forwarder = createForwarder({ credentials, clock, headTimeoutMs, connections });
   return {
     credentials,
     forwarder,

@@ -9,6 +9,7 @@ import {
   type RefusedKubeconfig,
 } from "../domain/gateway/cluster-kubeconfig.ts";
 import {
+  clusterName,
   clustersNamespace,
   connectionName,
   currentOf,
@@ -77,11 +78,29 @@ export class ConnectedClusters {
     await Promise.all([...this.#connections.values()].map(({ upstream }) => upstream.close()));
   }
 
+  /** Resolves when the Secrets are listed. */
+  get synced(): Promise<void> {
+    return this.#informer.synced;
+  }
+
+  /**
+   * The names of the connected clusters, without virtual clusters; undefined until the Secrets are
+   * listed.
+   */
+  names(): readonly string[] | undefined {
+    if (!this.#informer.isSynced) return undefined;
+    const names = [...this.#informer.store.values()].map(({ metadata }) => clusterName(metadata));
+    return [...new Set(names)].filter(
+      (cluster): cluster is string =>
+        cluster !== undefined && this.#access(`cluster/${cluster}`) !== undefined,
+    );
+  }
+
   /** The way to a cluster; undefined if no Secret with a usable kubeconfig has its name. */
   find(name: string): GatewayUpstream | undefined {
-    const current = currentOf(this.#informer.store.by(nameIndex, name));
-    if (current === undefined || current.kubeconfig.kind === "refused") return undefined;
-    const { digest, kubeconfig } = current;
+    const access = this.#access(name);
+    if (access === undefined) return undefined;
+    const { digest, kubeconfig } = access;
     const open = this.#connections.get(name);
     if (open?.digest === digest) return open.upstream;
     // The Secret changed, and its change is not settled yet.
@@ -89,6 +108,14 @@ export class ConnectedClusters {
     const upstream = this.#deps.connect(kubeconfig);
     this.#connections.set(name, { digest, upstream });
     return upstream;
+  }
+
+  /** The usable kubeconfig of a cluster, and its digest. */
+  #access(name: string): { digest: string; kubeconfig: ClusterAccess } | undefined {
+    const current = currentOf(this.#informer.store.by(nameIndex, name));
+    if (current === undefined || current.kubeconfig.kind === "refused") return undefined;
+    const { digest, kubeconfig } = current;
+    return { digest, kubeconfig };
   }
 
   #changed({ before, after }: Change<ClusterSecret>): void {

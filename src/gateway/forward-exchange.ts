@@ -12,7 +12,12 @@ import type {
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
-import { type ForwardDeps, type ForwardResult, headersFor } from "./forward-terms.ts";
+import {
+  type ForwardDeps,
+  type ForwardResult,
+  headersFor,
+  refusalOfFailure,
+} from "./forward-terms.ts";
 import { completesBody, type OwnBody, readOwnBody } from "./own-body.ts";
 import { bodyOf, bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./respond.ts";
@@ -53,7 +58,7 @@ export class ForwardedExchange implements ForwardHandler {
     try {
       authorization = await upstream.credentials.authorization();
     } catch {
-      return this.#fail(502, "upstream", "the gateway has no credential for the API server");
+      return this.#fail("the gateway has no credential for the API server");
     }
     if (this.#isOver) return;
     this.#send(authorization, body);
@@ -87,8 +92,7 @@ export class ForwardedExchange implements ForwardHandler {
       prefix: target.prefix,
       isProxied: isProxied(request),
     });
-    if (headers === undefined)
-      return this.#fail(502, "upstream", "the API server redirected to another server");
+    if (headers === undefined) return this.#fail("the API server redirected to another server");
     this.#status = status;
     this.#isAtLineEnd = status === 200 && this.#isJsonWatch(headers);
     this.#exchange.respond(status, headers);
@@ -116,9 +120,7 @@ export class ForwardedExchange implements ForwardHandler {
       return this.#finish("upstream");
     }
     if (this.#isBodyLate) return this.#refuse(bodyTooSlow);
-    if (failure === "timeout")
-      return this.#fail(504, "timeout", "the API server did not answer in time");
-    this.#fail(502, "upstream", "the API server could not be reached");
+    this.#refuse(refusalOfFailure(failure));
   }
 
   get #isStream(): boolean {
@@ -188,11 +190,11 @@ export class ForwardedExchange implements ForwardHandler {
     this.#forwarding?.abort();
     this.#forwarding = undefined;
     if (isRepeatable) void this.start();
-    else this.#fail(502, "upstream", "the API server rejected the gateway's credential; retry");
+    else this.#fail("the API server rejected the gateway's credential; retry");
   }
 
-  #fail(status: 502 | 504, cause: "upstream" | "timeout", message: string): void {
-    this.#refuse(refusal(status, cause, message));
+  #fail(message: string): void {
+    this.#refuse(refusal(502, "upstream", message));
   }
 
   #refuse(refused: Refusal): void {

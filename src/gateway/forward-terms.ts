@@ -1,4 +1,6 @@
 import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
+import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import type { ForwardFailure } from "../kube/forwarder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ByteBudget } from "../runtime/body.ts";
 import type { Exchange } from "../runtime/exchange.ts";
@@ -37,4 +39,17 @@ export function headersFor(
     authorization,
     host: upstream.forwarder.host,
   });
+}
+
+/** What a client gets when the API server gave no answer. */
+export function refusalOfFailure(failure: ForwardFailure): Refusal {
+  switch (failure) {
+    case "busy":
+      return refusal(503, "limit", "no connection to the API server became free in time; retry");
+    case "timeout":
+      return refusal(504, "timeout", "the API server did not answer in time");
+    case "unreachable":
+    case "aborted":
+      return refusal(502, "upstream", "the API server could not be reached");
+  }
 }

@@ -10,7 +10,12 @@ import type { ForwardFailure } from "../kube/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/upgrade.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
 import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
-import { type ForwardDeps, type ForwardResult, headersFor } from "./forward-terms.ts";
+import {
+  type ForwardDeps,
+  type ForwardResult,
+  headersFor,
+  refusalOfFailure,
+} from "./forward-terms.ts";
 import { closeAnswered, headText, sendPlainAnswer, sendUpgradeRefusal } from "./upgrade-answer.ts";
 
 /** Milliseconds to the head of an answer; kube-apiserver gives up after 60 s. */
@@ -113,11 +118,7 @@ export class ForwardedUpgrade implements UpgradeHandler {
 
   onError(failure: ForwardFailure): void {
     if (this.#isOver) return;
-    this.#refuse(
-      failure === "timeout"
-        ? refusal(504, "timeout", "the API server did not answer in time")
-        : refusal(502, "upstream", "the API server could not be reached"),
-    );
+    this.#refuse(refusalOfFailure(failure));
   }
 
   #send(authorization: string | undefined): void {

@@ -1,5 +1,10 @@
 import { keyEndsAt } from "../domain/access-key/key-state.ts";
-import { type LiveLimits, limitProblem } from "../domain/gateway/live-limits.ts";
+import {
+  liveGroup,
+  type LiveKind,
+  type LiveLimits,
+  limitProblem,
+} from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { mintsToken } from "../domain/gateway/own-object.ts";
 import { isStream } from "../domain/gateway/transfer.ts";
@@ -17,7 +22,7 @@ import { ForwardedExchange } from "./forward-exchange.ts";
 import type { ForwardDeps, ForwardResult } from "./forward-terms.ts";
 import { TokenMint } from "./token-mint.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
-import type { LiveKind, LiveRequest, LiveRequests } from "./live-requests.ts";
+import type { LiveRequest, LiveRequests } from "./live-requests.ts";
 import { completesBody } from "./own-body.ts";
 import { sendRefusal } from "./respond.ts";
 import { sendUpgradeRefusal } from "./upgrade-answer.ts";
@@ -93,10 +98,8 @@ async function handle(deps: GatewayDeps, carrier: Carrier): Promise<void> {
       keyId: admitted.resolved.key.metadata.uid,
       kind,
     };
-    const problem = limitProblem(
-      { answers: live.count("answer"), ...live.lasting(terms) },
-      { kind, limits },
-    );
+    const group = liveGroup(kind);
+    const problem = limitProblem(live.countsOf(group, terms), { group, limits });
     if (problem !== undefined) return refuse(deps, carrier, problem);
     let end = (): void => {};
     let isOver = false;

@@ -2,12 +2,15 @@ import { isTrueAt, recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
+import { minorOf, serverVersion } from "../kube/server-version.ts";
+import type { Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
 /** Dependencies of {@link ImpersonationRight}. */
 export interface ImpersonationRightDeps {
   readonly client: Pick<Client, "review">;
+  readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "wakeAfter">;
 }
 
@@ -27,6 +30,9 @@ const unconstrained: readonly Right[] = [
   { verb: "impersonate", group: "", resource: "users" },
   { verb: "impersonate", group: "", resource: "groups" },
 ];
+
+/** The first minor version with constrained impersonation (Kubernetes, "User Impersonation"). */
+const constrainedSince = 36;
 
 const retryMs = 5_000;
 
@@ -58,14 +64,25 @@ export class ImpersonationRight {
 
   async #missing(): Promise<string | undefined> {
     try {
-      const isGranted = (await this.#mayAll(constrained)) || (await this.#mayAll(unconstrained));
-      return isGranted
-        ? undefined
+      if (await this.#mayAll(unconstrained)) return undefined;
+      return (await this.#mayAll(constrained))
+        ? await this.#unsupported()
         : "the ServiceAccount of the gateway may not impersonate users and groups; apply config/gateway, or config/gateway-before-1.36 before Kubernetes 1.36";
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return "the right to impersonate users could not be checked";
     }
+  }
+
+  /** RBAC grants verbs that the API server does not know. */
+  async #unsupported(): Promise<string | undefined> {
+    const version = await serverVersion(this.#deps.transport).catch((error: unknown) => {
+      if (isKubeError(error, "Forbidden")) return "";
+      throw error;
+    });
+    return (minorOf(version) ?? constrainedSince) >= constrainedSince
+      ? undefined
+      : `Kubernetes ${version} has no constrained impersonation, and the ServiceAccount of the gateway has no other; apply config/gateway-before-1.36`;
   }
 
   async #mayAll(rights: readonly Right[]): Promise<boolean> {

@@ -1,9 +1,13 @@
 import type { KeyDecision } from "../authn/authorize-key.ts";
+import {
+  type LiveCounts,
+  type LiveGroup,
+  liveGroup,
+  type LiveKind,
+} from "../domain/gateway/live-limits.ts";
+import type { Yielder } from "../kube/yielder.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
-
-/** What a request that is forwarded is, for limits and metrics. */
-export type LiveKind = "answer" | "stream" | "upgrade";
 
 /** A forwarded request, from before its first byte until its end. */
 export interface LiveRequest {
@@ -23,6 +27,7 @@ export interface LiveRequest {
 /** What following requests needs. */
 export interface LiveRequestsDeps {
   readonly clock: Clock;
+  readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */
   readonly isFresh: () => boolean;
   readonly onCut: (decision: KeyDecision["kind"]) => void;
@@ -39,10 +44,13 @@ const freshnessEveryMs = 1_000;
 export class LiveRequests {
   readonly #deps: LiveRequestsDeps;
   readonly #live = new Set<LiveRequest>();
-  readonly #byUser = new Map<string, number>();
-  readonly #byKey = new Map<string, number>();
+  readonly #groups = { answers: new GroupCounts(), streams: new GroupCounts() };
   readonly #byKind: Record<LiveKind, number> = { answer: 0, stream: 0, upgrade: 0 };
   #checkedAt = -Infinity;
+  /** Whether a check is under way: it yields between requests. */
+  #isChecking = false;
+  /** Whether a check became due while another was under way. */
+  #isDueAgain = false;
   #due: { readonly at: number; readonly cancel: Cancel } | undefined;
   #hasStopped = false;
 
@@ -60,17 +68,9 @@ export class LiveRequests {
     return this.#byKind[kind];
   }
 
-  /** Streams and upgrades, of everybody, of a user and of a key. */
-  lasting({ username, keyId }: Pick<LiveRequest, "username" | "keyId">): {
-    readonly all: number;
-    readonly user: number;
-    readonly key: number;
-  } {
-    return {
-      all: this.#byKind.stream + this.#byKind.upgrade,
-      user: this.#byUser.get(username) ?? 0,
-      key: this.#byKey.get(keyId) ?? 0,
-    };
+  /** How many there are of a group, of a user and with a key. */
+  countsOf(group: LiveGroup, of: Pick<LiveRequest, "username" | "keyId">): LiveCounts {
+    return this.#groups[group].of(of);
   }
 
   /** Follows a request until the returned function is called. */
@@ -125,25 +125,38 @@ export class LiveRequests {
     if (this.#due !== undefined && this.#due.at <= at) return;
     this.#due?.cancel();
     const { clock } = this.#deps;
-    const cancel = clock.wakeAfter(Math.max(0, at - clock.monotonic()), () => this.#check());
+    const cancel = clock.wakeAfter(Math.max(0, at - clock.monotonic()), () => void this.#check());
     this.#due = { at, cancel };
   }
 
-  #check(): void {
-    const { clock, onCut } = this.#deps;
+  async #check(): Promise<void> {
     this.#due = undefined;
+    this.#isDueAgain = this.#isChecking;
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const next = await this.#checkAll();
+    this.#isChecking = false;
+    const soonest = this.#isDueAgain ? -Infinity : next;
+    this.#isDueAgain = false;
+    if (soonest < Infinity) this.#checkAt(Math.max(soonest, this.#checkedAt + spacingMs));
+  }
+
+  /** Decides about every request; returns when the next key ends. */
+  async #checkAll(): Promise<number> {
+    const { clock, onCut, yielder } = this.#deps;
     this.#checkedAt = clock.monotonic();
     let next = Infinity;
-    for (const request of [...this.#live]) {
+    await yielder.forEach([...this.#live], (request) => {
+      // It may have ended since the check began.
+      if (!this.#live.has(request)) return;
       const decision = request.decide();
       if (decision.kind === "no-opinion") next = Math.min(next, request.endsAt());
       else {
         onCut(decision.kind);
         request.cut(decision);
       }
-    }
-    if (Number.isFinite(next))
-      this.#checkAt(Math.max(this.#monotonic(next), this.#checkedAt + spacingMs));
+    });
+    return this.#monotonic(next);
   }
 
   #monotonic(instant: number): number {
@@ -151,9 +164,28 @@ export class LiveRequests {
     return clock.monotonic() + (instant - clock.now());
   }
 
-  #count({ kind, username, keyId }: LiveRequest, change: 1 | -1): void {
-    this.#byKind[kind] += change;
-    if (kind === "answer") return;
+  #count(request: LiveRequest, change: 1 | -1): void {
+    this.#byKind[request.kind] += change;
+    this.#groups[liveGroup(request.kind)].add(request, change);
+  }
+}
+
+/** The numbers of a group. */
+class GroupCounts {
+  #all = 0;
+  readonly #byUser = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
+
+  of({ username, keyId }: Pick<LiveRequest, "username" | "keyId">): LiveCounts {
+    return {
+      all: this.#all,
+      user: this.#byUser.get(username) ?? 0,
+      key: this.#byKey.get(keyId) ?? 0,
+    };
+  }
+
+  add({ username, keyId }: LiveRequest, change: 1 | -1): void {
+    this.#all += change;
     add(this.#byUser, username, change);
     add(this.#byKey, keyId, change);
   }

@@ -56,13 +56,17 @@ export async function runGateway(
   log.info({ url: server.url, apiServer: credentials.server }, "gateway started");
 
   const following = new AbortController();
+  const useTls = (tls: ServerTls): void => {
+    front.useTls(tls);
+    assembly.useCa(tls.clientAuthority);
+  };
   const { certificateDirectory: directory } = config;
   const certificates =
     directory === undefined
-      ? assembly.keepCertificates(following.signal, front.useTls)
+      ? assembly.keepCertificates(following.signal, useTls)
       : followCertificateFiles(directory, {
           ...{ clock, log, signal: following.signal },
-          onChange: front.useTls,
+          onChange: useTls,
         });
   const followed = Promise.all([assembly.run(following.signal), certificates]);
   await Promise.race([aborted(signal), followed]);

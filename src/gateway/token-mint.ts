@@ -5,11 +5,16 @@ import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import type { Forwarding } from "../kube/forwarder.ts";
+import type { ForwardFailure, Forwarding } from "../kube/forwarder.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
-import { type ForwardDeps, type ForwardResult, headersFor } from "./forward-terms.ts";
+import {
+  type ForwardDeps,
+  type ForwardResult,
+  headersFor,
+  refusalOfFailure,
+} from "./forward-terms.ts";
 import { type OwnBody, readOwnBody } from "./own-body.ts";
 import { bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./respond.ts";
@@ -50,8 +55,8 @@ export class TokenMint {
     if (body.kind === "refusal") return this.#refuse(body);
     try {
       this.#answer(await this.#mint(body));
-    } catch {
-      this.#refuse(refusal(502, "upstream", "the API server could not be reached"));
+    } catch (error) {
+      this.#refuse(refusalOfFailure(error instanceof NoAnswer ? error.failure : "unreachable"));
     } finally {
       body.release();
     }
@@ -84,12 +89,16 @@ export class TokenMint {
     const name = nameOfObject(object);
     if (name === undefined) return created;
     const path = objectPath(resources.endpointTokens, { name });
+    // The object exists: a client that cannot read it gets what the API server answered to its POST.
+    const shown = await this.#minted(path).catch(() => undefined);
+    return shown?.status === 200 ? { ...shown, status: 201 } : created;
+  }
+
+  async #minted(path: string): Promise<Collected | undefined> {
     const last = await this.#waitFor(path);
     const accept = valuesOfField(this.#exchange.head.rawHeaders, "accept")[0];
     const isPlain = accept === undefined || accept === "*/*" || accept === "application/json";
-    const shown = isPlain ? last : await this.#collect("GET", path, { accept });
-    // A requester that may not read the object yet gets what the API server answered to its POST.
-    return shown?.status === 200 ? { ...shown, status: 201 } : created;
+    return isPlain ? last : this.#collect("GET", path, { accept });
   }
 
   async #waitFor(path: string): Promise<Collected | undefined> {
@@ -147,7 +156,7 @@ export class TokenMint {
           onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
           onData: (chunk) => chunks.push(chunk) > 0,
           onEnd: () => resolve({ status, rawHeaders, body: Buffer.concat(chunks) }),
-          onError: (failure) => reject(new Error(failure)),
+          onError: (failure) => reject(new NoAnswer(failure)),
         },
       );
     });
@@ -185,6 +194,16 @@ export class TokenMint {
     this.#isOver = true;
     this.#forwarding?.abort();
     this.#deps.onEnd({ status: this.#status, cause });
+  }
+}
+
+/** A request of a mint that got no whole answer. */
+class NoAnswer extends Error {
+  readonly failure: ForwardFailure;
+
+  constructor(failure: ForwardFailure) {
+    super(failure);
+    this.failure = failure;
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
 import type { Credentials } from "./credentials.ts";
 import { Slots } from "./slots.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
 
 /** A request that is forwarded; header names and values in turn. */
 export interface ForwardedRequest {
@@ -14,8 +15,8 @@ export interface ForwardedRequest {
   readonly kind: "answer" | "stream";
 }
 
-/** Why there is no answer, or only a part of it. */
-export type ForwardFailure = "timeout" | "unreachable" | "aborted";
+/** Why there is no answer, or only a part of it; `busy` if no connection became free. */
+export type ForwardFailure = "timeout" | "unreachable" | "aborted" | "busy";
 
 /** Called with the answer as it arrives; header names and values in turn. */
 export interface ForwardHandler {
@@ -36,6 +37,7 @@ export interface Forwarding {
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
   readonly credentials: Pick<Credentials, "server" | "tls">;
+  readonly clock: Pick<Clock, "wakeAfter">;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;
   /** Connections for answers; those of streams are not bounded here. */
@@ -57,10 +59,12 @@ export interface Forwarder {
 /** Shorter than an API server keeps an idle connection. */
 const idleConnectionMs = 5_000;
 const longestSilenceMs = 75_000;
+/** Longest time that a request waits for a connection, in milliseconds. */
+const longestWaitMs = 30_000;
 
 /** A forwarder to the API server of these credentials, which adds no credential of its own. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { credentials, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
+  const { credentials, clock, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
   const origin = new URL(credentials.server);
   const prefix = origin.pathname.replace(/\/$/, "");
   const shared = {
@@ -80,7 +84,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     forward(request, handler) {
       const { kind } = request;
       const sent = { ...request, target: prefix + request.target };
-      const attempt = new Attempt(sent, handler, { pool: pools[kind], slots: slots[kind] });
+      const attempt = new Attempt(sent, handler, {
+        ...{ pool: pools[kind], slots: slots[kind], clock },
+      });
       attempt.start();
       return attempt;
     },
@@ -106,6 +112,7 @@ interface IterableDispatcher {
 interface Way {
   readonly pool: IterableDispatcher;
   readonly slots: Slots;
+  readonly clock: Pick<Clock, "wakeAfter">;
 }
 
 /**
@@ -121,7 +128,11 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #isOver = false;
   #hasHead = false;
   #mayRepeat: boolean;
-  readonly #dispatch = (): void => this.#send();
+  #stopWaiting: Cancel = () => {};
+  readonly #dispatch = (): void => {
+    this.#stopWaiting();
+    this.#send();
+  };
 
   constructor(request: ForwardedRequest, handler: ForwardHandler, way: Way) {
     [this.#way, this.#request, this.#handler] = [way, request, handler];
@@ -130,7 +141,11 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    this.#way.slots.take(this.#dispatch);
+    const { slots, clock } = this.#way;
+    if (slots.take(this.#dispatch)) return;
+    this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => {
+      if (slots.forget(this.#dispatch)) this.#giveUp("busy");
+    });
   }
 
   #send(): void {
@@ -154,10 +169,14 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.#isOver || this.#isAborted) return;
     this.#isAborted = true;
-    if (this.#way.slots.forget(this.#dispatch)) {
-      this.#isOver = true;
-      this.#handler.onError("aborted");
-    } else this.#controller?.abort(new Error("aborted"));
+    if (this.#way.slots.forget(this.#dispatch)) this.#giveUp("aborted");
+    else this.#controller?.abort(new Error("aborted"));
+  }
+
+  #giveUp(failure: ForwardFailure): void {
+    this.#stopWaiting();
+    this.#isOver = true;
+    this.#handler.onError(failure);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

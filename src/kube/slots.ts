@@ -16,11 +16,18 @@ export class Slots {
     return this.#waiting.size;
   }
 
-  /** Calls `start` when there is room; each start is paid back by one {@link give}. */
-  take(start: () => void): void {
-    if (this.#used >= this.#most) return void this.#waiting.add(start);
+  /**
+   * Calls `start` when there is room; each start is paid back by one {@link give}. False if it has to
+   * wait.
+   */
+  take(start: () => void): boolean {
+    if (this.#used >= this.#most) {
+      this.#waiting.add(start);
+      return false;
+    }
     this.#used += 1;
     start();
+    return true;
   }
 
   /** Gives up waiting; false if `start` was called. */

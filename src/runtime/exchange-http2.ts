@@ -41,6 +41,8 @@ export function http2Exchange(request: Http2Request): Exchange {
   const { stream, unread } = request;
   const head = http2Head({ ...request, endsAfterHead: stream.endAfterHeaders });
   const expectsContinue = hasExpect(head.rawHeaders);
+  // After a RST_STREAM with NO_ERROR, Node waits until what was written is sent: it never is.
+  stream.once("aborted", () => stream.destroy());
   return {
     head,
     body: stream,

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { http2Exchange } from "./exchange-http2.ts";
-import type { FrontLimits, FrontServerOptions } from "./front-options.ts";
+import { type FrontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** RSTs of a client (CVE-2023-44487): so many at once, then so many a second. */
@@ -18,8 +18,8 @@ const pseudoHeaders = 4;
 /** What the server for HTTP/2 needs beside its options. */
 export interface Http2ServerTerms {
   readonly limits: FrontLimits;
-  /** The sessions that are open. */
-  readonly sessions: Set<ServerHttp2Session>;
+  /** A function for each open session that tells its client to leave. */
+  readonly sessions: Set<() => void>;
   readonly unread: UnreadAnswers;
 }
 
@@ -39,10 +39,10 @@ export function http2Server(
     streamResetRate: resets.rate,
   });
   server.on("session", (session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
+    const leave = closeWhenIdle(session, options, limits);
+    sessions.add(leave);
+    session.once("close", () => sessions.delete(leave));
     session.on("error", () => {});
-    closeWhenIdle(session, options, limits);
     limitControlFrames(session, options, limits);
     // A session that has ended does not know its socket any more.
     const peerAddress = session.socket.remoteAddress ?? "";
@@ -64,25 +64,43 @@ function headBytes(rawHeaders: readonly string[]): number {
   return rawHeaders.reduce((bytes, text) => bytes + text.length + 16, 0);
 }
 
-/** Ends a session without a first request, and later one without any: pings do not count. */
+/**
+ * Ends a session without a first request, and later one without any: pings do not count. Returns a
+ * function that tells the client to leave (RFC 9113, section 6.8).
+ */
 function closeWhenIdle(
   session: ServerHttp2Session,
   { clock }: Pick<FrontServerOptions, "clock">,
   { firstStreamMs, idleMs }: FrontLimits,
-): void {
+): () => void {
   let streams = 0;
+  let isLeaving = false;
   let cancel = clock.wakeAfter(firstStreamMs, () => session.destroy());
+  const wait = (): void => {
+    cancel();
+    if (streams > 0 || session.closed || session.destroyed) return;
+    cancel = isLeaving
+      ? clock.wakeAfter(lingerMs, () => session.close())
+      : clock.wakeAfter(idleMs, leave);
+  };
+  // Not at once: a client such as undici drops answers that it has received and not read yet when
+  // the server closes the connection right behind them.
+  const leave = (): void => {
+    if (isLeaving || session.closed || session.destroyed) return;
+    isLeaving = true;
+    session.goaway();
+    wait();
+  };
   session.on("stream", (stream) => {
     cancel();
     streams += 1;
     stream.once("close", () => {
       streams -= 1;
-      if (streams > 0 || session.closed || session.destroyed) return;
-      cancel();
-      cancel = clock.wakeAfter(idleMs, () => session.close());
+      wait();
     });
   });
   session.once("close", () => cancel());
+  return leave;
 }
 
 /** Ends a session whose client makes the server answer frames that carry nothing (CVE-2019-9512). */

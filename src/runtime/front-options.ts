@@ -37,6 +37,9 @@ export interface FrontLimits {
   readonly unreadMs: number;
 }
 
+/** How long a client of HTTP/2 that knows of the end of its session may read, and keep it. */
+export const lingerMs = 2_000;
+
 /** The limits of a server. */
 export const frontLimits: FrontLimits = {
   handshakeMs: 10_000,

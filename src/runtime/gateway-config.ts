@@ -1,4 +1,4 @@
-import { duration, hostNames, hostPort, optional, text } from "./config-values.ts";
+import { duration, hostNames, hostPort, httpsOrigin, optional, text } from "./config-values.ts";
 import { type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
 
 /** Every option of `latchkey gateway`. */
@@ -22,6 +22,13 @@ export const gatewayOptions = {
     initial: "",
     help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
     parse: hostNames,
+  },
+  /** Without a trailing slash; undefined: not known. */
+  externalUrl: {
+    value: "<url>",
+    initial: "",
+    help: "https URL at which clients reach the gateway, such as https://latchkey.example.com, for the list of connected clusters; if unset, the list has no addresses",
+    parse: optional(httpsOrigin),
   },
   /** Where certificates come from; undefined: Latchkey makes them. */
   certificateDirectory: {

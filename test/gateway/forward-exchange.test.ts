@@ -109,6 +109,7 @@ describe("a forwarded answer", () => {
   it.each([
     ["unreachable", 502],
     ["timeout", 504],
+    ["busy", 503],
   ] as const)("that never comes (%s) is %i", async (failure, status) => {
     const { deps, exchange } = await forwarded();
     deps.forwarder.last().handler.onError(failure);

@@ -94,9 +94,9 @@ function gateway(server: string): Gateway {
     ...{ server, tls: { rejectUnauthorized: true }, authorization: async () => "Bearer own" },
     forget() {},
   };
-  const forwarder = createForwarder({ credentials, headTimeoutMs: 1_000, connections: 1 });
-  closings.push(() => forwarder.close());
   const clock = new TestClock();
+  const forwarder = createForwarder({ credentials, clock, headTimeoutMs: 1_000, connections: 1 });
+  closings.push(() => forwarder.close());
   const results: ForwardResult[] = [];
   return {
     clock,

@@ -26,13 +26,25 @@ const statuses = (exchanges: readonly FakeExchange[]) =>
 describe("a replica", () => {
   it("has 1,128 requests with a short answer; one more is 503 with Retry-After", async () => {
     const deps = fakeGatewayDeps();
-    const [first, ...others] = await send(deps, {}, 1_128);
-    expect([statuses(others), deps.live.count("answer")]).toEqual([[], 1_128]);
+    for (let index = 0; index < 6; index += 1)
+      deps.keys.set(`key-${index}`, keyOf(`user-${index}`));
+    const first = await send(deps, { key: "key-0" }, 188);
+    for (let index = 1; index < 6; index += 1)
+      expect(statuses(await send(deps, { key: `key-${index}` }, 188))).toEqual([]);
+    expect([statuses(first), deps.live.count("answer")]).toEqual([[], 1_128]);
     const [refused] = await send(deps, {});
     expect(refused?.answer?.status).toBe(503);
     expect(refused?.answer?.headers.join(" ")).toContain("retry-after 1");
-    first?.close();
+    first[0]?.close();
     expect(statuses(await send(deps, {}))).toEqual([]);
+  });
+
+  it("has 256 requests with a short answer with one access key; others go on", async () => {
+    const deps = fakeGatewayDeps();
+    expect(statuses(await send(deps, {}, 256))).toEqual([]);
+    expect(statuses(await send(deps, {}))).toEqual([429]);
+    expect(statuses(await send(deps, watch))).toEqual([]);
+    expect(statuses(await send(deps, { key: bobKey }))).toEqual([]);
   });
 
   it.each<[string, FakeRequest]>([
@@ -80,9 +92,8 @@ describe("a request under way", () => {
     exchange.close();
     await settled();
     expect(deps.live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
-    expect(deps.live.lasting({ username: "alice", keyId: "uid-alice" })).toEqual({
-      ...{ all: 0, user: 0, key: 0 },
-    });
+    const alice = { username: "alice", keyId: "uid-alice" };
+    expect(deps.live.countsOf("streams", alice)).toEqual({ all: 0, user: 0, key: 0 });
     expect(deps.forwarder.forwardings).toEqual([]);
   });
 
@@ -146,7 +157,7 @@ describe("a failure inside the gateway", () => {
 });
 
 it("logs nothing of the target, the query or a header", async () => {
-  const deps = fakeGatewayDeps({ limits: { answers: 1 } });
+  const deps = fakeGatewayDeps({ limits: { answers: { all: 1, user: 1, key: 1 } } });
   const canary = { path: "/api/v1/canaries?canary=1", fields: ["User-Agent", "canary"] };
   await send(deps, canary, 2);
   deps.forwarder.last().answer(200, "canary");

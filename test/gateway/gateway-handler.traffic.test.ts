@@ -19,6 +19,7 @@ import {
   reset,
   windowUpdate,
 } from "../support/raw-http2.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { answerText, respondOk } from "../support/upstream-recorder.ts";
 import { requestFields } from "./raw-frames.ts";
 
@@ -188,6 +189,27 @@ describe("a body that is refused in its middle", () => {
     await session.until(() => session.stream(1).isWhole && live() === 0);
     expect([answer.statuses, session.stream(1).status, live()]).toEqual([[403], 403, 0]);
     session.destroy();
+  });
+});
+
+describe("an answer that its client resets while it waits for the client's window", () => {
+  it.each([
+    ["CANCEL", 8],
+    ["NO_ERROR", 0],
+  ])("with %s is over at once, and so is its request to the API server", async (_code, code) => {
+    // No time passes here: a limit must not be what ends it.
+    const still = await startGateway({ clock: new TestClock() });
+    still.recorder.respond = (_request, socket) =>
+      void socket.write(answerText(200, "x".repeat(10_000_000)));
+    const session = await rawSession(still);
+    ask(session, "/api");
+    await session.until(() => session.stream(1).body.length >= 65_535);
+    session.write(reset(1, code));
+    await session.until(() => still.live.count("answer") === 0);
+    await session.until(() => still.recorder.connections.every((each) => each.isClosed()));
+    expect([still.live.count("answer"), session.isClosed()]).toEqual([0, false]);
+    session.destroy();
+    await still.close();
   });
 });
 

@@ -4,15 +4,30 @@ import { ImpersonationRight } from "../../src/gateway/impersonation-right.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
-/** The problem of a gateway that has these verbs; undefined verbs: the API server does not answer. */
-async function problemsWith(verbs: readonly string[] | undefined): Promise<readonly string[]> {
+const noAnswer = new KubeError("no answer", { code: "Network", status: 0 });
+const forbidden = new KubeError("forbidden", { code: "Forbidden", status: 403 });
+
+/**
+ * The problem of a gateway that has these verbs and reads this version of the API server; undefined
+ * verbs: the API server does not answer.
+ */
+async function problemsWith(
+  verbs: readonly string[] | undefined,
+  version: string | KubeError = "v1.36.2",
+): Promise<readonly string[]> {
   const clock = new TestClock();
   const stop = new AbortController();
   const right = new ImpersonationRight({
     clock,
+    transport: {
+      request: async () => {
+        if (version instanceof KubeError) throw version;
+        return { status: 200, text: JSON.stringify({ gitVersion: version }) };
+      },
+    },
     client: {
       review: async (_resource, spec) => {
-        if (verbs === undefined) throw new KubeError("no answer", { code: "Network", status: 0 });
+        if (verbs === undefined) throw noAnswer;
         const verb = stringAt(recordAt(spec, "resourceAttributes"), "verb") ?? "";
         return { status: { allowed: verbs.includes(verb) } };
       },
@@ -30,17 +45,29 @@ describe("the right to impersonate", () => {
   const missing = [expect.stringContaining("config/gateway")];
   const unknown = [expect.stringContaining("could not be checked")];
 
+  const constrained = ["impersonate:user-info", "impersonate-on:user-info:get"];
+
   test.each<[string, readonly string[] | undefined, readonly unknown[]]>([
-    [
-      "is complete with constrained impersonation",
-      ["impersonate:user-info", "impersonate-on:user-info:get"],
-      [],
-    ],
+    ["is complete with constrained impersonation", constrained, []],
     ["is complete with impersonate", ["impersonate"], []],
     ["is missing without any verb", [], missing],
     ["is missing without the requests to impersonate on", ["impersonate:user-info"], missing],
     ["is unknown while the API server does not answer", undefined, unknown],
   ])("%s", async (_rule, verbs, problems) => {
     expect(await problemsWith(verbs)).toEqual(problems);
+  });
+
+  const tooOld = [expect.stringMatching(/v1\.35\.\S+ .* config\/gateway-before-1\.36$/)];
+
+  test.each<[string, readonly string[], string | KubeError, readonly unknown[]]>([
+    ["is missing with constrained impersonation before 1.36", constrained, "v1.35.9", tooOld],
+    ["is missing there in a distribution, too", constrained, "v1.35.9-eks-1a2b", tooOld],
+    ["is complete with impersonate before 1.36", ["impersonate"], "v1.35.9", []],
+    ["is complete with constrained impersonation on 1.37", constrained, "v1.37.0+k3s1", []],
+    ["is complete on a server of another version scheme", constrained, "v2.0.0", []],
+    ["is complete on a server whose version is forbidden to read", constrained, forbidden, []],
+    ["is unknown while the version cannot be read", constrained, noAnswer, unknown],
+  ])("%s", async (_rule, verbs, version, problems) => {
+    expect(await problemsWith(verbs, version)).toEqual(problems);
   });
 });

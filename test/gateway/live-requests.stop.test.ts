@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { LiveRequest } from "../../src/gateway/live-requests.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 let clock: TestClock;
@@ -8,7 +9,12 @@ let live: LiveRequests;
 
 beforeEach(() => {
   clock = new TestClock();
-  live = new LiveRequests({ clock, isFresh: () => true, onCut: () => {} });
+  live = new LiveRequests({
+    clock,
+    yielder: new Yielder(clock),
+    isFresh: () => true,
+    onCut: () => {},
+  });
 });
 
 function liveRequest(others: Partial<LiveRequest> = {}): LiveRequest {

@@ -1,6 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { KeyDecision } from "../../src/authn/authorize-key.ts";
-import { type LiveKind, LiveRequests } from "../../src/gateway/live-requests.ts";
+import type { LiveKind } from "../../src/domain/gateway/live-limits.ts";
+import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 interface Followed {
@@ -20,6 +23,7 @@ function following() {
   const state = { isFresh: true };
   const live = new LiveRequests({
     clock,
+    yielder: new Yielder(clock),
     isFresh: () => state.isFresh,
     onCut: (kind) => void counted.push(kind),
   });
@@ -63,13 +67,16 @@ describe("requests under way", () => {
       add({ kind: "stream", keyId: "k3", username: "u3" }),
     ];
     expect(live.counts()).toEqual({ answer: 1, stream: 2, upgrade: 1 });
-    expect(live.lasting({ username: "u", keyId: "k" })).toEqual({ all: 3, user: 2, key: 1 });
+    const of = { username: "u", keyId: "k" };
+    expect(live.countsOf("answers", of)).toEqual({ all: 1, user: 1, key: 1 });
+    expect(live.countsOf("streams", of)).toEqual({ all: 3, user: 2, key: 1 });
     for (const { remove } of all) {
       remove();
       remove();
     }
     expect(live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
-    expect(live.lasting({ username: "u", keyId: "k" })).toEqual({ all: 0, user: 0, key: 0 });
+    for (const group of ["answers", "streams"] as const)
+      expect(live.countsOf(group, of)).toEqual({ all: 0, user: 0, key: 0 });
   });
 
   it("are all decided again after a change, at once", async () => {
@@ -140,6 +147,69 @@ describe("requests under way", () => {
     stop.abort();
     await clock.run(1_000);
     expect(clock.pending).toBe(0);
+  });
+
+  describe("that take longer than a turn to decide about", () => {
+    const slow = () => {
+      const fixture = following();
+      const order: string[] = [];
+      const addSlow = (name: string, onDecide = (): void => {}) =>
+        fixture.live.add({
+          ...{ kind: "stream", keyId: "k", username: "u" },
+          decide() {
+            order.push(name);
+            onDecide();
+            fixture.clock.advance(20);
+            return { kind: "no-opinion" };
+          },
+          endsAt: () => Infinity,
+          end() {},
+          cut() {},
+        });
+      const turns = async (count: number): Promise<void> => {
+        for (let turn = 0; turn < count; turn += 1) await setImmediate();
+      };
+      return { ...fixture, order, addSlow, turns };
+    };
+
+    it("are decided in several turns of the event loop", async () => {
+      const { clock, live, order, addSlow, turns } = slow();
+      for (const name of ["a", "b", "c"]) addSlow(name);
+      live.changed();
+      clock.advance(0);
+      const atOnce = order.length;
+      await turns(5);
+      expect([atOnce < 3, order]).toEqual([true, ["a", "b", "c"]]);
+    });
+
+    it("are decided again after a change that came meanwhile", async () => {
+      const { clock, live, order, addSlow, turns } = slow();
+      let isFirst = true;
+      addSlow("a", () => {
+        if (isFirst) live.changed();
+        if (isFirst) clock.advance(300);
+        isFirst = false;
+      });
+      addSlow("b");
+      live.changed();
+      clock.advance(0);
+      await turns(5);
+      clock.advance(250);
+      await turns(5);
+      expect(order).toEqual(["a", "b", "a", "b"]);
+      expect(clock.pending).toBe(0);
+    });
+
+    it("are left out if they end meanwhile", async () => {
+      const { clock, live, order, addSlow, turns } = slow();
+      addSlow("a", () => remove());
+      const remove = addSlow("b");
+      addSlow("c");
+      live.changed();
+      clock.advance(0);
+      await turns(5);
+      expect(order).toEqual(["a", "c"]);
+    });
   });
 
   it("are not decided if there are none", async () => {

@@ -115,11 +115,24 @@ describe("the creation of a token", () => {
     expect([exchange.answer?.status, deps.state.forgotten]).toEqual([502, 1]);
   });
 
-  it("is 502 if the API server cannot be reached", async () => {
+  it.each([
+    ["unreachable", 502],
+    ["timeout", 504],
+    ["busy", 503],
+  ] as const)("that fails as %s is %i", async (failure, status) => {
     const { deps, exchange } = await minting();
+    deps.forwarder.last().handler.onError(failure);
+    await settled();
+    expect(exchange.answer?.status).toBe(status);
+  });
+
+  it("is answered with the created object if the API server goes away afterwards", async () => {
+    const { deps, exchange } = await minting();
+    await answer(deps, 201, pending);
+    await deps.clock.run(20);
     deps.forwarder.last().handler.onError("unreachable");
     await settled();
-    expect(exchange.answer?.status).toBe(502);
+    expect([exchange.answer?.status, exchange.text]).toEqual([201, pending]);
   });
 
   it("gives its body's bytes back when the API server has it", async () => {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ForwardedRequest } from "../../src/kube/forwarder.ts";
 import { type ForwarderFixture, post, send, startForwarder } from "../support/forwarder-fixture.ts";
 import { probed } from "../support/tcp-timers.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { answerText, type Respond } from "../support/upstream-recorder.ts";
 
 const closing: (() => unknown)[] = [];
@@ -90,6 +91,30 @@ describe("the connections for answers", () => {
       Array.from({ length: 5 }, () => "end"),
     );
     expect(setup.forwarder.waiting()).toBe(0);
+  });
+
+  it("are waited for at most 30 seconds", async () => {
+    const clock = new TestClock();
+    const setup = await started({ connections: 1, clock });
+    const held: (() => void)[] = [];
+    setup.recorder.respond = (_request, socket) =>
+      void held.push(() => socket.write(answerText(200)));
+    const first = send(setup);
+    await setup.recorder.arrived(1);
+    const next = send(setup, { target: "/next" });
+    await clock.run(15_000);
+    const last = send(setup, { target: "/last" });
+    await clock.run(14_999);
+    for (const answer of held.splice(0)) answer();
+    expect(await first.ended).toBe("end");
+    await setup.recorder.arrived(2);
+    await clock.run(15_001);
+    expect([next.end, await last.ended, setup.forwarder.waiting()]).toEqual([
+      ...[undefined, "busy", 0],
+    ]);
+    for (const answer of held.splice(0)) answer();
+    expect([await next.ended, clock.pending]).toEqual(["end", 0]);
+    expect(setup.recorder.requests.map(({ target }) => target)).toEqual(["/api", "/next"]);
   });
 
   it("are never asked for by requests that were given up while they waited", async () => {

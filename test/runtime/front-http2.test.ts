@@ -73,6 +73,8 @@ describe("an HTTP/2 session", () => {
     await session.until(() => session.frames().some(({ type }) => type === 6));
     expect(session.isClosed()).toBe(false);
     await clock.run(1_000);
+    await session.until(() => session.goawayCode() !== undefined);
+    await clock.run(2_000);
     await session.until(() => session.isClosed());
     expect([session.goawayCode(), session.isClosed()]).toEqual([0, true]);
   });
@@ -82,7 +84,7 @@ describe("an HTTP/2 session", () => {
     const { front, session } = await started({ clock });
     session.write(headers(1, get));
     await session.until(() => session.stream(1).isWhole);
-    await clock.run(60_000);
+    await clock.run(62_000);
     await session.until(() => session.isClosed());
     await session.until(() => clock.pending > 0);
     expect(front.server.connections()).toBe(1);

@@ -150,6 +150,28 @@ describe("a front server that stops", () => {
     expect([connection.answer().statuses, session.stream(1).isWhole]).toEqual([[200], true]);
   });
 
+  it("leaves a client of HTTP/2 two seconds to read its last answer", async () => {
+    const { exchanges, onExchange } = held();
+    const clock = new TestClock();
+    const front = await startFront({ onExchange, clock });
+    const session = await rawSession(front);
+    session.write(headers(1, request));
+    await session.until(() => exchanges.length === 1);
+    const drained = front.server.drain(60_000);
+    await session.until(() => session.goawayCode() !== undefined);
+    await clock.run(20_000);
+    exchanges.forEach(answerOk);
+    await session.until(() => session.stream(1).isWhole);
+    await clock.run(1_999);
+    await session.until(() => session.isClosed(), 100);
+    expect([session.stream(1).isWhole, session.isClosed()]).toEqual([true, false]);
+    await clock.run(1);
+    await session.until(() => session.isClosed());
+    session.socket.end();
+    await drained;
+    expect([session.isClosed(), front.server.connections()]).toEqual([true, 0]);
+  });
+
   it("closes what is left after its time", async () => {
     const { exchanges, onExchange } = held();
     const clock = new TestClock();

@@ -16,41 +16,47 @@ import { syncList } from "../sync/sync-list.ts";
 export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
 
 /**
- * The verbs that a change of a SharedSecret or a Namespace requires in addition to its own
- * (`create`, `update`): the policies `latchkey-access-change`, `latchkey-project-share` and
- * `latchkey-project-assignment` check them with the authorizer for the user.
+ * The verbs that a change of a SharedSecret, a DirectClusterEndpointToken or a Namespace requires
+ * in addition to its own (`create`, `update`): the policies `latchkey-access-change`,
+ * `latchkey-deletion-guard`, `latchkey-project-share` and `latchkey-project-assignment` check them
+ * with the authorizer for the user.
  */
 export function neededVerbs(change: Change): readonly ReviewedResource[] {
-  const kind = stringAt(change.object, "kind");
-  if (kind === resources.sharedSecrets.kind) return [...deleteOf(change), ...shareOf(change)];
+  const { object, oldObject } = change;
+  const kind = stringAt(object, "kind");
+  const deletes = changesDeletion(object, oldObject);
+  if (kind === resources.sharedSecrets.kind) {
+    const isGuarded = deletes || changesAccess(object, oldObject);
+    const { plural } = resources.sharedSecrets;
+    return [...(isGuarded ? deleteOf(change, plural) : []), ...shareOf(change)];
+  }
+  if (kind === resources.endpointTokens.kind)
+    return deletes ? deleteOf(change, resources.endpointTokens.plural) : [];
   return kind === resources.namespaces.kind ? assignOf(change) : [];
 }
 
-function deleteOf({ namespace, object, oldObject }: Change): readonly ReviewedResource[] {
-  if (oldObject === undefined || !changesAccess(object, oldObject)) return [];
+/** The verb on the stored object; a new object requires none. */
+function deleteOf({ namespace, oldObject }: Change, resource: string): readonly ReviewedResource[] {
+  if (oldObject === undefined) return [];
   const name = stringAt(recordAt(oldObject, "metadata"), "name") ?? "";
-  return [
-    {
-      kind: "resource",
-      verb: "delete",
-      group,
-      resource: resources.sharedSecrets.plural,
-      subresource: "",
-      name,
-      namespace,
-    },
-  ];
+  return [{ kind: "resource", verb: "delete", group, resource, subresource: "", name, namespace }];
 }
 
-/** Whether a change affects who has access to a SharedSecret, or can delete it. */
+/** Whether a change can delete an object. */
+function changesDeletion(object: unknown, stored: unknown): boolean {
+  const [metadata, storedMetadata] = [recordAt(object, "metadata"), recordAt(stored, "metadata")];
+  return (
+    !isSame(listAt(metadata, "ownerReferences"), listAt(storedMetadata, "ownerReferences")) ||
+    hasCleanupFinalizer(metadata) !== hasCleanupFinalizer(storedMetadata)
+  );
+}
+
+/** Whether a change affects who has access to a SharedSecret. */
 function changesAccess(object: unknown, stored: unknown): boolean {
   const [spec, storedSpec] = [recordAt(object, "spec"), recordAt(stored, "spec")];
-  const [metadata, storedMetadata] = [recordAt(object, "metadata"), recordAt(stored, "metadata")];
   return (
     !isSame(listAt(spec, "access"), listAt(storedSpec, "access")) ||
     !isSame(spec["owner"], storedSpec["owner"]) ||
-    !isSame(listAt(metadata, "ownerReferences"), listAt(storedMetadata, "ownerReferences")) ||
-    hasCleanupFinalizer(metadata) !== hasCleanupFinalizer(storedMetadata) ||
     changedAnnotations(object, stored).some(
       (name) =>
         name.startsWith(annotationPrefixes.sync) || name.startsWith(annotationPrefixes.copy),
@@ -58,9 +64,13 @@ function changesAccess(object: unknown, stored: unknown): boolean {
   );
 }
 
+/** More names than the policy can check one by one require the verb on all projects. */
+const mostNamed = 16;
+
 /**
  * The verb on the projects that are added, or on all listed projects if the name or type of the
- * copies, or a `copy-` annotation, changes; a glob requires the verb on all projects.
+ * copies, or a `copy-` annotation, changes; a glob, or more than 16 names, require the verb on all
+ * projects.
  */
 function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   const [named, before] = [object, oldObject].map((state) =>
@@ -74,6 +84,7 @@ function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
       name.startsWith(annotationPrefixes.copy),
   );
   const added = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
+  if (added.length > mostNamed) return onProjects("share", [""]);
   return onProjects(
     "share",
     added.map((project) => (project.includes("*") ? "" : project)),

@@ -9,12 +9,18 @@ export const clustersNamespace = "latchkey-clusters";
 /** The data key of a kubeconfig in its Secret. */
 export const kubeconfigKey = "kubeconfig";
 
+/** The name of the cluster that a Secret in that namespace connects; undefined for another one. */
+export function clusterName({ labels: found }: Pick<Metadata, "labels">): string | undefined {
+  return found[labels.cluster] || undefined;
+}
+
 /** A name for what a Secret in that namespace connects; undefined if its labels name nothing. */
-export function connectionName({ labels: found }: Pick<Metadata, "labels">): string | undefined {
-  const cluster = found[labels.cluster];
+export function connectionName(metadata: Pick<Metadata, "labels">): string | undefined {
+  const { labels: found } = metadata;
+  const cluster = clusterName(metadata);
   const project = found[labels.project];
   const virtualCluster = found[labels.virtualCluster];
-  if (cluster !== undefined && cluster !== "") return upstreamName({ kind: "cluster", cluster });
+  if (cluster !== undefined) return upstreamName({ kind: "cluster", cluster });
   return project && virtualCluster
     ? upstreamName({ kind: "virtual-cluster", project, virtualCluster })
     : undefined;

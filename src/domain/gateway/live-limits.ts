@@ -1,33 +1,50 @@
 import { type Refusal, refusal } from "./refusal.ts";
 
-/** How many requests may be under way at a replica. */
-export interface LiveLimits {
-  /** Requests with a short answer. */
-  readonly answers: number;
-  /** Streams and upgrades, of everybody, of a user and of a key. */
+/** What a request that is forwarded is, for limits and metrics. */
+export type LiveKind = "answer" | "stream" | "upgrade";
+
+/** Numbers of requests under way: all of them, those of a user and those with a key. */
+export interface LiveCounts {
   readonly all: number;
   readonly user: number;
   readonly key: number;
 }
 
-/** The limits of a replica. */
-export const liveLimits: LiveLimits = { answers: 1_128, all: 2_000, user: 512, key: 256 };
+/** Requests that share a limit: those with a short answer, and those that last. */
+export type LiveGroup = "answers" | "streams";
 
-/** The refusal of one request more; undefined if there is room. */
-export function limitProblem(
-  live: LiveLimits,
-  { kind, limits }: { readonly kind: "answer" | "stream" | "upgrade"; readonly limits: LiveLimits },
-): Refusal | undefined {
-  if (kind === "answer")
-    return live.answers < limits.answers
-      ? undefined
-      : refusal(503, "limit", "too many concurrent requests; retry");
-  const over = (["key", "user", "all"] as const).find((name) => live[name] >= limits[name]);
-  return over === undefined
-    ? undefined
-    : refusal(429, "limit", `too many open streams (${sentences[over](limits[over])}); retry`);
+/** How many requests may be under way at a replica. */
+export type LiveLimits = Readonly<Record<LiveGroup, LiveCounts>>;
+
+/** The limits of a replica. */
+export const liveLimits: LiveLimits = {
+  answers: { all: 1_128, user: 512, key: 256 },
+  streams: { all: 2_000, user: 512, key: 256 },
+};
+
+/** The requests that this kind shares a limit with. */
+export function liveGroup(kind: LiveKind): LiveGroup {
+  return kind === "answer" ? "answers" : "streams";
 }
 
+/** The refusal of another request beside these of its group; undefined if there is room. */
+export function limitProblem(
+  live: LiveCounts,
+  { group, limits }: { readonly group: LiveGroup; readonly limits: LiveLimits },
+): Refusal | undefined {
+  const most = limits[group];
+  const over = (["key", "user", "all"] as const).find((name) => live[name] >= most[name]);
+  if (over === undefined) return undefined;
+  // A full replica is no fault of the client; another replica may have room.
+  const status = group === "answers" && over === "all" ? 503 : 429;
+  return refusal(
+    status,
+    "limit",
+    `too many ${words[group]} (${sentences[over](most[over])}); retry`,
+  );
+}
+
+const words = { answers: "concurrent requests", streams: "open streams" } as const;
 const sentences = {
   key: (most: number) => `at most ${most} with one access key`,
   user: (most: number) => `at most ${most} of one user`,

@@ -23,6 +23,7 @@ function needed(object: Object, oldObject?: Object): readonly string[] {
 describe("a change of a SharedSecret requires", () => {
   const deleting = ["delete sharedsecrets db in web-1"];
   const held = secret({ finalizers: [name("cleanup"), "x"] });
+  const named = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`);
 
   test.each<[string, Object, Object | undefined, readonly string[]]>([
     [
@@ -98,6 +99,30 @@ describe("a change of a SharedSecret requires", () => {
     ["nothing for a list that the policy rejects", offering("web\npay"), undefined, []],
     ["share for all projects for a glob", offering("web-*, *"), undefined, ["share projects"]],
     [
+      "share for each of 16 projects",
+      offering(named(16).join()),
+      undefined,
+      named(16).map((project) => `share projects ${project}`),
+    ],
+    [
+      "share for all projects for more than 16 names",
+      offering(named(17).join()),
+      undefined,
+      ["share projects"],
+    ],
+    [
+      "share for all projects for more than 16 entries, as the policy counts them",
+      offering([...named(16), "p0"].join()),
+      undefined,
+      ["share projects"],
+    ],
+    [
+      "share for each added project if at most 16 of them are new",
+      offering(named(18).join()),
+      offering(named(16).join()),
+      [...deleting, "share projects p16", "share projects p17"],
+    ],
+    [
       "nothing for a new SharedSecret without projects",
       secret({}, { access: [{ name: "a" }] }),
       undefined,
@@ -153,6 +178,40 @@ describe("a change of a Namespace requires", () => {
     ],
   ])("%s", (_rule, object, oldObject, verbs) => {
     expect(needed(object, oldObject)).toEqual(verbs);
+  });
+});
+
+describe("a change of a DirectClusterEndpointToken requires", () => {
+  const token = (metadata: object = {}, spec: object = {}) => ({
+    kind: "DirectClusterEndpointToken",
+    metadata: { name: "ci", ...metadata },
+    spec,
+  });
+  const deleting = ["delete directclusterendpointtokens ci"];
+  const held = token({ finalizers: [name("cleanup"), "x"] });
+
+  test.each<[string, Object, Object | undefined, readonly string[]]>([
+    ["nothing when it is created", token({ ownerReferences: [{ uid: "u" }] }), undefined, []],
+    [
+      "delete for an owner reference",
+      token({ ownerReferences: [{ uid: "u" }] }),
+      token(),
+      deleting,
+    ],
+    ["delete for Latchkey's finalizer", token({ finalizers: ["x"] }), held, deleting],
+    ["nothing for another finalizer", token({ finalizers: [name("cleanup")] }), held, []],
+    [
+      "nothing for labels and annotations",
+      token({ labels: { a: "b" }, annotations: { [name("sync-secret-name")]: "x" } }, { ttl: 1 }),
+      token(),
+      [],
+    ],
+  ])("%s", (_rule, object, oldObject, verbs) => {
+    expect(
+      neededVerbs({ namespace: "", object, oldObject }).map(
+        ({ verb, resource, name: of, namespace: place }) => `${verb} ${resource} ${of}${place}`,
+      ),
+    ).toEqual(verbs);
   });
 });
 

@@ -1,32 +1,45 @@
 import { describe, expect, it } from "vitest";
-import { limitProblem, liveLimits } from "../../../src/domain/gateway/live-limits.ts";
+import {
+  liveGroup,
+  type LiveGroup,
+  limitProblem,
+  liveLimits,
+} from "../../../src/domain/gateway/live-limits.ts";
 
-const none = { answers: 0, all: 0, user: 0, key: 0 };
-type Kind = "answer" | "stream" | "upgrade";
+const none = { all: 0, user: 0, key: 0 };
 
-describe("one request more", () => {
-  it.each<[Kind, Partial<typeof none>, number | undefined]>([
-    ["answer", { answers: 1_127 }, undefined],
-    ["answer", { answers: 1_128 }, 503],
-    ["answer", { all: 9_999, user: 9_999, key: 9_999 }, undefined],
-    ["stream", { answers: 9_999, key: 255, user: 511, all: 1_999 }, undefined],
-    ["stream", { key: 256 }, 429],
-    ["stream", { user: 512 }, 429],
-    ["stream", { all: 2_000 }, 429],
-    ["upgrade", { key: 256 }, 429],
-    ["upgrade", { key: 255 }, undefined],
-  ])("as %s beside %j is refused with %s", (kind, live, status) => {
-    const problem = limitProblem({ ...none, ...live }, { kind, limits: liveLimits });
+describe("another request", () => {
+  it.each<[LiveGroup, Partial<typeof none>, number | undefined]>([
+    ["answers", { key: 255, user: 511, all: 1_127 }, undefined],
+    ["answers", { key: 256 }, 429],
+    ["answers", { user: 512 }, 429],
+    ["answers", { all: 1_128 }, 503],
+    ["answers", { user: 512, all: 1_128 }, 429],
+    ["streams", { key: 255, user: 511, all: 1_999 }, undefined],
+    ["streams", { key: 256 }, 429],
+    ["streams", { user: 512 }, 429],
+    ["streams", { all: 2_000 }, 429],
+  ])("of the %s beside %j is refused with %s", (group, live, status) => {
+    const problem = limitProblem({ ...none, ...live }, { group, limits: liveLimits });
     const headers = status === undefined ? undefined : { "retry-after": "1" };
     expect([problem?.status, problem?.headers]).toEqual([status, headers]);
   });
 
-  it.each([
-    [{ key: 256, user: 512, all: 2_000 }, "at most 256 with one access key"],
-    [{ user: 512, all: 2_000 }, "at most 512 of one user"],
-    [{ all: 2_000 }, "at most 2000 at one replica of the gateway"],
-  ])("beside %j names the narrowest limit", (live, words) => {
-    const problem = limitProblem({ ...none, ...live }, { kind: "stream", limits: liveLimits });
+  it.each<[LiveGroup, Partial<typeof none>, string]>([
+    ["streams", { key: 256, user: 512, all: 2_000 }, "streams (at most 256 with one access key)"],
+    ["streams", { user: 512, all: 2_000 }, "streams (at most 512 of one user)"],
+    ["streams", { all: 2_000 }, "streams (at most 2000 at one replica of the gateway)"],
+    ["answers", { all: 1_128 }, "requests (at most 1128 at one replica of the gateway)"],
+  ])("of the %s beside %j names the narrowest limit", (group, live, words) => {
+    const problem = limitProblem({ ...none, ...live }, { group, limits: liveLimits });
     expect(problem?.message).toContain(words);
   });
+});
+
+it.each([
+  ["answer", "answers"],
+  ["stream", "streams"],
+  ["upgrade", "streams"],
+] as const)("a request of kind %s counts among the %s", (kind, group) => {
+  expect(liveGroup(kind)).toBe(group);
 });
