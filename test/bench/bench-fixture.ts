@@ -3,6 +3,7 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startFakeKubelet } from "../support/fake-kubelet.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import {
   type LatchkeyProcess,
@@ -49,6 +50,8 @@ export interface BenchFixture {
   /** A bare client with Latchkey's own account, to which the same policies apply. */
   readonly account: BareClient;
   readonly say: (line: string) => void;
+  /** The port of the fake kubelet, if there is one. */
+  readonly kubeletPort: number | undefined;
   /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
   start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
@@ -62,13 +65,24 @@ export interface BenchFixture {
  * Starts a control plane without audit log and without kube-controller-manager, whose writes for
  * every new namespace would disturb the measurement, installs Latchkey, and bundles the controller.
  */
-export async function startBenchFixture(say: (line: string) => void): Promise<BenchFixture> {
+export async function startBenchFixture(
+  say: (line: string) => void,
+  { hasKubelet = false }: { readonly hasKubelet?: boolean } = {},
+): Promise<BenchFixture> {
   const source = await findOrBuildControlPlane(say);
   if (source.kind === "existing")
     throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");
   const { controllerManager: _, ...binaries } = source;
   say("starting etcd and kube-apiserver, installing Latchkey, bundling the controller");
-  const controlPlane = await startControlPlane(binaries, { auditLog: false });
+  const kubelet = hasKubelet ? await startFakeKubelet(say) : undefined;
+  const controlPlane = await startControlPlane(binaries, {
+    auditLog: false,
+    ...(kubelet === undefined ? {} : { extraApiServerFlags: kubelet.apiServerFlags }),
+  });
+  const stop = async (): Promise<void> => {
+    await controlPlane.stop();
+    await kubelet?.stop();
+  };
   try {
     const program = bundle(controlPlane.directory);
     await applyLatchkey(controlPlane, say);
@@ -90,6 +104,7 @@ export async function startBenchFixture(say: (line: string) => void): Promise<Be
       admin,
       account,
       say,
+      kubeletPort: kubelet?.port,
       start: (nodeOptions = imageEnvironment.NODE_OPTIONS, env = {}) =>
         run({ controlPlane, program, env: { ...env, NODE_OPTIONS: nodeOptions } }, running),
       async startWebhook() {
@@ -126,11 +141,11 @@ export async function startBenchFixture(say: (line: string) => void): Promise<Be
       async close() {
         await Promise.all([...running].map((controller) => controller.stop()));
         await Promise.all([admin.close(), account.close()]);
-        await controlPlane.stop();
+        await stop();
       },
     };
   } catch (error) {
-    await controlPlane.stop();
+    await stop();
     throw error;
   }
 }

@@ -15,11 +15,11 @@ export interface Size {
     readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[];
     readonly unsynced: { readonly count: number; readonly kilobytes: number };
   };
-  /** Requests through the gateway at each concurrency, open watches and keys that are disabled. */
+  /** Requests through the gateway at each concurrency, open watches, and keys and tokens. */
   readonly gateway: {
     readonly small: number;
     readonly lists: number;
-    readonly watches: number;
+    readonly watches: readonly number[];
     readonly cuts: number;
   };
   readonly idleSeconds: number;
@@ -50,7 +50,7 @@ const tiny: Size = {
     ],
     unsynced: { count: 10, kilobytes: 1000 },
   },
-  gateway: { small: 300, lists: 60, watches: 50, cuts: 5 },
+  gateway: { small: 300, lists: 60, watches: [50], cuts: 5 },
   idleSeconds: 10,
   tokens: 100,
   keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
@@ -72,7 +72,7 @@ const small: Size = {
     ],
     unsynced: { count: 50, kilobytes: 1000 },
   },
-  gateway: { small: 3000, lists: 300, watches: 200, cuts: 30 },
+  gateway: { small: 3000, lists: 300, watches: [200, 2000], cuts: 30 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {
@@ -101,7 +101,7 @@ const full: Size = {
     ],
     unsynced: { count: 300, kilobytes: 1000 },
   },
-  gateway: { small: 15_000, lists: 1500, watches: 250, cuts: 100 },
+  gateway: { small: 15_000, lists: 1500, watches: [200, 2000], cuts: 100 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {
