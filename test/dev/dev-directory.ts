@@ -6,8 +6,14 @@ import { repository } from "../support/install.ts";
 import { addContext, writeKubeconfig } from "../support/kubeconfig.ts";
 import { takeLock, type HeldLock } from "../support/lock-file.ts";
 
-/** The directory that `make dev` writes into the checkout, ignored by git. */
-export const devDirectory = join(repository, ".dev");
+/**
+ * The directory that `make dev` writes into the checkout, ignored by git; a test of `make dev` has
+ * another one.
+ */
+export const devDirectory = process.env.LATCHKEY_DEV_DIRECTORY ?? join(repository, ".dev");
+
+/** The name of the connected cluster at the gateway, and of its context. */
+export const connectedCluster = "connected";
 
 /** Paths inside the directory. */
 export const devPaths = {
@@ -21,6 +27,9 @@ export const devPaths = {
   gatewayLog: join(devDirectory, "logs", "gateway.log"),
   gatewayPid: join(devDirectory, "gateway.pid"),
   gatewayCa: join(devDirectory, "gateway-ca.crt"),
+  connected: join(devDirectory, "connected"),
+  connectedLogs: join(devDirectory, "logs", "connected"),
+  connectedCa: join(devDirectory, "connected-ca.crt"),
 } as const;
 
 const lockName = "lock";
@@ -44,14 +53,16 @@ export interface DevAddresses {
   readonly gatewayUrl: string;
   /** PEM text. */
   readonly gatewayCa: string;
+  /** The control plane of the connected cluster, if there is one. */
+  readonly connected: ControlPlane | undefined;
 }
 
 /**
- * Writes the kubeconfig with the contexts admin, alice, bob and gateway, the CA of the gateway, and
- * the file to source.
+ * Writes the kubeconfig with the contexts admin, alice, bob and gateway, and connected and
+ * gateway-connected if there is a connected cluster; the CA of the gateway; and the file to source.
  */
 export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresses): void {
-  const { controllerUrl, gatewayUrl, gatewayCa } = addresses;
+  const { controllerUrl, gatewayUrl, gatewayCa, connected } = addresses;
   const others = controlPlane.kind === "own" ? [] : Object.values(controlPlane.kubeconfigs);
   if (controlPlane.kind === "own") {
     const users = Object.entries(controlPlane.tokens).map(
@@ -64,6 +75,7 @@ export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresse
     url: `${gatewayUrl}${managementPath}`,
     certificateAuthority: gatewayCa,
   });
+  if (connected !== undefined) addConnectedContexts(connected, addresses);
   const bin = join(devDirectory, "bin");
   mkdirSync(bin);
   symlinkSync(controlPlane.kubectl, join(bin, "kubectl"));
@@ -74,8 +86,28 @@ export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresse
     `export LATCHKEY_CONTROLLER_URL=${quoted(controllerUrl)}`,
     `export LATCHKEY_GATEWAY_URL=${quoted(gatewayUrl)}`,
     `export LATCHKEY_GATEWAY_CA=${quoted(devPaths.gatewayCa)}`,
+    ...(connected === undefined
+      ? []
+      : [
+          `export LATCHKEY_CONNECTED_URL=${quoted(connected.url)}`,
+          `export LATCHKEY_CONNECTED_CA=${quoted(devPaths.connectedCa)}`,
+        ]),
   ];
   writeFileSync(devPaths.env, `${lines.join("\n")}\n`);
+}
+
+/** The connected cluster as its administrator, and through the gateway with a key. */
+function addConnectedContexts(
+  { url, certificateAuthority, tokens }: ControlPlane,
+  { gatewayUrl, gatewayCa }: DevAddresses,
+): void {
+  writeFileSync(devPaths.connectedCa, certificateAuthority);
+  const { admin: token = "" } = tokens;
+  addContext(devPaths.kubeconfig, connectedCluster, { url, certificateAuthority, user: { token } });
+  addContext(devPaths.kubeconfig, `gateway-${connectedCluster}`, {
+    url: `${gatewayUrl}/kubernetes/cluster/${connectedCluster}`,
+    certificateAuthority: gatewayCa,
+  });
 }
 
 function quoted(text: string): string {

@@ -10,6 +10,9 @@ const tables = [
   `get secrets --all-namespaces --selector=${labels.sourceUid}`,
 ];
 
+/** Every authenticated user may read it. */
+const clusterListTable = "--namespace=latchkey-system get configmap latchkey-clusters";
+
 const tries = `
 Paste this into another shell:
 
@@ -43,15 +46,33 @@ and try:
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"
 `;
 
+/** Commands for the connected cluster; a key without a group, so that alice's own rights count. */
+const connectedTries = `
+and with the connected cluster:
+
+  kubectl --context connected create configmap greeting --from-literal=text=hello   # as its administrator
+  key=$(openssl rand -base64 32)                                # a key of alice's for the cluster "connected" alone
+  digest=sha256:$(printf %s "$key" | sha256sum | cut -c 1-16).$(printf '%s\\n%s' "$key" user:alice | sha256sum | cut -c 1-64)
+  echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"away"},
+    "spec":{"user":"alice","ttl":3600,"key":"'$digest'","scope":{"clusters":[{"cluster":"connected"}]}}}' | kubectl create -f -
+  kubectl --context gateway-connected --token $key get configmap greeting   # alice may view what is there
+  kubectl --context bob -n latchkey-system get configmap latchkey-clusters -o yaml   # which clusters there are
+  kubectl --context gateway --token $key get configmaps         # the scope does not cover the management cluster
+`;
+
 /**
  * The output of `make dev` when all samples are ready: commands to paste, and tables of the
  * objects.
  */
-export async function devReport(controlPlane: ControlPlane): Promise<string> {
+export async function devReport(
+  controlPlane: ControlPlane,
+  { hasConnected }: { readonly hasConnected: boolean },
+): Promise<string> {
+  const shown = hasConnected ? [...tables, clusterListTable] : tables;
   const printed = await Promise.all(
-    tables.map(
+    shown.map(
       async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`,
     ),
   );
-  return [tries, ...printed].join("\n");
+  return [tries, ...(hasConnected ? [connectedTries] : []), ...printed].join("\n");
 }

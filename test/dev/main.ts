@@ -1,4 +1,4 @@
-import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { type ControlPlaneSource, findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import {
   type GatewayProcess,
@@ -6,10 +6,16 @@ import {
   startGateway,
   startWebhook,
 } from "../support/latchkey-process.ts";
+import {
+  joinConnectedCluster,
+  startConnectedCluster,
+  wantsConnectedCluster,
+} from "./connected-cluster.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
 import { bundleInto } from "../support/dedicated-cluster.ts";
+import { freePort } from "../support/free-port.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import {
@@ -53,6 +59,7 @@ async function bindRequesters(access: KubectlAccess): Promise<void> {
 
 async function up(fail: (what: string) => void): Promise<void> {
   const source = await findOrBuildControlPlane(say);
+  const hasConnected = wantsConnectedCluster(process.env, source);
   say("starting the control plane");
   const controlPlane = await startControlPlane(source, {
     directory: devDirectory,
@@ -64,6 +71,7 @@ async function up(fail: (what: string) => void): Promise<void> {
   const { stampedBy } = await applyLatchkey(controlPlane, say);
   await applyGatewayRbac(controlPlane);
   await bindRequesters(controlPlane);
+  const connected = hasConnected ? await startConnectedFor(controlPlane, source, fail) : undefined;
   say("building the bundle of the image");
   const program = bundleInto(devDirectory);
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
@@ -86,6 +94,7 @@ async function up(fail: (what: string) => void): Promise<void> {
     controllerUrl: controller.url,
     gatewayUrl: gateway.gatewayUrl,
     gatewayCa: await gatewayCa(controlPlane),
+    connected,
   });
   await controller.waitReady();
   if (hasStamps) {
@@ -94,9 +103,22 @@ async function up(fail: (what: string) => void): Promise<void> {
   }
   say("applying the samples");
   await applySamples(controlPlane);
-  say(await devReport(controlPlane));
+  say(await devReport(controlPlane, { hasConnected }));
   say("Ctrl-C stops everything.");
   say("Latchkey is ready");
+}
+
+/** Another API server, which the gateway reaches as a connected cluster. */
+async function startConnectedFor(
+  controlPlane: StartedControlPlane,
+  source: ControlPlaneSource,
+  fail: (what: string) => void,
+): Promise<StartedControlPlane> {
+  say("starting the control plane of the connected cluster");
+  const connected = await startConnectedCluster(source, fail);
+  started.push(() => connected.stop());
+  await joinConnectedCluster(controlPlane, connected);
+  return connected;
 }
 
 /** A process with the settings of the image. */
@@ -148,14 +170,16 @@ async function startGatewayFor(
 ): Promise<GatewayProcess> {
   say("starting the gateway as system:serviceaccount:latchkey-system:latchkey-gateway");
   const { gatewayLog: log, gatewayPid: pidFile } = devPaths;
+  const address = `127.0.0.1:${await freePort()}`;
   const gateway = await startGateway({
     controlPlane,
+    address,
     ...asInImage(program),
     directory: devDirectory,
     log,
     pidFile,
     onDeath: (exit) => say(`the gateway died (${describeExit(exit)}), starting it again; ${log}`),
-    args: ["--external-names=localhost,127.0.0.1"],
+    args: ["--external-names=localhost,127.0.0.1", `--external-url=https://${address}`],
   });
   started.push(() => gateway.stop());
   return gateway;

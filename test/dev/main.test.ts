@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { repository } from "../support/install.ts";
+import { type KubectlResult, tryKubectl } from "../support/kubectl.ts";
+
+const readyWithinMs = 480_000;
+
+describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
+  const directory = mkdtempSync(join(tmpdir(), "latchkey-dev-"));
+  const inside = (...path: readonly string[]) => join(directory, ...path);
+  let dev: ChildProcess;
+  let printed = "";
+  const exited = Promise.withResolvers<number | null>();
+
+  /** A variable of the file to source. */
+  const variable = (name: string): string =>
+    new RegExp(`^export ${name}='(.*)'$`, "m").exec(readFileSync(inside("env"), "utf8"))?.[1] ?? "";
+  /** Runs the kubectl of the file to source, in a context. */
+  const run = (context: string, args: readonly string[], input = ""): Promise<KubectlResult> =>
+    tryKubectl(
+      {
+        kubectl: inside("bin", "kubectl"),
+        kubeconfigs: { admin: variable("KUBECONFIG") },
+        directory,
+      },
+      [`--context=${context}`, ...args],
+      { input },
+    );
+  const answers = (url: string) =>
+    fetch(url).then(
+      () => true,
+      // A server with a certificate of its own CA is there, too.
+      (error: unknown) => !String(error instanceof Error ? error.cause : "").includes("REFUSED"),
+    );
+
+  beforeAll(async () => {
+    dev = spawn(process.execPath, [join("test", "dev", "main.ts")], {
+      cwd: repository,
+      env: { ...process.env, CONNECTED: "1", LATCHKEY_DEV_DIRECTORY: directory },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    dev.stdout?.setEncoding("utf8").on("data", (text: string) => (printed += text));
+    dev.once("exit", (code) => exited.resolve(code));
+    const hasEnded = () => dev.exitCode !== null;
+    const isReady = () => hasEnded() || printed.includes("Latchkey is ready\n");
+    await eventually(isReady, { what: "make dev to be ready", within: readyWithinMs, every: 250 });
+    if (hasEnded()) throw new Error(`make dev ended:\n${printed}`);
+  });
+  afterAll(async () => {
+    dev.kill("SIGTERM");
+    await exited.promise;
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it("prints commands for the connected cluster", () => {
+    expect(printed).toContain("kubectl --context gateway-connected --token $key");
+  });
+
+  it("has a second API server, with a context of its administrator and logs of its own", async () => {
+    const made = ["create", "configmap", "greeting", "--from-literal=text=hello"];
+    expect(await run("connected", made)).toMatchObject({ code: 0 });
+    const gone = await run("admin", ["get", "configmap", "greeting"]);
+    expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining("NotFound") });
+    expect(existsSync(inside("logs", "connected", "kube-apiserver.log"))).toBe(true);
+    const config = await run("connected", ["config", "view", "--minify", "--raw"]);
+    expect(config.stdout).toContain(`server: ${variable("LATCHKEY_CONNECTED_URL")}\n`);
+    expect(readFileSync(variable("LATCHKEY_CONNECTED_CA"), "utf8")).toContain("BEGIN CERTIFICATE");
+  });
+
+  it("lists the connected cluster for every user", async () => {
+    const list = ["--namespace=latchkey-system", "get", "configmap", "latchkey-clusters"];
+    const read = await run("bob", [...list, "--output=jsonpath={.data.connected}"]);
+    expect(read).toMatchObject({ code: 0 });
+    const server = `${variable("LATCHKEY_GATEWAY_URL")}/kubernetes/cluster/connected`;
+    const ca = readFileSync(variable("LATCHKEY_GATEWAY_CA")).toString("base64");
+    expect(JSON.parse(read.stdout)).toEqual({
+      gateway: { server, certificateAuthorityData: ca },
+    });
+  });
+
+  it.each([
+    ["names it gets what alice may view, and no more", "near", "connected", 0],
+    ["names another cluster gets nothing", "far", "elsewhere", 1],
+  ])("a key whose scope %s", async (_what, name, cluster, code) => {
+    const key = `${name}-${"k".repeat(40)}`;
+    const spec = { user: "alice", key, ttl: 3600, scope: { clusters: [{ cluster }] } };
+    const object = {
+      apiVersion: "management.service/v1",
+      kind: "OwnedAccessKey",
+      metadata: { name },
+      spec,
+    };
+    await run("admin", ["create", "--filename=-"], JSON.stringify(object));
+    const through = (args: readonly string[]) =>
+      run("gateway-connected", ["--token", key, ...args]);
+    const get = ["get", "configmap", "kube-root-ca.crt"];
+    const isAnswered = async () => {
+      const answer = await through(get);
+      return !answer.stderr.includes("Unauthorized") && answer;
+    };
+    const answer = await eventually(isAnswered, { what: "the key to be accepted" });
+    const stderr = expect.stringContaining(code === 0 ? "" : "Forbidden");
+    expect(answer).toMatchObject({ code, stderr });
+    const secrets = await through(["get", "secrets"]);
+    expect(secrets).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
+  });
+
+  it("ends with everything that it started", async () => {
+    const servers = ["LATCHKEY_CONNECTED_URL", "LATCHKEY_GATEWAY_URL"].map(variable);
+    expect(await Promise.all(servers.map(answers))).toEqual([true, true]);
+    dev.kill("SIGINT");
+    expect(await exited.promise).toBe(0);
+    expect(await Promise.all(servers.map(answers))).toEqual([false, false]);
+  });
+});
