@@ -9,6 +9,7 @@ import { allowRequesters } from "./crash-play.ts";
 import { requesters } from "../support/actions.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
+import { startStamping } from "../support/install-latchkey.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
   hasDedicatedClusters,
@@ -28,21 +29,25 @@ type Kind = keyof typeof plurals;
 
 let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
+let stopStamping = async () => {};
 
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  await stopStamping();
+  await cluster?.stop();
+});
 
 const pathOf = (kind: Kind, name: string) => `${api}/${plurals[kind]}/${name}`;
 const tokenPath = (name: string) => pathOf("DirectClusterEndpointToken", name);
 const get = (path: string) => cluster.arrange({ method: "GET", path });
 const tokenIn = ({ status }: Answer) => stringAt(status, "token");
 
-async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
+function tryToMake(kind: Kind, name: string, spec: object): Promise<Answer> {
   const body = { apiVersion: "management.service/v1", kind, metadata: { name }, spec };
-  const answer = await cluster.ask(alice, {
-    method: "POST",
-    path: `${api}/${plurals[kind]}`,
-    body,
-  });
+  return cluster.ask(alice, { method: "POST", path: `${api}/${plurals[kind]}`, body });
+}
+
+async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
+  const answer = await tryToMake(kind, name, spec);
   expect(answer).toMatchObject({ code: 201 });
   return answer;
 }
@@ -90,8 +95,12 @@ describe.skipIf(!hasDedicatedClusters)(
     });
 
     it("does not trust an object that was created together with them", async () => {
-      await applyLatchkey(cluster.controlPlane, () => {});
-      await make("DirectClusterEndpointToken", "hasty", {});
+      const installation = await applyLatchkey(cluster.controlPlane, () => {});
+      stopStamping = await startStamping(cluster.controlPlane, installation);
+      // The policy that compares the annotations may take effect before they are written.
+      const isMade = async () =>
+        (await tryToMake("DirectClusterEndpointToken", "hasty", {})).code === 201;
+      await eventually(isMade, { what: "the annotations to be written" });
       await becomesReady(tokenPath("hasty"), "UnknownRequester");
     });
 

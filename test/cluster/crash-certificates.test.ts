@@ -7,6 +7,8 @@ import { recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
 import { patchTypes } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
+import { applyLatchkey, type Installation, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
 import { askAs } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
@@ -23,6 +25,7 @@ const path = `${secrets}/${ownObjects.webhookCertificates}`;
 const warning = /warning: the CA in Secret latchkey-webhook-certificates changed/;
 
 let cluster: DedicatedCluster;
+let installation: Installation;
 let webhooks: WebhookProcess[] = [];
 
 async function run(): Promise<WebhookProcess> {
@@ -68,6 +71,12 @@ async function makeKey(): Promise<string> {
   return key;
 }
 
+/** Makes kube-apiserver call this webhook at admission. */
+async function askAtAdmission(webhook: WebhookProcess): Promise<void> {
+  await askWebhookAtAdmission(cluster.controlPlane, webhook);
+  if (installation.stampedBy === "webhook") await stampByWebhook(cluster.controlPlane, webhook);
+}
+
 /** The status code for a key that was never used before, which is not in any cache. */
 async function codeOfNewKey(): Promise<number> {
   return (
@@ -102,7 +111,9 @@ const restartApiServer = () =>
 
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;
-  cluster = await startDedicatedCluster();
+  // No other webhook may run: it would create the Secret of the certificates again.
+  cluster = await startDedicatedCluster({ install: false });
+  installation = await applyLatchkey(cluster.controlPlane, () => {});
   const roleRef = {
     apiGroup: "rbac.authorization.k8s.io",
     kind: "ClusterRole",
@@ -120,7 +131,8 @@ beforeAll(async () => {
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
-  await askWebhookAtAdmission(cluster.controlPlane, webhook);
+  await askAtAdmission(webhook);
+  await policiesCount(cluster.controlPlane);
   await becomesGood();
 });
 
@@ -217,7 +229,7 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
     await eventually(published, { what: "the new CA to be published" });
     // The admission path is new as well, and a URL in a configuration is not updated by the
     // webhook.
-    await askWebhookAtAdmission(cluster.controlPlane, webhook);
+    await askAtAdmission(webhook);
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);
     await again(webhook);

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
+import { minorOf } from "../../src/kube/server-version.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
@@ -12,7 +13,7 @@ import {
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
-import { apply, policiesCount } from "../support/install.ts";
+import { apply, applyGateway, policiesCount } from "../support/install.ts";
 import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
 
@@ -116,7 +117,7 @@ async function namesThere(): Promise<ReadonlySet<string>> {
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startDedicatedCluster();
-  await apply(cluster.controlPlane, join("config", "gateway"));
+  await applyGateway(cluster.controlPlane);
   await policiesCount(cluster.controlPlane);
   const apiGroup = "rbac.authorization.k8s.io";
   await cluster.arrange({
@@ -203,6 +204,35 @@ describe.skipIf(!hasDedicatedClusters)("a gateway under load", () => {
       if (status !== 201) continue;
       expect(there.has(name)).toBe(true);
       expect(audit.includes(`"auditID":"${auditId}"`)).toBe(true);
+    }
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("a gateway on Kubernetes before 1.36", () => {
+  it("is not ready with constrained impersonation alone, says why, and becomes ready with the plain right", async ({
+    skip,
+  }) => {
+    const { controlPlane } = cluster;
+    const { gitVersion } = await cluster.arrange({ method: "GET", path: "/version" });
+    const version = String(gitVersion);
+    skip((minorOf(version) ?? 0) >= 36, `Kubernetes ${version} has constrained impersonation`);
+    await apply(controlPlane, join("config", "gateway"));
+    const gateway = await startGateway({
+      controlPlane,
+      program: cluster.program,
+      args: ["--external-names=localhost,127.0.0.1"],
+    });
+    try {
+      const readyz = async () => (await fetch(`${gateway.url}/readyz`)).text();
+      await eventually(async () => (await readyz()).includes(`${version} has no constrained`), {
+        what: "readiness to name the version",
+      });
+      expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
+      expect(await readyz()).toContain("apply config/gateway-before-1.36");
+      await applyGateway(controlPlane);
+      await gateway.waitReady();
+    } finally {
+      await gateway.stop();
     }
   });
 });

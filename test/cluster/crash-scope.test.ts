@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { applyLatchkey, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import {
   hasDedicatedClusters,
@@ -54,7 +55,7 @@ describe.skipIf(!hasDedicatedClusters)(
     beforeAll(async () => {
       cluster = await startDedicatedCluster({ install: false });
       const { controlPlane, program } = cluster;
-      await applyLatchkey(controlPlane, () => {});
+      const { stampedBy } = await applyLatchkey(controlPlane, () => {});
       webhook = await startWebhook({
         controlPlane,
         program,
@@ -62,6 +63,7 @@ describe.skipIf(!hasDedicatedClusters)(
       });
       await webhook.waitReady();
       await askWebhookAtAdmission(controlPlane, webhook);
+      if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
       await policiesCount(controlPlane);
       await cluster.arrange({
         method: "POST",

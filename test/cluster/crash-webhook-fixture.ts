@@ -14,6 +14,8 @@ import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import type { Answer } from "../support/cluster-connection.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { applyLatchkey, type Installation, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
 import { askAs } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
@@ -53,6 +55,8 @@ export interface WebhookCluster {
   readonly cluster: DedicatedCluster;
   /** The webhook that kube-apiserver calls. */
   readonly webhook: WebhookProcess;
+  /** What writes the requester annotations. */
+  readonly stampedBy: Installation["stampedBy"];
   /** The certificates, due for renewal, with which the webhook started. */
   readonly aged: WebhookCertificates;
   /** Starts another replica; the caller must stop it. */
@@ -76,7 +80,9 @@ export interface WebhookCluster {
  * due for renewal.
  */
 export async function startWebhookCluster(): Promise<WebhookCluster> {
-  const cluster = await startDedicatedCluster();
+  // No other webhook may run: it would have created the Secret of the certificates.
+  const cluster = await startDedicatedCluster({ install: false });
+  const { stampedBy } = await applyLatchkey(cluster.controlPlane, () => {});
   // kube-apiserver restarts below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
   const aged = await newWebhookCertificates({
@@ -100,12 +106,15 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
   await askWebhookAtAdmission(cluster.controlPlane, webhook);
+  if (stampedBy === "webhook") await stampByWebhook(cluster.controlPlane, webhook);
+  await policiesCount(cluster.controlPlane);
   await controller.waitReady();
   const codeOf = async (key: string) =>
     (await askAs(cluster.controlPlane, key, listNamespaces)).code;
   return {
     cluster,
     webhook,
+    stampedBy,
     aged,
     startReplica,
     makeKey: (name, spec) =>

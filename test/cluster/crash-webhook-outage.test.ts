@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
@@ -7,8 +6,8 @@ import { admin, type Answer, patchTypes } from "../support/cluster-connection.ts
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
 import { unique } from "../support/policy-request.ts";
-import { askWebhookAtAdmission } from "../support/trust.ts";
 import {
   digestOf,
   keys,
@@ -184,15 +183,11 @@ describe.skipIf(!hasDedicatedClusters)(
       });
 
     beforeAll(async () => {
-      if (!hasDedicatedClusters) return;
+      if (!hasDedicatedClusters || fixture.stampedBy === "webhook") return;
       for (const path of stampPolicies) await fixture.cluster.arrange({ method: "DELETE", path });
       const isUnstamped = async () => (await create(unique("try"))).code !== 201;
       await eventually(isUnstamped, { what: "the policy to be away" });
-      await askWebhookAtAdmission(
-        fixture.cluster.controlPlane,
-        fixture.webhook,
-        join("before-1.36", "requester-stamp.yaml"),
-      );
+      await stampByWebhook(fixture.cluster.controlPlane, fixture.webhook);
       // The required age of the configuration for requester annotations to be trusted.
       await pause(11_000);
     });

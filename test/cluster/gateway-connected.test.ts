@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
+import {
+  type ConnectedAccess,
+  connectedKubeconfig,
+  prepareConnectedCluster,
+} from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
-import { apply } from "../support/install.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { arrange, patchTypes, unique } from "../support/policy-request.ts";
@@ -15,27 +19,10 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
   const cluster = unique("east");
   const user = unique("alice");
   let connected: StartedControlPlane;
-  let token: string;
+  let access: ConnectedAccess;
 
-  const kubeconfig = (change: { readonly user?: object; readonly cluster?: object } = {}) => ({
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "c",
-    contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
-    clusters: [
-      {
-        name: "c",
-        cluster: {
-          server: connected.url,
-          "certificate-authority-data": Buffer.from(connected.certificateAuthority).toString(
-            "base64",
-          ),
-          ...change.cluster,
-        },
-      },
-    ],
-    users: [{ name: "c", user: { token, ...change.user } }],
-  });
+  const kubeconfig = (change: Parameters<typeof connectedKubeconfig>[1] = {}) =>
+    connectedKubeconfig(access, change);
 
   const connect = async (
     labels: Readonly<Record<string, string>>,
@@ -74,13 +61,7 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
   beforeAll(async () => {
     const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
     connected = await startControlPlane(await findOrBuildControlPlane(report));
-    await apply(connected, "config/connected-cluster");
-    token = (
-      await kubectl(connected, [
-        ...["create", "token", "latchkey-gateway", "--namespace=latchkey-system"],
-        "--duration=3600s",
-      ])
-    ).trim();
+    access = await prepareConnectedCluster(connected, 1);
     await kubectl(connected, [
       "create",
       "clusterrolebinding",

@@ -1,11 +1,11 @@
-import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { asData, startControlPlane } from "../support/control-plane.ts";
 import { startFakeKubelet } from "../support/fake-kubelet.ts";
-import { gatewayCa } from "../support/gateway-address.ts";
-import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
+import { externalUrl, gatewayCa } from "../support/gateway-address.ts";
+import { applyGateway, applyLatchkey, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
 import { startController, startGateway, startWebhook } from "../support/latchkey-process.ts";
 import { askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
 
@@ -48,8 +48,8 @@ export async function setup(project: TestProject): Promise<void> {
     });
     stops.unshift(() => started.stop());
     const controlPlane = asData(started);
-    await applyLatchkey(controlPlane, report);
-    await apply(controlPlane, join("config", "gateway"));
+    const { stampedBy } = await applyLatchkey(controlPlane, report);
+    await applyGateway(controlPlane);
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
@@ -61,12 +61,17 @@ export async function setup(project: TestProject): Promise<void> {
     stops.unshift(() => webhook.stop());
     await webhook.waitReady();
     await askWebhookAtAdmission(started, webhook);
+    if (stampedBy === "webhook") await stampByWebhook(started, webhook);
     const gateways = [];
     for (const _ of [1, 2]) {
       const gateway = await startGateway({
         controlPlane,
         program,
-        args: ["--log-level=debug", "--external-names=localhost,127.0.0.1"],
+        args: [
+          "--log-level=debug",
+          "--external-names=localhost,127.0.0.1",
+          `--external-url=${externalUrl}`,
+        ],
       });
       stops.unshift(() => gateway.stop());
       await gateway.waitReady();

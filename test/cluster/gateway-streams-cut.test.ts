@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { echoed, type EchoServer, startEchoServer } from "../support/echo-server.ts";
 import { eventually } from "../support/eventually.ts";
+import { cutWithinMs } from "../support/gateway-request.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import {
@@ -14,10 +15,9 @@ import {
   streamProtocols,
 } from "../support/kubectl-process.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
-import { makeRunningPod, type RunningPod } from "../support/running-pod.ts";
+import type { RunningPod } from "../support/pod-requests.ts";
+import { makeRunningPod } from "../support/running-pod.ts";
 
-/** A cut takes milliseconds; a busy machine gets a hundred times as long. */
-const cutWithinMs = 10_000;
 const patience = { every: 50, within: 30_000 } as const;
 const editors = unique("editors");
 

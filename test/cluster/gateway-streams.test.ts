@@ -14,7 +14,8 @@ import {
   streamProtocols,
 } from "../support/kubectl-process.ts";
 import { bind, unique } from "../support/policy-request.ts";
-import { makeRunningPod, type RunningPod } from "../support/running-pod.ts";
+import type { RunningPod } from "../support/pod-requests.ts";
+import { makeRunningPod } from "../support/running-pod.ts";
 
 const twentyMegabytes = 20 * 1024 * 1024;
 const patience = { every: 50, within: 30_000 } as const;

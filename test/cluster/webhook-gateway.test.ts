@@ -1,27 +1,20 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "../support/eventually.ts";
-import { askGateway } from "../support/gateway-request.ts";
-import { managementPath } from "../support/gateway-address.ts";
-import { type KnownKey, makeKey, worksAs } from "../support/key-request.ts";
+import { makeKey, worksAs } from "../support/key-request.ts";
 import { arrange, bind, unique } from "../support/policy-request.ts";
+import {
+  askDirectly,
+  askThroughGateway,
+  gatewayKnows,
+  type KeyedAnswer,
+  type KeyedRequest,
+  selfReview,
+} from "../support/ways-in.ts";
 
 const admins = unique("admins");
 const [web, other] = [unique("web"), unique("other")];
 
-interface Request {
-  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
-  readonly path: string;
-  readonly body?: object;
-}
-
-const review = {
-  method: "POST",
-  path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-  body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
-} as const;
-
 /** Requests that differ in all that a scope can tell apart; dry runs change nothing. */
-const requests: readonly Request[] = [
+const requests: readonly KeyedRequest[] = [
   { path: `/api/v1/namespaces/${web}/configmaps` },
   { path: `/api/v1/namespaces/${web}/configmaps/one` },
   { path: `/api/v1/namespaces/${web}/configmaps?fieldSelector=metadata.name%3Done` },
@@ -45,7 +38,7 @@ const requests: readonly Request[] = [
   { path: "/metrics" },
   { path: "/version" },
   { path: "/apis" },
-  review,
+  selfReview,
   {
     method: "POST",
     path: `/api/v1/namespaces/${web}/configmaps?dryRun=All`,
@@ -116,31 +109,22 @@ describe.skipIf(inject("webhook") === undefined)("through the gateway", () => {
     });
   });
 
-  const ask = async ({ key }: KnownKey, request: Request, prefix: string) => {
-    const { method = "GET", path, body } = request;
-    const { status, text } = await askGateway({
-      ...{ method, key, path: prefix + path },
-      headers: { "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(prefix === "" ? { server: inject("controlPlane") } : {}),
-    });
-    return { code: status, isScope: text.includes("the scope of this credential") };
-  };
-  const through = (key: KnownKey, request: Request) => ask(key, request, managementPath);
-  const directly = (key: KnownKey, request: Request) => ask(key, request, "");
+  /** kube-apiserver words the refusal of its authorizer in its own way. */
+  const compared = ({ code, reason, message }: KeyedAnswer) => ({
+    ...{ code, reason },
+    isScope: message.includes("the scope of this credential"),
+  });
 
   it.each(scopes)("a key with %s may do what it may do at kube-apiserver", async (_what, scope) => {
     const key = await makeKey({
       spec: { user: "alice", groups: [admins], ...(scope === undefined ? {} : { scope }) },
     });
     await worksAs(key);
-    await eventually(async () => (await through(key, review)).code === 201, {
-      what: "the gateway to know the key",
-    });
+    await gatewayKnows(key);
     const answers = [];
     for (const request of requests) {
-      const [one, same] = [await directly(key, request), await through(key, request)];
-      answers.push([request.method ?? "GET", request.path, one, same] as const);
+      const [one, same] = [await askDirectly(key, request), await askThroughGateway(key, request)];
+      answers.push([request.method ?? "GET", request.path, compared(one), compared(same)] as const);
     }
     expect(answers.map(([method, path, , via]) => [method, path, via])).toEqual(
       answers.map(([method, path, direct]) => [method, path, direct]),

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { asData, startControlPlane } from "../support/control-plane.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
-import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
+import { applyGateway, applyLatchkey, policiesCount } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { startController, startGateway, startWebhook } from "../support/latchkey-process.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
@@ -63,7 +62,7 @@ export async function setup(project: TestProject): Promise<void> {
     await trustWebhook(started, webhook, program);
     await askWebhookAtAdmission(started, webhook);
     if (stampedBy === "webhook") await stampByWebhook(started, webhook);
-    await apply(controlPlane, join("config", "gateway"));
+    await applyGateway(controlPlane);
     const gateway = await startGateway({
       controlPlane,
       program,

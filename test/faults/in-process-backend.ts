@@ -4,14 +4,14 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";
 import { untilStill } from "../support/until-still.ts";
 import { type Backend, type BackendContext, neverSettles, type Start } from "./backend.ts";
-import { InProcessInstance } from "./in-process-instance.ts";
+import { type GatewayAnswer, InProcessInstance } from "./in-process-instance.ts";
 import { type Program, type ProgramName, programsWith } from "./programs.ts";
 import { Run } from "./run.ts";
 import { RunClock } from "./run-clock.ts";
 import type { Change } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { performWithWebhook } from "./webhook-actions.ts";
+import { performKeyAction } from "./key-actions.ts";
 
 /** Options of programs that run in this process. */
 export interface InProcessOptions {
@@ -89,6 +89,11 @@ export class InProcessBackend implements Backend<InProcessInstance> {
   /** Milliseconds of the clock that all instances share, from an arbitrary start. */
   now(): number {
     return this.#clock.now();
+  }
+
+  /** The time by the clocks of all instances, in milliseconds since the epoch. */
+  wallClock(): number {
+    return performance.timeOrigin + this.#clock.now();
   }
 
   /** Milliseconds by which that clock is ahead of real time. */
@@ -205,7 +210,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
 
   async change(change: Exclude<Change, Step>): Promise<void> {
     if ("use" in change || "admit" in change)
-      await performWithWebhook(this, this.#context.cluster, change);
+      await performKeyAction(this, this.#context.cluster, change);
     else if ("passMs" in change) await this.pass(change.passMs);
     else if ("leapMs" in change) await this.jump(change.leapMs);
     else if ("outageMs" in change) {
@@ -221,6 +226,14 @@ export class InProcessBackend implements Backend<InProcessInstance> {
       ({ name, isPaused }) => name === "webhook" && !isPaused,
     );
     return webhook?.ask(path, review);
+  }
+
+  /** Presents a key to a gateway that is not suspended; undefined if there is no answer. */
+  async askGateway(key: string): Promise<GatewayAnswer | undefined> {
+    const gateway = [...this.instances].find(
+      ({ name, isPaused }) => name === "gateway" && !isPaused,
+    );
+    return gateway?.present(key);
   }
 
   async #replace(instance: InProcessInstance): Promise<void> {

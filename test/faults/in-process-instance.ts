@@ -1,9 +1,11 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "../../src/runtime/log.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
 import { type Instance, isMistake } from "./backend.ts";
 import { JumpClock } from "./jump-clock.ts";
 import type { Program, ProgramName, RunningProgram } from "./programs.ts";
+import { FakeExchange } from "../support/fake-exchange.ts";
 import { FaultProxy, type ProxyOptions } from "../support/fault-proxy.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
@@ -25,6 +27,16 @@ export interface InProcessInstanceOptions {
   readonly program: Program;
 }
 
+/** An answer of a gateway. */
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly object: unknown;
+  /** Whether the same process had accepted a key before. */
+  readonly hadAccepted: boolean;
+}
+
+const answerWithinMs = 2_000;
+
 /** One of Latchkey's programs in this process, with its own proxy and clock. */
 export class InProcessInstance implements Instance {
   readonly process: string;
@@ -36,6 +48,7 @@ export class InProcessInstance implements Instance {
   readonly #running: RunningProgram;
   readonly #stop = new AbortController();
   #isPaused = false;
+  #hasAccepted = false;
 
   private constructor(
     {
@@ -96,6 +109,32 @@ export class InProcessInstance implements Instance {
       { clientName: apiServerName },
     );
     return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
+  }
+
+  /**
+   * Asks a gateway who the user of a key is; undefined if there is no answer, because the process
+   * has just been killed or suspended.
+   */
+  async present(key: string): Promise<GatewayAnswer | undefined> {
+    const { handler } = this.#running;
+    if (handler === undefined) return undefined;
+    const body = JSON.stringify({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "SelfSubjectReview",
+    });
+    const fields = ["Content-Type", "application/json", "Content-Length", `${body.length}`];
+    const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    const exchange = new FakeExchange({ method: "POST", path, key, fields });
+    exchange.body.end(body);
+    const isOver = new Promise<boolean>((resolve) => exchange.onClose(() => resolve(true)));
+    handler.onExchange(exchange);
+    const isAnswered = await Promise.race([isOver, pause(answerWithinMs, false, { ref: false })]);
+    if (!isAnswered || exchange.isAborted || exchange.answer === undefined) return undefined;
+    const { status } = exchange.answer;
+    const hadAccepted = this.#hasAccepted;
+    this.#hasAccepted ||= status === 201;
+    const object: unknown = JSON.parse(exchange.text);
+    return { status, object, hadAccepted };
   }
 
   /** Whether it leads, if it must, watches everything and has an empty queue. */

@@ -18,10 +18,13 @@ const sample = { scenarios: 3, runs: 16, workers: 8 };
 
 /** Each of its faults has a different effect. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
+/** The only one whose users reach the API server through a program of Latchkey. */
+const forwarding = scenarios.filter(({ name }) => name === "key: used through the gateway");
+const always = [...copying, ...forwarding];
 const drawn = shuffled(
-  scenarios.filter((scenario) => !copying.includes(scenario)),
+  scenarios.filter((scenario) => !always.includes(scenario)),
   seed,
-).slice(0, sample.scenarios - 1);
+).slice(0, sample.scenarios - always.length);
 
 let cluster: ProxiedCluster;
 let workers: readonly Worker[];
@@ -36,12 +39,12 @@ beforeAll(async () => {
     Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `worker${index}`)),
   );
   await Promise.all(workers.map(warmUp));
-  learned = await learn(workers, [...copying, ...drawn], { seed, lessons: 2, play });
+  learned = await learn(workers, [...always, ...drawn], { seed, lessons: 2, play });
 });
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", () => {
+describe.skipIf(!hasDedicatedClusters)("a program behind a faulty network", () => {
   it(`reaches the same end state by the same writes with any fault (${sample.runs} runs, SEED=${seed})`, async () => {
     const played: Played<InProcessFault>[] = [];
     await playAll(workers, shuffled(cellsOf(learned, faults, seed), seed).slice(0, sample.runs), {
@@ -93,6 +96,19 @@ const brokenOnes: readonly Broken[] = [
 ];
 
 describe.skipIf(!hasDedicatedClusters)("the oracles", () => {
+  it("detect a gateway that acts as another user", async () => {
+    const [[scenario], worker] = [forwarding, workers.at(-1)];
+    if (!scenario || !worker) throw new Error("there is no gateway");
+    const changes: Scenario["changes"] = (view) =>
+      scenario
+        .changes(view)
+        .map((change) =>
+          "use" in change ? { use: { ...change.use, username: "somebody" } } : change,
+        );
+    const { mistakes } = await play({ worker, scenario: { ...scenario, changes }, seed });
+    expect(mistakes).toEqual([expect.stringContaining("to a key of somebody")]);
+  });
+
   it.concurrent.each(brokenOnes)(
     "detect a controller that $what, by $oracle",
     async ({ assemble, fault: name, of, number, oracle }) => {

@@ -1,13 +1,15 @@
 import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
+import { assembleGateway } from "../../src/gateway/assemble.ts";
+import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
 import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 
 /**
- * The role of a process of a run: reconcile the three kinds, serve reviews, or renew the webhook's
- * certificates.
+ * The role of a process of a run: reconcile the three kinds, serve reviews, renew the webhook's
+ * certificates, or forward requests with access keys.
  */
-export type ProgramName = "controller" | "webhook" | "certificates";
+export type ProgramName = "controller" | "webhook" | "certificates" | "gateway";
 
 /** A process of a run without its servers. */
 export interface RunningProgram {
@@ -18,6 +20,8 @@ export interface RunningProgram {
   readonly watches: number;
   /** The routes of a webhook for kube-apiserver. */
   readonly routes: WebhookAssembly["routes"];
+  /** Answers requests of users to a gateway. */
+  readonly handler?: GatewayHandler;
 }
 
 /** How a program is started. */
@@ -80,6 +84,22 @@ export function programsWith(
         };
       },
     },
+    gateway: {
+      account: "latchkey-gateway",
+      leads: false,
+      assemble({ namespace }, deps) {
+        const gateway = assembleGateway({ ...gatewaySettings, namespace }, deps);
+        // And the Secrets of connected clusters, and the ConfigMap that lists them.
+        const watches = gateway.accessKeys.staleReasons().length + 2;
+        return {
+          run: (signal) => gateway.run(signal),
+          close: () => gateway.close(),
+          watches,
+          routes: [],
+          handler: gateway.handler,
+        };
+      },
+    },
   };
 }
 
@@ -91,6 +111,7 @@ const controllerSettings = {
   audience: "management.service/direct",
   maximumKeyTtl: 0,
   maximumTokenTtl: 86_400,
+  signingKeyRotation: 30 * 86_400_000,
   deleteExpiredTokensAfter: 3_600,
   deleteExpiredKeysAfter: undefined,
   quotaTokens: 1_000,
@@ -111,4 +132,12 @@ const webhookSettings = {
   serviceName: "latchkey-webhook",
   certificateNames: [],
   admissionPath: undefined,
+};
+
+const gatewaySettings = {
+  prefixes,
+  maximumKeyTtl: 0,
+  serviceName: "latchkey-gateway",
+  externalNames: [],
+  externalUrl: undefined,
 };

@@ -1,14 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { components, labels, ownObjects } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { isRotationRequested, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import type { Snapshot } from "../support/snapshot.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /**
- * The objects of the webhook in Latchkey's namespace, without the differences between runs:
- * connector data with its key, and certificates.
+ * The Secrets in Latchkey's namespace, without the differences between runs: connector data with its
+ * key, certificates, and the states of the signing keys.
  */
 export async function webhookStateOf(
   cluster: ProxiedCluster,
@@ -33,11 +34,18 @@ export async function webhookStateOf(
         },
       ];
     }
+    if (metadata["name"] === ownObjects.signingKeys)
+      return [{ kind: "SigningKeys", metadata: { name: "signing keys" }, ...signingKeysIn(item) }];
     return metadata["name"] === ownObjects.webhookCertificates
       ? [{ kind: "Certificates", metadata: { name: "certificates" }, ...certificatesIn(item) }]
       : [];
   });
   return texts.map((text) => JSON.stringify(text, undefined, 2).replaceAll(prefix, "the-")).sort();
+}
+
+function signingKeysIn(secret: unknown): object {
+  const found = parseSigningKeys(secret);
+  return { states: found.keys.map(({ state }) => state), isRequested: isRotationRequested(found) };
 }
 
 function certificatesIn(secret: unknown): object {

@@ -37,7 +37,7 @@ export function apiRequest({
     kind: kindOf(method, plural, {
       name,
       isWatch: searchParams.has("watch") && !isStreamed,
-      isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews"),
+      isQuestion: searchParams.has("dryRun") || plural.endsWith("reviews"),
     }),
     plural,
     namespace,

@@ -1,4 +1,4 @@
-import { annotations, labels } from "../../src/api/names.ts";
+import { ownObjects, annotations, labels } from "../../src/api/names.ts";
 import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
@@ -125,10 +125,15 @@ export function rawCopy(
   );
 }
 
-/** The Secret of signing keys, as the API server returns it. */
-export function rawSigningKeys(): RawObject {
-  const secret: unknown = JSON.parse(
-    encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),
+/** A Secret of signing keys, as the API server returns it; by default, the first one. */
+export function rawSigningKeys(
+  secret: object = newSigningKeys({ namespace: ownNamespace, now: 0 }),
+  metadata: object = {},
+): RawObject {
+  const sent: unknown = JSON.parse(encodeBody(secret));
+  const ref = { namespace: ownNamespace, name: ownObjects.signingKeys };
+  return rawObject(
+    { ...ref, ...recordAt(sent, "metadata"), ...metadata },
+    { data: recordAt(sent, "data") },
   );
-  return rawObject(recordAt(secret, "metadata"), { data: recordAt(secret, "data") });
 }

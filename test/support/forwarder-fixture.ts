@@ -1,3 +1,4 @@
+import { systemClock } from "../../src/runtime/clock.ts";
 import {
   createForwarder,
   type ForwardedRequest,
@@ -22,7 +23,7 @@ export async function startForwarder(
   const recorder = await startUpstreamRecorder();
   const forwarder = createForwarder({
     credentials: { server: recorder.url + prefix, tls: { rejectUnauthorized: true } },
-    ...{ headTimeoutMs: 75_000, connections: 128 },
+    ...{ clock: systemClock, headTimeoutMs: 75_000, connections: 128 },
     ...options,
   });
   return {

@@ -4,6 +4,9 @@ import { kubectl, type KubectlAccess } from "./kubectl.ts";
 /** Where the gateway serves the management cluster. */
 export const managementPath = "/kubernetes/management";
 
+/** What the replicas of tests say of themselves in the list of connected clusters; not served. */
+export const externalUrl = "https://latchkey.example.com";
+
 /** The CA of the gateway's certificates, in PEM. */
 export async function gatewayCa(access: KubectlAccess): Promise<string> {
   const encoded = await kubectl(access, [

@@ -2,6 +2,7 @@ import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { ByteBudget } from "../../src/runtime/body.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
@@ -76,6 +77,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
     },
     live: new LiveRequests({
       clock,
+      yielder: new Yielder(clock),
       isFresh: () => state.isFresh,
       onCut: (kind) => void cuts.push(kind),
     }),

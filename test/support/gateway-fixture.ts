@@ -10,6 +10,7 @@ import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { createForwarder } from "../../src/kube/forwarder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { ByteBudget } from "../../src/runtime/body.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { FrontLimits } from "../../src/runtime/front-options.ts";
@@ -109,11 +110,13 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const budget = new ByteBudget(options.budgetBytes ?? 64 * 1024 * 1024);
   const live = new LiveRequests({
     clock,
+    yielder: new Yielder(clock),
     isFresh: () => fixture.isFresh,
     onCut: (kind) => void seen.cuts.push(kind),
   });
   const own = ownCredentials(options.server ?? recorder.url);
   const forwarder = createForwarder({
+    clock,
     credentials: own.credentials,
     headTimeoutMs: options.headTimeoutMs ?? 75_000,
     connections: options.connections ?? 128,

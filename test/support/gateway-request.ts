@@ -2,6 +2,9 @@ import { connect as connectHttp2 } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { inject } from "vitest";
 
+/** A cut takes milliseconds; a busy machine gets a hundred times as long. */
+export const cutWithinMs = 10_000;
+
 /** A request to the gateway; the path begins after the host. */
 export interface GatewayRequest {
   readonly method?: string;
@@ -60,6 +63,39 @@ export function openGatewayStream(
   request: GatewayRequest,
 ): GatewayStream & { headers(): GatewayAnswer["headers"] } {
   return request.http2 === true ? overHttp2(request) : overHttp1(request);
+}
+
+/** Asks for an upgrade to a protocol, and follows what arrives after the 101. */
+export function openGatewayUpgrade(request: GatewayRequest, protocol: string): GatewayStream {
+  const { method = "GET", path } = request;
+  const { url, ca } = serverOf(request);
+  const { hostname, port } = url;
+  const opened = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<{ readonly at: number; readonly isWhole: boolean }>();
+  let text = "";
+  const outgoing = httpsRequest({
+    ...{ method, path, hostname, port, agent: false, ca },
+    headers: { ...headersOf(request), connection: "Upgrade", upgrade: protocol },
+  });
+  outgoing.on("upgrade", ({ statusCode }, socket) => {
+    socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+    socket.on("error", () => {});
+    // Only a frame of the protocol tells that an upgrade is over.
+    socket.on("close", () => ended.resolve({ at: performance.now(), isWhole: false }));
+    opened.resolve(statusCode ?? 0);
+  });
+  outgoing.on("response", (incoming) => {
+    incoming.resume();
+    opened.resolve(incoming.statusCode ?? 0);
+    ended.resolve({ at: performance.now(), isWhole: true });
+  });
+  outgoing.on("error", opened.reject);
+  opened.promise.catch(() => {});
+  outgoing.end();
+  return {
+    ...{ opened: opened.promise, ended: ended.promise, text: () => text },
+    close: () => outgoing.destroy(),
+  };
 }
 
 function headersOf({ key, headers = {} }: GatewayRequest): Record<string, string> {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ControlPlane } from "./control-plane-handle.ts";
-import { applyLatchkey, policiesCount } from "./install.ts";
+import { applyLatchkey, type Installation, policiesCount } from "./install.ts";
 import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
 import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
 
@@ -29,16 +29,34 @@ export async function installLatchkey(
   const { stampedBy } = await applyLatchkey(controlPlane, report);
   if (stampedBy === "webhook" && controlPlane.kind === "existing")
     return { hasPolicies: false, stop: async () => {} };
-  const webhook =
-    stampedBy === "webhook"
-      ? await startWebhook({ controlPlane, args: [`--certificate-names=${webhookHost}`] })
-      : undefined;
-  const stop = async () => void (await webhook?.stop());
+  const stop = await startStamping(controlPlane, { stampedBy });
   try {
-    await webhook?.waitReady();
-    if (webhook !== undefined) await stampByWebhook(controlPlane, webhook);
     await policiesCount(controlPlane);
     return { hasPolicies: true, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * Starts a webhook that writes the requester annotations if no policy writes them; returns a
+ * function that stops it.
+ */
+export async function startStamping(
+  controlPlane: ControlPlane,
+  { stampedBy }: Installation,
+): Promise<() => Promise<void>> {
+  if (stampedBy === "policy") return async () => {};
+  const webhook = await startWebhook({
+    controlPlane,
+    args: [`--certificate-names=${webhookHost}`],
+  });
+  const stop = async () => void (await webhook.stop());
+  try {
+    await webhook.waitReady();
+    await stampByWebhook(controlPlane, webhook);
+    return stop;
   } catch (error) {
     await stop();
     throw error;

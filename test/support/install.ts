@@ -59,11 +59,30 @@ function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
   return applyKinds(access, join("config", "policies"), /^Validating/);
 }
 
-/** Applies the RBAC of the gateway, whose process runs outside of the cluster, and its namespace. */
+/** Applies the gateway, with the impersonation that the server supports. */
+export async function applyGateway(access: KubectlAccess): Promise<void> {
+  await apply(access, await supported(access, "gateway"));
+}
+
+/** Applies what a connected cluster needs, with the impersonation that the server supports. */
+export async function applyConnectedCluster(access: KubectlAccess): Promise<void> {
+  await apply(access, await supported(access, "connected-cluster"));
+}
+
+/**
+ * Applies the RBAC of the gateway, whose process runs outside of the cluster, its namespace and its
+ * ConfigMap.
+ */
 export async function applyGatewayRbac(access: KubectlAccess): Promise<void> {
+  const kinds = /^Namespace$|^ConfigMap$|Role(?:Binding)?$/;
+  return applyKinds(access, await supported(access, "gateway"), kinds);
+}
+
+/** The directory of `config` with constrained impersonation, or the one without. */
+async function supported(access: KubectlAccess, directory: string): Promise<string> {
   // Constrained impersonation came with the same version.
-  const directory = (await servesMutatingPolicies(access)) ? "gateway" : "gateway-before-1.36";
-  return applyKinds(access, join("config", directory), /^Namespace$|Role(?:Binding)?$/);
+  const suffix = (await servesMutatingPolicies(access)) ? "" : "-before-1.36";
+  return join("config", `${directory}${suffix}`);
 }
 
 /** Applies the objects of a kustomize directory whose kind matches. */

@@ -51,20 +51,27 @@ export function writeKubeconfig(
 interface Kubeconfig {
   clusters: { name: string; cluster: object }[];
   contexts: { name: string; context: { cluster: string; user: string } }[];
+  users: { name: string; user: KubeconfigUser }[];
 }
 
 /**
- * Adds a cluster, and a context of the same name without a user, to a kubeconfig that this file
- * wrote, or to a new one without a current context.
+ * Adds a cluster, and a context of the same name with or without a user of that name, to a
+ * kubeconfig that this file wrote, or to a new one without a current context.
  */
-export function addContext(path: string, name: string, cluster: KubeconfigCluster): void {
+export function addContext(
+  path: string,
+  name: string,
+  { user, ...cluster }: KubeconfigCluster & { readonly user?: KubeconfigUser },
+): void {
   const before: Kubeconfig = existsSync(path)
     ? JSON.parse(readFileSync(path, "utf8"))
-    : { apiVersion: "v1", kind: "Config", clusters: [], contexts: [] };
+    : { apiVersion: "v1", kind: "Config", clusters: [], contexts: [], users: [] };
+  const context = { cluster: name, user: user === undefined ? "" : name };
   const after: Kubeconfig = {
     ...before,
     clusters: [...before.clusters, { name, cluster: { server: cluster.url, ...trustIn(cluster) } }],
-    contexts: [...before.contexts, { name, context: { cluster: name, user: "" } }],
+    contexts: [...before.contexts, { name, context }],
+    users: [...before.users, ...(user === undefined ? [] : [{ name, user }])],
   };
   writePrivately(path, JSON.stringify(after, undefined, 2));
 }

@@ -100,12 +100,20 @@ export interface GatewayProcess extends LatchkeyProcess {
   gatewayUrl: string;
 }
 
+/** How a gateway is run: on the given `host:port`, or on a free port of 127.0.0.1. */
+export interface GatewayProcessOptions extends LatchkeyOptions {
+  readonly address?: string;
+}
+
 /**
- * Runs `latchkey gateway` as its own service account, on 127.0.0.1 and ports that it keeps; it ends
- * at once unless given a LATCHKEY_DRAIN_TIMEOUT.
+ * Runs `latchkey gateway` as its own service account, on ports that it keeps; it ends at once
+ * unless given a LATCHKEY_DRAIN_TIMEOUT.
  */
-export async function startGateway(options: LatchkeyOptions): Promise<GatewayProcess> {
-  const address = `127.0.0.1:${await freePort()}`;
+export async function startGateway({
+  address: given,
+  ...options
+}: GatewayProcessOptions): Promise<GatewayProcess> {
+  const address = given ?? `127.0.0.1:${await freePort()}`;
   const gateway = await startLatchkey("gateway", {
     ...options,
     env: { LATCHKEY_GATEWAY_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },

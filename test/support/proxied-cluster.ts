@@ -7,10 +7,11 @@ import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
-import { accountKubeconfig, type Account } from "./account-login.ts";
+import { accountKubeconfig, type Account, type ServiceAccountLogin } from "./account-login.ts";
 import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
 import { requesters } from "./actions.ts";
 import { mayActAsAnybody } from "./may-act-as-anybody.ts";
+import { applyGatewayRbac } from "./install.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
 /**
@@ -54,16 +55,18 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
     await controlPlane.stop();
     throw installation.reason;
   }
+  await applyGatewayRbac(controlPlane);
   await allow(arrange);
-  const [controller, webhook] = await Promise.all(
-    (["latchkey-controller", "latchkey-webhook"] as const).map((account) =>
-      accountKubeconfig(controlPlane, { directory, account }),
-    ),
-  );
-  if (controller === undefined || webhook === undefined) throw new Error("no logins");
+  const logins: ServiceAccountLogin[] = [];
+  const login = async (account: Account): Promise<Credentials> => {
+    const made = await accountKubeconfig(controlPlane, { directory, account });
+    logins.push(made);
+    return kubeconfigCredentials(made.kubeconfig, systemClock);
+  };
   const credentials = {
-    "latchkey-controller": await kubeconfigCredentials(controller.kubeconfig, systemClock),
-    "latchkey-webhook": await kubeconfigCredentials(webhook.kubeconfig, systemClock),
+    "latchkey-controller": await login("latchkey-controller"),
+    "latchkey-webhook": await login("latchkey-webhook"),
+    "latchkey-gateway": await login("latchkey-gateway"),
   };
   const { server, tls } = credentials["latchkey-controller"];
   // One connection for many watches: handshakes would take most of the time of a run.
@@ -76,8 +79,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
     connect: { ...tls },
   });
   const stop = async () => {
-    controller.close();
-    webhook.close();
+    for (const made of logins) made.close();
     // The last forwarded data may still be in flight: if the pool is destroyed, an HTTP/2 stream
     // would emit an error without a listener.
     const isClosed = await Promise.race([
@@ -93,12 +95,13 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
 
 /** An HTTP/2 stream that nobody reads reports its end as an uncaught exception. */
 function ignoreDestroyed(error: Error): void {
-  if (!("code" in error) || error.code !== "UND_ERR_DESTROYED") throw error;
+  const ends = ["UND_ERR_DESTROYED", "UND_ERR_SOCKET"];
+  if (!("code" in error) || !ends.includes(String(error.code))) throw error;
 }
 
 /**
- * Requesters may create tokens, and keys for any user; Latchkey may write its Leases and Secrets in
- * the own namespaces of many workers.
+ * Requesters may create tokens, and keys for any user; Latchkey may write its Leases, Secrets and
+ * ConfigMap in the own namespaces of many workers.
  */
 async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
@@ -141,6 +144,19 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   await bind("fault-secrets", "fault-secrets", {
     kind: "ServiceAccount",
     name: "latchkey-webhook",
+    namespace: "latchkey-system",
+  });
+  const configMaps = [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "patch"] },
+  ];
+  await arrange({
+    method: "POST",
+    path: `/apis/${rbac}/v1/clusterroles`,
+    body: { metadata: { name: "fault-config-maps" }, rules: configMaps },
+  });
+  await bind("fault-config-maps", "fault-config-maps", {
+    kind: "ServiceAccount",
+    name: "latchkey-gateway",
     namespace: "latchkey-system",
   });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });

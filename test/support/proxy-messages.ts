@@ -36,13 +36,16 @@ export function isAddress(address: AddressInfo | string | null): address is Addr
   return typeof address === "object" && address !== null;
 }
 
-/** The request headers that are forwarded to the API server. */
-export function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const passed = ["authorization", "accept", "content-type", "user-agent"].map(
-    (name) => [name, headers[name]] as const,
-  );
+const passed = ["authorization", "accept", "content-type", "user-agent"];
+
+/** The request headers that are forwarded to the API server; those of impersonation are. */
+export function passedHeaders({ headersDistinct }: IncomingMessage): Record<string, string[]> {
   return Object.fromEntries(
-    passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"),
+    Object.entries(headersDistinct).filter(
+      (entry): entry is [string, string[]] =>
+        entry[1] !== undefined &&
+        (passed.includes(entry[0]) || entry[0].startsWith("impersonate-")),
+    ),
   );
 }
 

@@ -1,0 +1,65 @@
+import type { ControlPlane } from "./control-plane-handle.ts";
+import { applyConnectedCluster } from "./install.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
+
+/** How the gateway reaches a connected cluster: a token of its account there. */
+export interface ConnectedAccess extends Pick<ControlPlane, "url" | "certificateAuthority"> {
+  readonly token: string;
+}
+
+/**
+ * Applies what a connected cluster needs to a control plane; returns how the gateway reaches it, with a
+ * token for this many hours.
+ */
+export async function prepareConnectedCluster(
+  connected: ControlPlane,
+  hours: number,
+): Promise<ConnectedAccess> {
+  await applyConnectedCluster(connected);
+  const { url, certificateAuthority } = connected;
+  const token = await kubectl(connected, [
+    ...["create", "token", "latchkey-gateway", "--namespace=latchkey-system"],
+    `--duration=${hours}h`,
+  ]);
+  return { url, certificateAuthority, token: token.trim() };
+}
+
+/** The kubeconfig of a connected cluster; `change` replaces fields of its cluster and user. */
+export function connectedKubeconfig(
+  { url, certificateAuthority, token }: ConnectedAccess,
+  change: { readonly user?: object; readonly cluster?: object } = {},
+): object {
+  const cluster = {
+    server: url,
+    "certificate-authority-data": Buffer.from(certificateAuthority).toString("base64"),
+    ...change.cluster,
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "c", user: { token, ...change.user } }],
+  };
+}
+
+/** Connects a cluster to the gateway of a management cluster under a name. */
+export async function connectCluster(
+  management: KubectlAccess,
+  name: string,
+  access: ConnectedAccess,
+): Promise<void> {
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name,
+      namespace: "latchkey-clusters",
+      labels: { "management.service/cluster": name },
+    },
+    stringData: { kubeconfig: JSON.stringify(connectedKubeconfig(access)) },
+  };
+  const args = ["apply", "--server-side", "--filename=-"];
+  await kubectl(management, args, { input: JSON.stringify(secret) });
+}

@@ -1,0 +1,82 @@
+import { inject } from "vitest";
+import { stringAt } from "../../src/api/parse.ts";
+import { eventually } from "./eventually.ts";
+import { managementPath } from "./gateway-address.ts";
+import { askGateway } from "./gateway-request.ts";
+import type { KnownKey } from "./key-request.ts";
+
+/** A request to the API server that is made with a key. */
+export interface KeyedRequest {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** The media type of the body; JSON by default. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** The answer to it. */
+export interface KeyedAnswer {
+  readonly code: number;
+  /** The reason of a metav1.Status. */
+  readonly reason: string | undefined;
+  /** The message of a metav1.Status. */
+  readonly message: string;
+}
+
+type Asking = Pick<KnownKey, "key">;
+
+/** A request about its own user, which every scope allows. */
+export const selfReview = {
+  method: "POST",
+  path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+  body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+} as const satisfies KeyedRequest;
+
+/** Sends a request with a key to kube-apiserver, which calls `latchkey webhook`. */
+export function askDirectly(key: Asking, request: KeyedRequest): Promise<KeyedAnswer> {
+  return ask(key, request, { prefix: "", server: inject("controlPlane") });
+}
+
+/** Sends a request with a key to the gateway. */
+export function askThroughGateway(key: Asking, request: KeyedRequest): Promise<KeyedAnswer> {
+  return ask(key, request, { prefix: managementPath });
+}
+
+/** Waits until the gateway knows a key. */
+export async function gatewayKnows(key: Asking): Promise<void> {
+  const isKnown = async () => (await askThroughGateway(key, selfReview)).code === 201;
+  await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+}
+
+interface Way {
+  readonly prefix: string;
+  readonly server?: { readonly url: string; readonly certificateAuthority: string };
+}
+
+async function ask(
+  { key }: Asking,
+  { method = "GET", path, type = "application/json", headers, body }: KeyedRequest,
+  { prefix, ...way }: Way,
+): Promise<KeyedAnswer> {
+  const { status, text } = await askGateway({
+    ...{ method, key, path: prefix + path, ...way },
+    headers: { "content-type": type, ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = parsed(text);
+  return {
+    code: status,
+    reason: stringAt(answer, "reason"),
+    message: stringAt(answer, "message") ?? "",
+  };
+}
+
+/** The object of an answer; undefined if it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
