@@ -7,8 +7,8 @@ run = npm run --silent
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C
-	@$(run) dev
+dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C: CONNECTED=1 adds a connected cluster
+	@CONNECTED=$(CONNECTED) $(run) dev
 
 test: check ## run unit, cluster and house tests
 	@$(run) test -- $(VITEST_FLAGS)

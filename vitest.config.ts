@@ -72,7 +72,7 @@ export default defineConfig({
         test: {
           name: "crash",
           sequence: { groupOrder: 5 },
-          include: ["test/cluster/crash-*.test.ts"],
+          include: ["test/cluster/crash-*.test.ts", "test/dev/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
           maxWorkers: 2,
