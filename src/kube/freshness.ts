@@ -48,7 +48,7 @@ export const watchGraceMs = 5_000;
 /** The watch state of an informer; milliseconds of a monotonic clock. */
 export interface WatchState {
   readonly isSynced: boolean;
-  /** When the API server last opened a watch; undefined if never. */
+  /** When the API server opened the last watch that proves the store; undefined if never. */
   readonly openedAt: number | undefined;
   /** How long the store is fresh after a watch was opened, in milliseconds. */
   readonly freshForMs: number;

@@ -13,6 +13,7 @@ import { ListedObjects } from "./listed-objects.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
 import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
+import { WatchProof } from "./watch-proof.ts";
 import type { ReadStore } from "./store.ts";
 import type { Yielder } from "./yielder.ts";
 
@@ -42,6 +43,7 @@ export class Informer<T> {
   readonly #synced = Promise.withResolvers<void>();
   readonly #echoes: ExpectedEvents;
   readonly #history: ResourceVersionTracker;
+  readonly #proof: WatchProof;
   #isSynced = false;
   #isFollowing = false;
   /** Whether the API server could not be reached, or returned 5xx or 429, at the last request. */
@@ -61,6 +63,7 @@ export class Informer<T> {
     this.#recovery = deps.recovery ?? new Recovery();
     this.#store = new InformerStore(options, deps.log);
     this.#history = new ResourceVersionTracker(this.resource.plural);
+    this.#proof = new WatchProof(deps.clock, this.#times.freshForMs);
     this.#echoes = new ExpectedEvents({
       clock: deps.clock,
       heardAt: () => this.#heardAt,
@@ -95,7 +98,7 @@ export class Informer<T> {
   get watchState(): WatchState {
     return {
       isSynced: this.#isSynced,
-      openedAt: this.#openedAt,
+      openedAt: this.#proof.provenAt,
       freshForMs: this.#times.freshForMs,
     };
   }
@@ -153,7 +156,8 @@ export class Informer<T> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { listWatch, yielder } = this.#deps;
+    const { listWatch, yielder, clock } = this.#deps;
+    const startedAt = clock.monotonic();
     const listed = new ListedObjects<T>({
       parse: (raw) => this.#store.parse(raw),
       storedVersion: (key) => this.#store.entry(key)?.resourceVersion,
@@ -181,6 +185,7 @@ export class Informer<T> {
       if (!stays) this.#store.put(key, undefined);
     });
     this.#echoes.reached(resourceVersion);
+    this.#proof.listed(startedAt);
     this.#markSynced();
   }
 
@@ -206,7 +211,7 @@ export class Informer<T> {
 
   /** Empties the store: a 404 for the resource is a response, too. */
   #markEmpty(): void {
-    this.#openedAt = this.#deps.clock.monotonic();
+    this.#proof.answered();
     for (const key of this.#store.keys()) this.#store.put(key, undefined);
     this.#markSynced();
   }
@@ -228,11 +233,10 @@ export class Informer<T> {
     const { clock } = this.#deps;
     const startedAt = clock.monotonic();
     let isSilent = true;
-    // Only an open watch proves freshness: it starts with all missed events, and a list is older
-    // than the watch after it.
     const onOpen = (): void => {
       this.#isFollowing = true;
       this.#openedAt = clock.monotonic();
+      this.#proof.opened();
       this.#opens += 1;
       this.#answered();
     };
@@ -251,8 +255,10 @@ export class Informer<T> {
         this.#heardAt = clock.monotonic();
         this.eventBatches += 1;
         for (const event of events) this.#handle(event);
+        this.#proof.heard();
       });
     } finally {
+      this.#proof.ended();
       this.#isFollowing = false;
       this.#reopen = undefined;
     }

@@ -264,6 +264,20 @@ describe("with the watch times of the webhook", () => {
     expect([proven(setup), setup.informer.isWatchOpen]).toEqual([false, true]);
   });
 
+  test("after an outage the store is stale until the events that were missed have arrived", async () => {
+    const setup = await deciding([listed(7, [thing("a", 3, { size: 1 })])]);
+    const { clock, listWatch, informer } = setup;
+    await clock.run(30_000);
+    listWatch.end(failure("Network"));
+    await settled();
+    expect([listWatch.calls.at(-1), proven(setup)]).toEqual(["watch 7", false]);
+    await clock.run(200);
+    listWatch.send(["DELETED", thing("a", 8)]);
+    expect([informer.store.size, proven(setup)]).toEqual([0, false]);
+    await clock.run(300);
+    expect(proven(setup)).toBe(true);
+  });
+
   test("attempts after failures are at most a second apart", async () => {
     const { clock, listWatch } = await deciding([listed(7)]);
     const waits: number[] = [];
