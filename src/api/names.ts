@@ -25,6 +25,7 @@ export const ownObjects = {
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
   gatewayCertificates: "latchkey-gateway-certificates",
+  issuerCertificates: "latchkey-issuer-certificates",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
 } as const;
@@ -78,6 +79,7 @@ export const components = {
   signingKeys: "signing-keys",
   webhookCertificates: "webhook-certificates",
   gatewayCertificates: "gateway-certificates",
+  issuerCertificates: "issuer-certificates",
   connectorKey: "connector-key",
   connectorData: "connector-data",
 } as const;
@@ -92,6 +94,7 @@ export interface CertificatesSecretName {
 export const certificateSecrets = {
   webhook: { name: ownObjects.webhookCertificates, component: components.webhookCertificates },
   gateway: { name: ownObjects.gatewayCertificates, component: components.gatewayCertificates },
+  issuer: { name: ownObjects.issuerCertificates, component: components.issuerCertificates },
 } as const;
 
 /** The annotation in which client-side apply stores the whole object, including secrets. */

@@ -1,4 +1,5 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
+import { serviceCertificates, type ServiceNames } from "../authn/service-certificates.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { BodyLimiter } from "../kube/body-limiter.ts";
@@ -8,6 +9,7 @@ import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
@@ -32,7 +34,7 @@ export interface AssemblyDeps {
   readonly metrics: Metrics;
 }
 
-/** A controller with its transports and its Lease. */
+/** A controller with its transports, its Lease and the certificates of its issuer. */
 export interface Assembly {
   readonly informers: Informers;
   /**
@@ -40,6 +42,15 @@ export interface Assembly {
    * lost.
    */
   run(signal: AbortSignal): Promise<ElectionEnd>;
+  /**
+   * Creates, renews and watches the certificates of the issuer in Latchkey's own Secret, on every
+   * replica; calls `onTls` for each set of certificates.
+   */
+  keepCertificates(
+    names: ServiceNames,
+    signal: AbortSignal,
+    onTls: (material: ServerTls) => void,
+  ): Promise<void>;
   /** Closes every connection, including those with requests in flight. */
   close(): Promise<void>;
 }
@@ -53,8 +64,10 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const transports = new Transports(deps, yielder);
   const election = newElection(options, transports, deps);
   const [copies, rest] = openFenced(options, transports, { election, metrics });
+  // Not fenced by the Lease: every replica reports, and every replica keeps the certificates.
+  const ownTransport = transports.open({ connections: 3 });
   const events = new EventRecorder({
-    client: createClient(transports.open({ connections: 2 }), fieldManager),
+    client: createClient(ownTransport, fieldManager),
     clock,
     log,
     reporter: `${group}/latchkey`,
@@ -83,6 +96,12 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
       following.abort();
       return end;
     },
+    keepCertificates: (names, signal, onTls) =>
+      serviceCertificates("issuer", names, {
+        client: createClient(ownTransport, fieldManager),
+        listWatch: createListWatch(ownTransport, clock),
+        ...{ clock, yielder, random, log, metrics, onTls },
+      }).run(signal),
     async close() {
       await transports.close();
       await followed;

@@ -1,30 +1,36 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import {
+  knownKids,
   openidConfiguration,
+  type OpenidTerms,
   publicJwks,
   type ObservedSigningKeys,
 } from "../tokens/signing-keys.ts";
 
 /**
  * Routes for the public signing keys and their discovery document (OpenID Connect Discovery 1.0),
- * for connected clusters. Clients may cache them for a minute, so that a new key is known before it
- * signs. They respond with 503 while there are no keys.
+ * for connected clusters: at the root, and below the path of the issuer if it has one. Clients may
+ * cache them for a minute, so that a new key is known before it signs. They respond with 503 while
+ * there are no keys.
  */
 export function publishedKeyRoutes(
-  issuer: string,
+  terms: OpenidTerms,
   keys: () => ObservedSigningKeys | undefined,
 ): readonly Route[] {
   const published = (answer: (seen: ObservedSigningKeys) => unknown) => (): HttpResponse => {
     const seen = keys();
     if (seen === undefined) return plain(503, "no signing keys yet");
-    return json(answer(seen), { "cache-control": "public, max-age=60" });
+    // A kid is the thumbprint of its key, so the kids stand for the content.
+    const etag = `"${[...knownKids(seen)].join(".")}"`;
+    return json(answer(seen), { "cache-control": "public, max-age=60", etag });
   };
-  return [
+  const below = new URL(terms.issuer).pathname.replace(/\/+$/, "");
+  return [...new Set(["", below])].flatMap((prefix) => [
     {
       method: "GET",
-      path: "/.well-known/openid-configuration",
-      handler: published(() => openidConfiguration(issuer)),
+      path: `${prefix}/.well-known/openid-configuration`,
+      handler: published(() => openidConfiguration(terms)),
     },
-    { method: "GET", path: "/openid/v1/jwks", handler: published(publicJwks) },
-  ];
+    { method: "GET", path: `${prefix}/openid/v1/jwks`, handler: published(publicJwks) },
+  ]);
 }

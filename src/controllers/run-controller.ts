@@ -16,6 +16,7 @@ import {
 import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly } from "./assemble.ts";
+import { createIssuer } from "./issuer.ts";
 import { publishedKeyRoutes } from "./published-keys.ts";
 
 const closeGraceMs = 2_000;
@@ -45,30 +46,40 @@ export async function runController(
     },
     { credentials, clock, random, log, metrics },
   );
+  const routes = publishedKeyRoutes(config, keysOf(config, assembly));
+  const issuer = createIssuer(config, routes, { assembly, clock, log, metrics });
+  const readiness = (): Readiness => {
+    const reasons = [
+      ...assembly.informers.staleReasons(),
+      ...(issuer.isListening() ? [] : ["no certificate for the issuer yet"]),
+    ];
+    return { ready: reasons.length === 0, reasons };
+  };
   const server = await startHttpServer({
     ...config.httpAddress,
-    ...served([metricsRoute(metrics), ...routesOf(config, assembly)]),
+    ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
     onRefused: (reason) => metrics.refusedHttp("http", reason),
     clock,
     log,
   });
   log.info({ url: server.url, identity, apiServer: credentials.server }, "controller started");
 
+  const publishing = new AbortController();
+  const published = issuer.run(publishing.signal);
   const end = await assembly.run(signal);
   log.info({ end }, "controller stops");
   if (end === "lost") exit(1);
-  await Promise.all([server.close(closeGraceMs), assembly.close()]);
+  publishing.abort();
+  await Promise.all([
+    ...[server, issuer].map((closing) => closing.close(closeGraceMs)),
+    ...[assembly.close(), published],
+  ]);
 }
 
-function routesOf(
-  { namespace, issuer }: Pick<ControllerConfig, "namespace" | "issuer">,
-  { informers: { stores, staleReasons } }: Pick<Assembly, "informers">,
-): Parameters<typeof served>[0] {
-  const readiness = (): Readiness => ({
-    ready: staleReasons().length === 0,
-    reasons: staleReasons(),
-  });
-  const ownKeys = (): ObservedSigningKeys | undefined =>
-    stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
-  return [healthRoute(), readyRoute(readiness), ...publishedKeyRoutes(issuer, ownKeys)];
+function keysOf(
+  { namespace }: Pick<ControllerConfig, "namespace">,
+  { informers: { stores } }: Pick<Assembly, "informers">,
+): () => ObservedSigningKeys | undefined {
+  const key = keyOf({ namespace, name: ownObjects.signingKeys });
+  return () => stores.signingKeys.get(key);
 }

@@ -1,6 +1,6 @@
-import { certificateSecrets, gatewayFieldManager, group } from "../api/names.ts";
+import { gatewayFieldManager, group } from "../api/names.ts";
 import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
-import { Certificates } from "../authn/certificates.ts";
+import { serviceCertificates } from "../authn/service-certificates.ts";
 import { SecondLooks } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
@@ -24,7 +24,6 @@ import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { PublishedClusterList } from "./published-cluster-list.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
@@ -130,7 +129,7 @@ export function assembleGateway(
     useCa: (ca) => clusterList.useCa(ca),
     run: (signal) => runAll(parts, { live, signal }),
     keepCertificates: (signal, onTls) =>
-      certificatesOf(options, { ...following, client, metrics }, onTls).run(signal),
+      serviceCertificates("gateway", options, { ...following, client, metrics, onTls }).run(signal),
     close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
   };
 }
@@ -201,35 +200,4 @@ function informerDeps(
     watchTimes: provingWatchTimes,
     recovery: new Recovery(),
   };
-}
-
-function certificatesOf(
-  { namespace, serviceName, externalNames }: GatewayOptions,
-  deps: Omit<
-    ConstructorParameters<typeof Certificates>[0],
-    "publishedBundles" | "onChange" | "onRecorded"
-  >,
-  onTls: (material: ServerTls) => void,
-): Certificates {
-  return new Certificates(
-    {
-      ...deps,
-      // Clients are told of the CA by whoever gives them the address: nothing is published.
-      publishedBundles: () => [],
-      onChange: (made) => onTls(tlsOf(made)),
-      onRecorded: () => {},
-    },
-    {
-      namespace,
-      dnsNames: [
-        `${serviceName}.${namespace}.svc`,
-        `${serviceName}.${namespace}.svc.cluster.local`,
-        `${serviceName}.${namespace}`,
-        serviceName,
-        ...externalNames,
-      ],
-      clientName: serviceName,
-      secret: certificateSecrets.gateway,
-    },
-  );
 }

@@ -16,6 +16,7 @@ import {
 } from "../runtime/routes.ts";
 import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted, sleep } from "../runtime/sleep.ts";
+import { TlsListener } from "../runtime/tls-listener.ts";
 import { asksForUpgrade } from "../domain/gateway/request-head.ts";
 import { assembleGateway, type GatewayAssembly } from "./assemble.ts";
 
@@ -71,7 +72,7 @@ export async function runGateway(
   const followed = Promise.all([assembly.run(following.signal), certificates]);
   await Promise.race([aborted(signal), followed]);
   log.info({}, "gateway stops");
-  await front.drain();
+  await drain(await front.server, assembly, { drainTimeout: config.drainTimeout, clock });
   following.abort();
   await followed;
   await Promise.all([server.close(closeGraceMs), assembly.close()]);
@@ -94,51 +95,39 @@ export function drainTimes(timeoutMs: number): DrainTimes {
   return { leastMs, watchesMs: Math.min(watchesOverMs, restMs), restMs };
 }
 
-interface Front {
-  isListening(): boolean;
-  readonly useTls: (tls: ServerTls) => void;
-  /** Answers until requests and connections end, for the drain timeout at most. */
-  drain(): Promise<void>;
-}
-
-/** The server of clients: it listens from its first certificate on. */
+/** The server of clients. */
 function frontOf({
   config,
   assembly,
   clock,
   log,
 }: {
-  readonly config: Pick<GatewayConfig, "gatewayAddress" | "drainTimeout">;
+  readonly config: Pick<GatewayConfig, "gatewayAddress">;
   readonly assembly: GatewayAssembly;
   readonly clock: Clock;
   readonly log: Logger;
-}): Front {
-  let starting: Promise<FrontServer> | undefined;
-  let isListening = false;
-  return {
-    isListening: () => isListening,
-    useTls(tls) {
-      if (starting !== undefined) return void starting.then((server) => server.useTls(tls));
-      starting = startFrontServer({
-        ...config.gatewayAddress,
-        ...assembly.handler,
-        isUpgrade: asksForUpgrade,
-        clock,
-        tls,
-      });
-      void starting.then(({ port }) => {
-        isListening = true;
-        log.info({ port }, "gateway listens");
-      });
-    },
-    async drain() {
-      const server = await starting;
-      if (server === undefined) return;
-      const { leastMs, watchesMs, restMs } = drainTimes(config.drainTimeout);
-      await sleep(leastMs, { clock });
-      const ended = server.drain(restMs);
-      const watches = assembly.live.endStreams(watchesMs);
-      await Promise.all([ended, watches]);
-    },
-  };
+}): TlsListener<FrontServer> {
+  return new TlsListener(async (tls) => {
+    const server = await startFrontServer({
+      ...config.gatewayAddress,
+      ...assembly.handler,
+      isUpgrade: asksForUpgrade,
+      clock,
+      tls,
+    });
+    log.info({ port: server.port }, "gateway listens");
+    return server;
+  });
+}
+
+/** Serves until requests and connections end, for the drain timeout at most. */
+async function drain(
+  server: FrontServer | undefined,
+  { live }: Pick<GatewayAssembly, "live">,
+  { drainTimeout, clock }: { readonly drainTimeout: number; readonly clock: Clock },
+): Promise<void> {
+  if (server === undefined) return;
+  const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
+  await sleep(leastMs, { clock });
+  await Promise.all([server.drain(restMs), live.endStreams(watchesMs)]);
 }

@@ -2,6 +2,8 @@ import {
   byteQuantity,
   ConfigError,
   duration,
+  hostNames,
+  hostPort,
   httpsUrl,
   optional,
   text,
@@ -27,6 +29,37 @@ export const controllerOptions = {
     initial: "https://latchkey.latchkey-system.svc",
     help: "`iss` of direct tokens",
     parse: httpsUrl,
+  },
+  jwksUrl: {
+    value: "<url>",
+    initial: "",
+    help: "URL at which other clusters read the public signing keys, for the discovery document; if unset, /openid/v1/jwks below the issuer",
+    parse: optional(httpsUrl),
+  },
+  issuerAddress: {
+    value: "<host:port>",
+    initial: "0.0.0.0:8443",
+    help: "address at which the issuer serves its discovery document and public signing keys, over TLS",
+    parse: hostPort,
+  },
+  serviceName: {
+    value: "<name>",
+    initial: "latchkey",
+    help: "name of the issuer's Service; certificates are for <name>.<namespace>.svc",
+    parse: text,
+  },
+  externalNames: {
+    value: "<names>",
+    initial: "",
+    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those of --issuer and --jwks-url",
+    parse: hostNames,
+  },
+  /** Where the issuer's certificates come from; undefined: Latchkey makes them. */
+  certificateDirectory: {
+    value: "<directory>",
+    initial: "",
+    help: "directory with tls.crt, tls.key and ca.crt of the issuer, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    parse: optional(text),
   },
   audience: {
     value: "<text>",

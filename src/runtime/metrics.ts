@@ -109,7 +109,7 @@ export interface Metrics {
     live(read: () => Readonly<Record<string, number>>): void;
   };
   /** Counts a connection or request that a server refused. */
-  refusedHttp(server: "http" | "webhook", reason: string): void;
+  refusedHttp(server: "http" | "webhook" | "issuer", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

@@ -107,6 +107,17 @@ function find(
   );
 }
 
+/**
+ * The response to a conditional request: 304 without a body if the client has this content already
+ * (RFC 9110, section 13.1.2).
+ */
+export function revalidated(response: HttpResponse, ifNoneMatch: string | undefined): HttpResponse {
+  const { etag } = response.headers;
+  const known = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  const isKnown = etag !== undefined && (known.includes(etag) || known.includes("*"));
+  return response.status === 200 && isKnown ? { ...response, status: 304, body: "" } : response;
+}
+
 /** `/metrics`, in Prometheus' text format. */
 export function metricsRoute(metrics: Pick<Metrics, "render">): Route {
   async function handler(): Promise<HttpResponse> {

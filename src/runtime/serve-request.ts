@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "./log.ts";
 import { idOf, peerOf } from "./peer.ts";
-import { plain } from "./routes.ts";
+import { plain, revalidated } from "./routes.ts";
 import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
 
 const defaultBodyBytes = 1_048_576;
@@ -46,7 +46,7 @@ export async function serve(
     try {
       const response = await answer({ ...head, body: body.text }, peer, options);
       if (isClosing()) outgoing.setHeader("connection", "close");
-      send(response, outgoing);
+      send(revalidated(response, incoming.headers["if-none-match"]), outgoing);
     } finally {
       body.release();
       connections.answered(id);
@@ -120,6 +120,8 @@ const methods: ReadonlySet<string> = new Set([
 ]);
 
 function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
-  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  // The length of a 304 would be that of the content that the client has.
+  const length = status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
+  outgoing.writeHead(status, { ...headers, ...length });
   outgoing.end(body);
 }

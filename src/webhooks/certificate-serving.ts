@@ -5,6 +5,7 @@ import { isSameSegment } from "../tokens/admission-path.ts";
 import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
 import { type CaBundleInjectorDeps, createCaBundleInjector } from "./ca-bundle-injector.ts";
 import { Certificates, type CertificatesDeps } from "../authn/certificates.ts";
+import { dnsNamesOf } from "../authn/service-certificates.ts";
 import { apiServerName } from "./client-credentials.ts";
 
 /** Dependencies of {@link CertificateServing}. */
@@ -74,25 +75,11 @@ export class CertificateServing {
       { ...this.#deps, publishedBundles, onChange, onRecorded },
       {
         namespace,
-        dnsNames: dnsNamesOf(this.#options),
+        dnsNames: dnsNamesOf({ ...this.#options, externalNames: this.#options.certificateNames }),
         clientName: apiServerName,
         secret: certificateSecrets.webhook,
       },
     );
     await Promise.all([this.#certificates.run(signal), injector.run(signal)]);
   }
-}
-
-function dnsNamesOf({
-  namespace,
-  serviceName,
-  certificateNames,
-}: CertificateServingOptions): readonly string[] {
-  return [
-    `${serviceName}.${namespace}.svc`,
-    `${serviceName}.${namespace}.svc.cluster.local`,
-    `${serviceName}.${namespace}`,
-    serviceName,
-    ...certificateNames,
-  ];
 }

@@ -2,7 +2,7 @@ import { loadCredentials } from "../kube/load-credentials.ts";
 import { followCertificateFiles } from "../runtime/certificate-files.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer } from "../runtime/config.ts";
-import { type HttpServer, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
+import { type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "../runtime/routes.ts";
 import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted } from "../runtime/sleep.ts";
+import { TlsListener } from "../runtime/tls-listener.ts";
 import type { WebhookConfig } from "../runtime/webhook-config.ts";
 import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
 
@@ -70,7 +71,9 @@ export async function runWebhook(
   const followed = Promise.all([assembly.run(following.signal), certificates]);
   await Promise.race([aborted(signal), followed]);
   log.info({}, "webhook stops");
-  await reviews.drain();
+  const leastMs = Math.min(leastDrainMs, config.drainTimeout);
+  const drained = { leastMs, mostMs: config.drainTimeout, graceMs: closeGraceMs };
+  await (await reviews.server)?.drain(drained);
   following.abort();
   await followed;
   await Promise.all([server.close(closeGraceMs), assembly.close()]);
@@ -78,42 +81,29 @@ export async function runWebhook(
 
 /** Dependencies of the review server. */
 interface ReviewServerDeps {
-  readonly config: Pick<WebhookConfig, "webhookAddress" | "drainTimeout">;
+  readonly config: Pick<WebhookConfig, "webhookAddress">;
   readonly assembly: Pick<WebhookAssembly, "routes" | "isAdmissionSegment">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** The server for reviews by kube-apiserver; it listens once it has a certificate. */
-interface ReviewServer {
-  isListening(): boolean;
-  readonly useTls: (tls: ServerTls) => void;
-  /** Serves requests until the connections end, at most for the drain timeout. */
-  drain(): Promise<void>;
-}
-
-function reviewServer({ config, assembly, clock, log, metrics }: ReviewServerDeps): ReviewServer {
-  let starting: Promise<HttpServer> | undefined;
-  let isListening = false;
-  return {
-    isListening: () => isListening,
-    useTls(tls) {
-      if (starting !== undefined) return void starting.then((server) => server.useTls(tls));
-      starting = startHttpServer({
-        ...config.webhookAddress,
-        ...served(assembly.routes, assembly.isAdmissionSegment),
-        onRefused: (reason) => metrics.refusedHttp("webhook", reason),
-        clock,
-        log,
-        tls,
-      });
-      void starting.then(() => (isListening = true));
-    },
-    async drain() {
-      const { drainTimeout: mostMs } = config;
-      const leastMs = Math.min(leastDrainMs, mostMs);
-      await (await starting)?.drain({ leastMs, mostMs, graceMs: closeGraceMs });
-    },
-  };
+/** The server for reviews by kube-apiserver. */
+function reviewServer({
+  config,
+  assembly,
+  clock,
+  log,
+  metrics,
+}: ReviewServerDeps): TlsListener<HttpServer> {
+  return new TlsListener((tls) =>
+    startHttpServer({
+      ...config.webhookAddress,
+      ...served(assembly.routes, assembly.isAdmissionSegment),
+      onRefused: (reason) => metrics.refusedHttp("webhook", reason),
+      clock,
+      log,
+      tls,
+    }),
+  );
 }

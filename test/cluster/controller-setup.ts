@@ -8,6 +8,8 @@ import { installLatchkey } from "../support/install-latchkey.ts";
 export interface ControllerHandle {
   /** The URL of its HTTP server. */
   url: string;
+  /** The URL of its issuer. */
+  issuerUrl: string;
   /** Its kubeconfig, for the shipped service account. */
   kubeconfig: string;
   /** Path of its log, JSON lines. */
@@ -47,12 +49,13 @@ export async function setup(project: TestProject): Promise<void> {
     });
     stops.unshift(() => controller.stop());
     await controller.waitReady();
-    const { url, kubeconfig, log } = controller;
+    const { url, issuerUrl, kubeconfig, log } = controller;
     const auditLog = controlPlane.auditLogPath;
     project.provide("controlPlane", controlPlane);
     project.provide("hasPolicies", hasPolicies);
     project.provide("controller", {
       url,
+      issuerUrl,
       kubeconfig,
       log,
       ...(auditLog !== undefined && { auditLog }),

@@ -1,7 +1,9 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
+import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { issuerCa } from "../support/gateway-address.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   allowRequesters,
@@ -323,8 +325,16 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
   });
 });
 
-describe("the published keys", () => {
-  const get = (path: string) => fetch(new URL(path, inject("controller").url));
+describe.each(["http", "https"])("the published keys over %s", (protocol) => {
+  let dispatcher: Agent;
+  beforeAll(async () => {
+    dispatcher = new Agent({ connect: { ca: await issuerCa(inject("controlPlane")) } });
+  });
+  afterAll(() => dispatcher.close());
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) => {
+    const { url, issuerUrl } = inject("controller");
+    return fetch(new URL(path, protocol === "http" ? url : issuerUrl), { dispatcher, headers });
+  };
 
   it("are public members of ES256 keys, cacheable for a minute", async () => {
     const response = await get("/openid/v1/jwks");
@@ -333,6 +343,12 @@ describe("the published keys", () => {
     for (const key of keys)
       expect(Object.keys(key).toSorted()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
     expect(keys.length).toBeGreaterThan(0);
+  });
+
+  it("are not sent again to a client that has them", async () => {
+    const etag = (await get("/openid/v1/jwks")).headers.get("etag") ?? "";
+    const again = await get("/openid/v1/jwks", { "if-none-match": etag });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
   });
 
   it("are linked from the discovery document of the issuer", async () => {

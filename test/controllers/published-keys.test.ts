@@ -6,34 +6,45 @@ import { rawSigningKeys } from "../support/fake-informers.ts";
 
 const unmanaged = { clientName: undefined };
 const keys = parseSigningKeys(rawSigningKeys());
+const issuer = "https://latchkey.example";
 const get = (
   path: string,
-  seen: typeof keys | undefined = keys,
+  terms = { issuer, jwksUrl: undefined },
 ): Promise<HttpResponse> | HttpResponse =>
-  routed(publishedKeyRoutes("https://latchkey.example", () => seen))(
-    { method: "GET", path, body: "" },
-    unmanaged,
-  );
+  routed(publishedKeyRoutes(terms, () => keys))({ method: "GET", path, body: "" }, unmanaged);
 
 describe("the published keys", () => {
-  test("contain only public members and may be cached for a minute", async () => {
+  test("contain only public members, may be cached for a minute, and name their content", async () => {
     const response = await get("/openid/v1/jwks");
     expect(JSON.parse(response.body)).toEqual({
       keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }],
     });
-    expect(response.headers["cache-control"]).toBe("public, max-age=60");
+    expect(response.headers).toMatchObject({
+      "cache-control": "public, max-age=60",
+      etag: `"${keys.signing.kid}"`,
+    });
   });
 
   test("are found through the discovery document of the issuer", async () => {
     const response = await get("/.well-known/openid-configuration");
     expect(JSON.parse(response.body)).toMatchObject({
-      issuer: "https://latchkey.example",
+      issuer,
       jwks_uri: "https://latchkey.example/openid/v1/jwks",
     });
   });
 
+  test.for([
+    ["/openid/v1/jwks", 200],
+    ["/id/openid/v1/jwks", 200],
+    ["/id/.well-known/openid-configuration", 200],
+    ["/other/openid/v1/jwks", 404],
+  ] as const)("below an issuer with a path, %s is %i", async ([path, status]) => {
+    const response = await get(path, { issuer: `${issuer}/id/`, jwksUrl: undefined });
+    expect(response.status).toBe(status);
+  });
+
   test("are a 503 while there are none", async () => {
-    const handler = routed(publishedKeyRoutes("https://latchkey.example", () => undefined));
+    const handler = routed(publishedKeyRoutes({ issuer, jwksUrl: undefined }, () => undefined));
     const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, unmanaged);
     expect(response.status).toBe(503);
   });

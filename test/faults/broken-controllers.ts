@@ -1,8 +1,4 @@
-import {
-  type assembleController,
-  type AssemblyDeps,
-  type AssemblyOptions,
-} from "../../src/controllers/assemble.ts";
+import type { AssemblyDeps, AssemblyOptions } from "../../src/controllers/assemble.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { fieldManager, ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
@@ -16,11 +12,10 @@ import { Yielder } from "../../src/kube/yielder.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
-
-type Assemble = typeof assembleController;
+import type { AssembleController } from "./programs.ts";
 
 /** Latchkey's controller with a client that has a bug, which has an effect only with a fault. */
-function controllerWith(breaking: (client: Client, clock: Clock) => Client): Assemble {
+function controllerWith(breaking: (client: Client, clock: Clock) => Client): AssembleController {
   return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
     const transport = createTransport({
       credentials,
@@ -65,7 +60,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
 }
 
 /** Never writes an object again after an update of it was rejected, and assumes success. */
-export const givesUp: Assemble = controllerWith((client) => {
+export const givesUp: AssembleController = controllerWith((client) => {
   const givenUp = new Set<string>();
   return {
     ...client,
@@ -84,7 +79,7 @@ export const givesUp: Assemble = controllerWith((client) => {
 });
 
 /** Deletes and recreates an object if a replace fails. */
-export const makesAnew: Assemble = controllerWith((client) => ({
+export const makesAnew: AssembleController = controllerWith((client) => ({
   ...client,
   async replace(resource, object) {
     try {
@@ -100,7 +95,7 @@ export const makesAnew: Assemble = controllerWith((client) => ({
 }));
 
 /** Repeats a write every 40 s after it was rejected once, even after it has succeeded. */
-export const neverRests: Assemble = controllerWith((client, clock) => ({
+export const neverRests: AssembleController = controllerWith((client, clock) => ({
   ...client,
   async patch(resource, ref, patch) {
     try {
@@ -117,7 +112,7 @@ export const neverRests: Assemble = controllerWith((client, clock) => ({
 }));
 
 /** Assumes that objects of one kind do not exist, and never deletes them. */
-function neverDeletes(plural: string): Assemble {
+function neverDeletes(plural: string): AssembleController {
   return controllerWith((client) => ({
     ...client,
     async delete(resource, ref, preconditions) {
@@ -127,17 +122,17 @@ function neverDeletes(plural: string): Assemble {
 }
 
 /** Never removes an orphaned RoleBinding. */
-export const keepsBindings: Assemble = neverDeletes("rolebindings");
+export const keepsBindings: AssembleController = neverDeletes("rolebindings");
 
 /** Never removes an orphaned copy. */
-export const keepsCopies: Assemble = neverDeletes("secrets");
+export const keepsCopies: AssembleController = neverDeletes("secrets");
 
 /**
  * Never clears an error of an object, even after a restart: a status with Stalled is never updated.
  */
-export const staysWrong: Assemble = stubborn(new Set());
+export const staysWrong: AssembleController = stubborn(new Set());
 
-function stubborn(stalled: Set<string>): Assemble {
+function stubborn(stalled: Set<string>): AssembleController {
   return controllerWith((client) => ({
     ...client,
     async patch(resource, ref, patch) {

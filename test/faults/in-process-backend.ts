@@ -5,7 +5,12 @@ import type { View } from "../support/visible-objects.ts";
 import { untilStill } from "../support/until-still.ts";
 import { type Backend, type BackendContext, neverSettles, type Start } from "./backend.ts";
 import { type GatewayAnswer, InProcessInstance } from "./in-process-instance.ts";
-import { type Program, type ProgramName, programsWith } from "./programs.ts";
+import {
+  type AssembleController,
+  type Program,
+  type ProgramName,
+  programsWith,
+} from "./programs.ts";
 import { Run } from "./run.ts";
 import { RunClock } from "./run-clock.ts";
 import type { Change } from "./scenario.ts";
@@ -19,7 +24,7 @@ export interface InProcessOptions {
   /** The programs to run; only the controller by default. */
   readonly programs?: readonly ProgramName[];
   /** Replaces Latchkey's own controller. */
-  readonly assemble?: typeof assembleController;
+  readonly assemble?: AssembleController;
 }
 
 /** A run whose programs run in this process. */

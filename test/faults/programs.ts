@@ -24,6 +24,11 @@ export interface RunningProgram {
   readonly handler?: GatewayHandler;
 }
 
+/** What a fault acts on: a controller without the certificates of its issuer. */
+export type AssembleController = (
+  ...args: Parameters<typeof assembleController>
+) => Omit<ReturnType<typeof assembleController>, "keepCertificates">;
+
 /** How a program is started. */
 export interface Program {
   readonly account: Account;
@@ -35,9 +40,7 @@ export interface Program {
 }
 
 /** The programs of a run; `assemble` replaces Latchkey's own controller. */
-export function programsWith(
-  assemble: typeof assembleController,
-): Readonly<Record<ProgramName, Program>> {
+export function programsWith(assemble: AssembleController): Readonly<Record<ProgramName, Program>> {
   const webhookOf = (namespace: string, deps: AssemblyDeps): WebhookAssembly =>
     assembleWebhook({ ...webhookSettings, namespace }, deps);
   return {

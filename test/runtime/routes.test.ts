@@ -6,6 +6,7 @@ import {
   metricsRoute,
   plain,
   readyRoute,
+  revalidated,
   routed,
 } from "../../src/runtime/routes.ts";
 import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
@@ -100,4 +101,32 @@ test("metrics are in the format of Prometheus", async () => {
   const response = await handler()(asked("/metrics"), stranger);
   expect(response.headers["content-type"]).toMatch(/^text\/plain; version=0.0.4/);
   expect(response.body).toContain("# TYPE workqueue_depth gauge");
+});
+
+describe("a response with the tag of its content", () => {
+  const whole = { status: 200, headers: { etag: '"a"' }, body: "text" };
+  test.for<[string | undefined, number]>([
+    [undefined, 200],
+    ["", 200],
+    ['"b"', 200],
+    ["a", 200],
+    ['"a"', 304],
+    ['W/"a"', 304],
+    ['"b", "a"', 304],
+    ["*", 304],
+  ])("is, with If-None-Match %j, a %i", ([ifNoneMatch, status]) => {
+    expect(revalidated(whole, ifNoneMatch)).toEqual({
+      ...whole,
+      status,
+      body: status === 200 ? "text" : "",
+    });
+  });
+
+  test("is whole if it has no tag or is no success", () => {
+    const [untagged, failed] = [
+      { ...whole, headers: {} },
+      { ...whole, status: 503 },
+    ];
+    expect([revalidated(untagged, "*"), revalidated(failed, "*")]).toEqual([untagged, failed]);
+  });
 });

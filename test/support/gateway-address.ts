@@ -8,9 +8,18 @@ export const managementPath = "/kubernetes/management";
 export const externalUrl = "https://latchkey.example.com";
 
 /** The CA of the gateway's certificates, in PEM. */
-export async function gatewayCa(access: KubectlAccess): Promise<string> {
+export function gatewayCa(access: KubectlAccess): Promise<string> {
+  return caOf(access, ownObjects.gatewayCertificates);
+}
+
+/** The CA of the issuer's certificates, in PEM. */
+export function issuerCa(access: KubectlAccess): Promise<string> {
+  return caOf(access, ownObjects.issuerCertificates);
+}
+
+async function caOf(access: KubectlAccess, secret: string): Promise<string> {
   const encoded = await kubectl(access, [
-    ...["get", "secret", ownObjects.gatewayCertificates, "--namespace=latchkey-system"],
+    ...["get", "secret", secret, "--namespace=latchkey-system"],
     "--output=jsonpath={.data.ca\\.crt}",
   ]);
   return Buffer.from(encoded, "base64").toString("utf8");

@@ -77,9 +77,23 @@ export interface WebhookProcess extends LatchkeyProcess {
   webhookUrl: string;
 }
 
-/** Runs `latchkey controller` as its service account, on 127.0.0.1 and a fixed port. */
-export function startController(options: LatchkeyOptions): Promise<LatchkeyProcess> {
-  return startLatchkey("controller", options);
+/** A controller process with the URL of its issuer. */
+export interface ControllerProcess extends LatchkeyProcess {
+  issuerUrl: string;
+}
+
+/** Runs `latchkey controller` as its service account, on 127.0.0.1 and fixed ports. */
+export async function startController(options: LatchkeyOptions): Promise<ControllerProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const controller = await startLatchkey("controller", {
+    ...options,
+    env: {
+      LATCHKEY_ISSUER_ADDRESS: address,
+      LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost",
+      ...options.env,
+    },
+  });
+  return Object.assign(controller, { issuerUrl: `https://${address}` });
 }
 
 /**

@@ -211,10 +211,11 @@ describe("signing keys", () => {
 });
 
 test.each([
-  ["https://issuer", "https://issuer/openid/v1/jwks"],
-  ["https://issuer/", "https://issuer/openid/v1/jwks"],
-])("openidConfiguration of %s has the jwks_uri %s", (issuer, jwks) => {
-  expect(openidConfiguration(issuer)).toMatchObject({
+  ["https://issuer", undefined, "https://issuer/openid/v1/jwks"],
+  ["https://issuer/", undefined, "https://issuer/openid/v1/jwks"],
+  ["https://issuer", "https://keys.example/jwks", "https://keys.example/jwks"],
+])("openidConfiguration of %s and %s has the jwks_uri %s", (issuer, jwksUrl, jwks) => {
+  expect(openidConfiguration({ issuer, jwksUrl })).toMatchObject({
     issuer,
     jwks_uri: jwks,
     id_token_signing_alg_values_supported: ["ES256"],

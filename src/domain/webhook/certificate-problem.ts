@@ -12,7 +12,7 @@ export type CertificateProblem = (typeof certificateProblems)[number];
 export function certificateProblemSentence(problem: CertificateProblem, secret: string): string {
   switch (problem) {
     case "ca-changed":
-      return secret === certificateSecrets.gateway.name
+      return secret !== certificateSecrets.webhook.name
         ? `the CA in Secret ${secret} changed: clients that trust only the former CA cannot connect; give them ca.crt of the Secret, then remove its annotation ${annotations.formerCa}`
         : `the CA in Secret ${secret} changed and kube-apiserver has not shown a client certificate of the new CA: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files`;
     case "secret-missing":
