@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
-import { startController, type LatchkeyProcess, type LatchkeyOptions } from "./latchkey-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  type LatchkeyProcess,
+  startController,
+} from "./latchkey-process.ts";
 import { readVitals } from "./controller-vitals.ts";
 import { repository } from "./install.ts";
 import { untilStill } from "./until-still.ts";
@@ -27,7 +32,7 @@ export interface DedicatedCluster {
   /** Sends a request as the administrator; throws if it is rejected. */
   arrange(request: Ask): Promise<Answer>;
   /** Starts a controller that is not restarted when it exits. */
-  run(options?: Partial<LatchkeyOptions>): Promise<LatchkeyProcess>;
+  run(options?: Partial<ControllerProcessOptions>): Promise<ControllerProcess>;
   /** Stops the controllers, then the control plane. */
   stop(): Promise<void>;
 }

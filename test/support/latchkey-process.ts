@@ -82,9 +82,17 @@ export interface ControllerProcess extends LatchkeyProcess {
   issuerUrl: string;
 }
 
+/** How a controller is run: its issuer on the given `host:port`, or on a free port of 127.0.0.1. */
+export interface ControllerProcessOptions extends LatchkeyOptions {
+  readonly issuerAddress?: string;
+}
+
 /** Runs `latchkey controller` as its service account, on 127.0.0.1 and fixed ports. */
-export async function startController(options: LatchkeyOptions): Promise<ControllerProcess> {
-  const address = `127.0.0.1:${await freePort()}`;
+export async function startController({
+  issuerAddress,
+  ...options
+}: ControllerProcessOptions): Promise<ControllerProcess> {
+  const address = issuerAddress ?? `127.0.0.1:${await freePort()}`;
   const controller = await startLatchkey("controller", {
     ...options,
     env: {

@@ -36,9 +36,7 @@ export async function trustWebhook(
     [program, "trust-config", "--authorization", ...options],
     { cwd: repository },
   );
-  await controlPlane.restartApiServer(
-    stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])),
-  );
+  await controlPlane.restartApiServer(flagsIn(stdout));
   // An API server is ready before it serves the kinds of CRDs again, each at a different time.
   // Before 1.36 a policy rejects keys: nothing writes requester annotations yet.
   const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) =>
@@ -55,6 +53,44 @@ export async function trustWebhook(
     );
   };
   await eventually(serves, { what: "the CRDs to be served again" });
+}
+
+/** The flags of kube-apiserver among the lines that `latchkey trust-config` prints. */
+function flagsIn(printed: string): readonly string[] {
+  return printed.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : []));
+}
+
+/** The cluster that mints direct tokens, and the URL of its issuer. */
+export interface TokenSource {
+  readonly management: Pick<StartedControlPlane, "adminKubeconfig">;
+  readonly issuer: string;
+  readonly program?: string;
+}
+
+/**
+ * Does what the administrator of a connected cluster does: writes the file of `latchkey
+ * trust-config --authentication`, and starts kube-apiserver with it. Returns what was printed, and
+ * the flags.
+ */
+export async function trustTokens(
+  connected: StartedControlPlane,
+  { management, issuer, program = join(repository, "src", "main.ts") }: TokenSource,
+): Promise<{ readonly printed: string; readonly flags: readonly string[] }> {
+  const files = join(connected.directory, "trust");
+  const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
+  const { stdout: printed } = await run(
+    process.execPath,
+    [
+      ...[program, "trust-config", "--authentication"],
+      `--kubeconfig=${management.adminKubeconfig}`,
+      `--kubernetes-version=${gitVersion}`,
+      ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
+    ],
+    { cwd: repository },
+  );
+  const flags = flagsIn(printed);
+  await connected.restartApiServer(flags);
+  return { printed, flags };
 }
 
 /**
