@@ -6,6 +6,7 @@ import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
+import { gatewayRoutes } from "../domain/gateway/request-target.ts";
 import type { Client } from "../kube/client.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
@@ -30,7 +31,9 @@ import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clust
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { type GatewayHandler, gatewayHandler } from "./gateway-handler.ts";
+import { keyAuthenticator } from "./key-authenticator.ts";
 import { LiveRequests } from "./live-requests.ts";
+import { findUpstreamIn } from "./upstreams.ts";
 
 /** How a gateway process behaves. */
 export interface GatewayOptions extends KeyConfig {
@@ -109,17 +112,19 @@ export function assembleGateway(
     deps,
   );
   const handler = gatewayHandler({
-    ...{ accessKeys, clock, live, log },
-    upstreams: {
-      management: { credentials, discovery, forwarder },
-      connected: (name) => clusters.find(name),
-    },
+    ...{ clock, live, log, routes: gatewayRoutes },
+    authenticator: keyAuthenticator({
+      ...{ accessKeys, clock },
+      onUse: (key) => lastActivity.note(key),
+      secondLooks: new SecondLooks(),
+      onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
+      onResult: (result) => metrics.gateway.authentications(result),
+    }),
+    findUpstream: findUpstreamIn({ credentials, discovery, forwarder }, (name) =>
+      clusters.find(name),
+    ),
     ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
     metrics: gatewayMetrics(metrics),
-    onUse: (key) => lastActivity.note(key),
-    secondLooks: new SecondLooks(),
-    onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
-    onResult: (result) => metrics.gateway.authentications(result),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport });
   const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, impersonation];

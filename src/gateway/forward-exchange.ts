@@ -1,4 +1,3 @@
-import type { KeyDecision } from "../authn/authorize-key.ts";
 import { type Refusal, refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
@@ -11,7 +10,8 @@ import type {
 } from "../kube/forwarder.ts";
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
+import type { AdmittedRequest } from "./admit-request.ts";
+import { type Decision, refusalOf } from "./credential.ts";
 import {
   type ForwardDeps,
   type ForwardResult,
@@ -65,9 +65,9 @@ export class ForwardedExchange implements ForwardHandler {
   }
 
   /** Ends the request because its key or scope allows it no more. */
-  cut(decision: KeyDecision): void {
+  cut(decision: Decision): void {
     if (this.#isOver) return;
-    const refused = refusalOf(decision, this.#deps.clock.now());
+    const refused = refusalOf(decision, this.#admitted.credential);
     if (!this.#exchange.hasResponded) sendRefusal(this.#exchange, refused);
     else if (this.#isAtLineEnd && !this.#isEnded) {
       this.#exchange.write(`${JSON.stringify({ type: "ERROR", object: statusObject(refused) })}\n`);

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { KeyDecision } from "../authn/authorize-key.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { upgradeProtocol } from "../domain/gateway/request-head.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
@@ -9,7 +8,8 @@ import { isProxied } from "../domain/gateway/transfer.ts";
 import type { ForwardFailure } from "../kube/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/upgrade.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
-import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
+import type { AdmittedRequest } from "./admit-request.ts";
+import { type Decision, refusalOf } from "./credential.ts";
 import {
   type ForwardDeps,
   type ForwardResult,
@@ -24,7 +24,7 @@ export const headTimeoutMs = 75_000;
 /** The part of an admitted request that an upgrade needs. */
 export type UpgradedRequest = Pick<
   AdmittedRequest,
-  "method" | "target" | "request" | "user" | "subprotocols"
+  "method" | "target" | "request" | "user" | "subprotocols" | "credential"
 >;
 
 /** Forwards an upgrade: HTTP until the API server changes the protocol, and bytes from then on. */
@@ -59,9 +59,10 @@ export class ForwardedUpgrade implements UpgradeHandler {
   }
 
   /** Ends both connections because key or scope allow it no more. */
-  cut(decision: KeyDecision): void {
+  cut(decision: Decision): void {
     if (this.#isOver) return;
-    if (this.#status === 0) return this.#refuse(refusalOf(decision, this.#deps.clock.now()), "cut");
+    if (this.#status === 0)
+      return this.#refuse(refusalOf(decision, this.#admitted.credential), "cut");
     this.end();
   }
 

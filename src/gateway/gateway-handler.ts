@@ -1,4 +1,3 @@
-import { keyEndsAt } from "../domain/access-key/key-state.ts";
 import {
   liveGroup,
   type LiveKind,
@@ -93,11 +92,8 @@ async function handle(deps: GatewayDeps, carrier: Carrier): Promise<void> {
     if (admitted.kind === "refusal") return refuse(deps, carrier, admitted);
     const kind = kindOf(admitted, carrier);
     const { live, limits } = deps;
-    const terms = {
-      username: admitted.user.username,
-      keyId: admitted.resolved.key.metadata.uid,
-      kind,
-    };
+    const { credential } = admitted;
+    const terms = { username: credential.user.username, keyId: credential.id, kind };
     const group = liveGroup(kind);
     const problem = limitProblem(live.countsOf(group, terms), { group, limits });
     if (problem !== undefined) return refuse(deps, carrier, problem);
@@ -114,7 +110,7 @@ async function handle(deps: GatewayDeps, carrier: Carrier): Promise<void> {
     end = live.add({
       ...terms,
       decide: () => authorizeAgain(admitted, deps),
-      endsAt: () => endOf(deps, admitted),
+      endsAt: () => credential.endsAt(),
       end: () => forwarded.end(),
       cut: (decision) => forwarded.cut(decision),
     });
@@ -135,11 +131,6 @@ function refuse({ metrics, log }: GatewayDeps, carrier: Carrier, refused: Refusa
 function kindOf({ request, target }: AdmittedRequest, { head }: Carrier): LiveKind {
   if (head.isUpgrade) return "upgrade";
   return isStream(request, target.query) ? "stream" : "answer";
-}
-
-function endOf({ accessKeys }: GatewayDeps, { resolved }: AdmittedRequest): number {
-  const now = accessKeys.byId(resolved.key.metadata.uid);
-  return now === undefined ? Infinity : keyEndsAt(now);
 }
 
 /** What of a request may be logged: no target, query, header or body. */

@@ -1,4 +1,3 @@
-import type { KeyDecision } from "../authn/authorize-key.ts";
 import {
   type LiveCounts,
   type LiveGroup,
@@ -8,6 +7,7 @@ import {
 import type { Yielder } from "../kube/yielder.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
+import type { Decision } from "./credential.ts";
 
 /** A forwarded request, from before its first byte until its end. */
 export interface LiveRequest {
@@ -15,13 +15,13 @@ export interface LiveRequest {
   readonly keyId: string;
   readonly username: string;
   /** Decides about it once more, by what is known now. */
-  decide(): KeyDecision;
-  /** The end of the key's validity in milliseconds since the epoch, by what is known now. */
+  decide(): Decision;
+  /** The end of the credential's validity in milliseconds since the epoch, by what is known now. */
   endsAt(): number;
   /** Ends it as if the API server had, where the protocol allows it. */
   end(): void;
   /** Ends it because its key or scope allows it no more. */
-  cut(decision: KeyDecision): void;
+  cut(decision: Decision): void;
 }
 
 /** What following requests needs. */
@@ -30,7 +30,7 @@ export interface LiveRequestsDeps {
   readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */
   readonly isFresh: () => boolean;
-  readonly onCut: (decision: KeyDecision["kind"]) => void;
+  readonly onCut: (decision: Decision["kind"]) => void;
 }
 
 /** At most four times a second everything is decided again. */

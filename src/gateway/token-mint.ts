@@ -1,4 +1,3 @@
-import type { KeyDecision } from "../authn/authorize-key.ts";
 import { objectPath } from "../kube/paths.ts";
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
@@ -8,7 +7,8 @@ import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import type { ForwardFailure, Forwarding } from "../kube/forwarder.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { type AdmittedRequest, refusalOf } from "./admit-request.ts";
+import type { AdmittedRequest } from "./admit-request.ts";
+import { type Decision, refusalOf } from "./credential.ts";
 import {
   type ForwardDeps,
   type ForwardResult,
@@ -63,8 +63,8 @@ export class TokenMint {
   }
 
   /** Ends the wait because the key or its scope allows it no more; the object stays. */
-  cut(decision: KeyDecision): void {
-    this.#refuse(refusalOf(decision, this.#deps.clock.now()), "cut");
+  cut(decision: Decision): void {
+    this.#refuse(refusalOf(decision, this.#admitted.credential), "cut");
   }
 
   /** Ends the wait of a gateway that stops. */

@@ -16,20 +16,18 @@ export interface GatewayUpstream extends UpstreamServer {
   readonly discovery: Pick<Discovery, "known" | "find">;
 }
 
-/** Every API server behind the gateway. */
-export interface Upstreams {
-  readonly management: GatewayUpstream;
-  /** A connected cluster by the name of `upstreamName`; undefined if none is connected. */
-  connected(name: string): GatewayUpstream | undefined;
-}
-
 /** The API server of an upstream; undefined if no cluster of that name is connected. */
-export function findUpstream(
-  upstreams: Upstreams,
-  upstream: Upstream,
-): GatewayUpstream | undefined {
-  const name = upstreamName(upstream);
-  return name === undefined ? upstreams.management : upstreams.connected(name);
+export type FindUpstream = (upstream: Upstream) => GatewayUpstream | undefined;
+
+/** Finds the API server of the management cluster, or a connected one by its `upstreamName`. */
+export function findUpstreamIn(
+  management: GatewayUpstream,
+  connected: (name: string) => GatewayUpstream | undefined,
+): FindUpstream {
+  return (upstream) => {
+    const name = upstreamName(upstream);
+    return name === undefined ? management : connected(name);
+  };
 }
 
 /** What authorizes requests to an upstream: the locations and resources are those of it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { admitRequest, authorizeAgain, refusalOf } from "../../src/gateway/admit-request.ts";
-import { resolvedKeyWith } from "../support/review-fixture.ts";
+import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
+import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
@@ -126,8 +126,10 @@ describe("an admitted request", () => {
     expect(authorizeAgain(admitted, deps).kind).toBe("no-opinion");
     deps.keys.set(aliceKey, keyOf("alice", { disabled: true }));
     expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
+    expect(admitted.credential.isValid()).toBe(false);
     deps.keys.delete(aliceKey);
     expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
+    expect(admitted.credential.isValid()).toBe(false);
     deps.state.isFresh = false;
     expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "not-ready" });
   });
@@ -150,23 +152,18 @@ describe("a request in progress is not allowed any more when its object", () => 
     deps.keys.set(aliceKey, changed);
     const decision = authorizeAgain(admitted, deps);
     expect(decision).toMatchObject({ kind: "denied" });
-    expect(refusalOf(decision, deps.clock.now())).toMatchObject({ status: 401 });
+    expect(refusalOf(decision, admitted.credential)).toMatchObject({ status: 401 });
   });
 });
 
 describe("a decision that is not to forward", () => {
   const denied = { kind: "denied", reason: "r" } as const;
   it.each([
-    ["503", { kind: "not-ready", reason: "r" } as const, 503],
-    ["401, of a key that was deleted", denied, 401],
-    [
-      "401, of a key that is not valid",
-      { ...denied, resolved: resolvedKeyWith({ disabled: true }) },
-      401,
-    ],
-    ["403, of a valid key", { ...denied, resolved: resolvedKeyWith() }, 403],
-    ["500, that is none", { kind: "no-opinion" } as const, 500],
-  ])("is %s", (_what, decision, status) => {
-    expect(refusalOf(decision, Date.parse("2026-01-01T00:00:10Z")).status).toBe(status);
+    ["503", { kind: "not-ready", reason: "r" } as const, true, 503],
+    ["401, of a credential that is not valid", denied, false, 401],
+    ["403, of a valid credential", denied, true, 403],
+    ["500, that is none", { kind: "no-opinion" } as const, true, 500],
+  ])("is %s", (_what, decision, isValid, status) => {
+    expect(refusalOf(decision, { isValid: () => isValid }).status).toBe(status);
   });
 });

@@ -38,6 +38,7 @@ async function upstream(serve: (socket: Duplex) => void): Promise<string> {
   return `http://127.0.0.1:${await listening(server)}`;
 }
 
+const alice = { username: "alice", groups: [], extra: {} };
 const admitted: UpgradedRequest = {
   method: "GET",
   target: {
@@ -48,7 +49,14 @@ const admitted: UpgradedRequest = {
     query: "",
   },
   request: { kind: "path", verb: "get", path: "/api" },
-  user: { username: "alice", groups: [], extra: {} },
+  user: alice,
+  credential: {
+    ...{ kind: "credential", id: "uid-alice", user: alice, noun: "an access key" },
+    authorize: () => Promise.resolve({ kind: "no-opinion" }),
+    authorizeNow: () => ({ kind: "no-opinion" }),
+    isValid: () => true,
+    endsAt: () => Infinity,
+  },
   subprotocols: undefined,
 };
 

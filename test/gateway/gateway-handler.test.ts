@@ -128,9 +128,8 @@ describe("a failure inside the gateway", () => {
     const deps = fakeGatewayDeps();
     return {
       ...deps,
-      accessKeys: {
-        ...deps.accessKeys,
-        lookup() {
+      authenticator: {
+        authenticate() {
           throw new Error("canary");
         },
       },

@@ -1,7 +1,10 @@
 import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
+import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
+import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { ByteBudget } from "../../src/runtime/body.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
@@ -59,22 +62,30 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
   };
   return {
     ...{ clock, log, forwarder, keys, refusals, answers, used, results, cuts, state },
-    accessKeys: {
-      lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
-      withIndexOf: () => [],
-      byId: (uid) => [...keys.values()].find(({ key }) => key.metadata.uid === uid),
-      isFresh: () => state.isFresh,
-      isWatchOpen: () => true,
-      locationOf: () => ({ target: "Management" }),
-      roles: () => new Map(),
-    },
-    upstreams: {
-      management: {
+    routes: gatewayRoutes,
+    authenticator: keyAuthenticator({
+      accessKeys: {
+        lookup: (presented) => keys.get(SecretText.reveal(presented)) ?? "unknown",
+        withIndexOf: () => [],
+        byId: (uid) => [...keys.values()].find(({ key }) => key.metadata.uid === uid),
+        isFresh: () => state.isFresh,
+        isWatchOpen: () => true,
+        locationOf: () => ({ target: "Management" }),
+        roles: () => new Map(),
+      },
+      clock,
+      secondLooks: new SecondLooks(secondLooks),
+      onUse: (key) => void used.push(key.metadata.uid),
+      onMismatch() {},
+      onResult: (result) => void results.push(result),
+    }),
+    findUpstream: findUpstreamIn(
+      {
         ...{ forwarder, credentials },
         discovery: { known: () => "Namespaced", find: () => Promise.resolve("Namespaced") },
       },
-      connected: () => undefined,
-    },
+      () => undefined,
+    ),
     live: new LiveRequests({
       clock,
       yielder: new Yielder(clock),
@@ -83,14 +94,10 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
     }),
     limits: { ...liveLimits, ...limits },
     budget: new ByteBudget(budgetBytes),
-    secondLooks: new SecondLooks(secondLooks),
     metrics: {
       answered: (verb, status) => void answers.push(`${verb} ${status}`),
       refused: (cause, status) => void refusals.push(`${cause} ${status}`),
       overhead() {},
     },
-    onUse: (key) => void used.push(key.metadata.uid),
-    onMismatch() {},
-    onResult: (result) => void results.push(result),
   };
 }

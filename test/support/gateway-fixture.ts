@@ -7,9 +7,12 @@ import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
+import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { createForwarder } from "../../src/kube/forwarder.ts";
+import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
+import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { ByteBudget } from "../../src/runtime/body.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
@@ -123,21 +126,25 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   });
   const handler = gatewayHandler({
     ...{ clock, live, log, budget },
-    accessKeys: fakeAccessKeys(keys, () => fixture.isFresh),
-    upstreams: {
-      management: { forwarder, credentials: own.credentials, discovery: servedDiscovery },
-      connected: () => undefined,
-    },
+    routes: gatewayRoutes,
+    authenticator: keyAuthenticator({
+      accessKeys: fakeAccessKeys(keys, () => fixture.isFresh),
+      clock,
+      secondLooks: new SecondLooks(),
+      onUse() {},
+      onMismatch() {},
+      onResult: (result) => void identifications.push(result),
+    }),
+    findUpstream: findUpstreamIn(
+      { forwarder, credentials: own.credentials, discovery: servedDiscovery },
+      () => undefined,
+    ),
     limits: { ...liveLimits, ...options.liveLimits },
     metrics: {
       answered() {},
       refused: (cause, status) => void seen.refusals.push(`${cause} ${status}`),
       overhead() {},
     },
-    secondLooks: new SecondLooks(),
-    onUse() {},
-    onMismatch() {},
-    onResult: (result) => void identifications.push(result),
   });
   const front = await startFrontServer({
     ...{ host: "127.0.0.1", port: 0, tls, clock, limits, ...handler },

@@ -44,13 +44,16 @@ export const mostParameters = 1_000;
  * Reads the target of a request. Nothing is normalized: a target that would have to be is
  * malformed, so that kube-apiserver reads exactly the text that was judged here.
  */
-export function readTarget(text: string): RequestTarget | MalformedTarget {
+export function readTarget(
+  text: string,
+  routes: Routes = gatewayRoutes,
+): RequestTarget | MalformedTarget {
   const queryAt = text.indexOf("?");
   const path = queryAt < 0 ? text : text.slice(0, queryAt);
   const query = queryAt < 0 ? "" : text.slice(queryAt);
   const problem = textProblem(text) ?? pathProblem(path) ?? queryProblem(query);
   return problem === undefined
-    ? { kind: "target", query, ...upstreamOf(path) }
+    ? { kind: "target", query, ...upstreamOf(path, routes) }
     : { kind: "malformed", reason: problem };
 }
 
@@ -110,11 +113,14 @@ function queryProblem(query: string): string | undefined {
 
 const name = "([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)";
 
-/** The paths of the gateway (specification, "HTTP interface"; vendor's clusters and spaces). */
-const prefixes: readonly {
+/** The prefixes of paths that are served, and what each names. */
+export type Routes = readonly {
   readonly pattern: RegExp;
   readonly upstream: (names: readonly string[]) => Upstream;
-}[] = [
+}[];
+
+/** The paths of the gateway (specification, "HTTP interface"; vendor's clusters and spaces). */
+export const gatewayRoutes: Routes = [
   { pattern: /^\/kubernetes\/management(?=\/|$)/, upstream: () => ({ kind: "management" }) },
   {
     pattern: new RegExp(`^/kubernetes/cluster/${name}(?=/|$)`),
@@ -134,8 +140,18 @@ const prefixes: readonly {
   },
 ];
 
-function upstreamOf(path: string): Pick<RequestTarget, "upstream" | "prefix" | "path"> {
-  for (const { pattern, upstream } of prefixes) {
+/** The paths of the direct endpoint of a cluster, which it does not name. */
+export function directRoutes(cluster: string): Routes {
+  return [
+    { pattern: /^\/kubernetes\/cluster(?=\/|$)/, upstream: () => ({ kind: "cluster", cluster }) },
+  ];
+}
+
+function upstreamOf(
+  path: string,
+  routes: Routes,
+): Pick<RequestTarget, "upstream" | "prefix" | "path"> {
+  for (const { pattern, upstream } of routes) {
     const match = pattern.exec(path);
     if (match === null) continue;
     const [prefix, ...names] = match;

@@ -1,0 +1,60 @@
+import type { ReviewedRequest } from "../api/access-review.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import type { NotReady } from "../authn/authorize-key.ts";
+import type { UserInfo } from "../domain/access-key/authentication.ts";
+import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
+import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
+import type { Upstream } from "../domain/gateway/request-target.ts";
+import type { GatewayUpstream } from "./upstreams.ts";
+
+/** The decision about a request: RBAC decides about what is not denied. */
+export type Decision = KeyVerdict | NotReady;
+
+/** Where a request goes; `server` is undefined if no cluster of that name is connected. */
+export interface Destination {
+  readonly upstream: Upstream;
+  readonly server: GatewayUpstream | undefined;
+}
+
+/** A valid credential that a client has presented. */
+export interface Credential {
+  readonly kind: "credential";
+  /** The uid of its object, which limits count by. */
+  readonly id: string;
+  readonly user: UserInfo;
+  /** Its name in messages. */
+  readonly noun: "an access key" | "a direct token";
+  /** Authorizes a request; a resource that discovery does not know waits for one refresh. */
+  authorize(request: ReviewedRequest, destination: Destination): Promise<Decision>;
+  /** The same by what is known at this moment. */
+  authorizeNow(request: ReviewedRequest, destination: Destination): Decision;
+  /** Whether it is still accepted, as the same user. */
+  isValid(): boolean;
+  /** The end of its validity in milliseconds since the epoch, by what is known now. */
+  endsAt(): number;
+}
+
+/** Finds out who presents a credential. */
+export interface Authenticator {
+  /** The credential, or one and the same 401 for all that are not accepted. */
+  authenticate(presented: SecretText): Promise<Credential | Refusal>;
+}
+
+/** A decision that is not to forward, as a response: 401 if the credential is not valid now. */
+export function refusalOf(decision: Decision, credential: Pick<Credential, "isValid">): Refusal {
+  switch (decision.kind) {
+    case "not-ready":
+      return notReady(decision.reason);
+    case "denied":
+      return credential.isValid()
+        ? refusal(403, "scope", `forbidden: ${decision.reason}`)
+        : unauthorized;
+    case "no-opinion":
+      return refusal(500, "upstream", "internal error");
+  }
+}
+
+/** The response while what decides is not known. */
+export function notReady(reason: string): Refusal {
+  return refusal(503, "not-ready", reason);
+}

@@ -1,0 +1,110 @@
+import type { ReviewedRequest } from "../api/access-review.ts";
+import {
+  authorizeKey,
+  authorizeNow,
+  type AuthorizeKeyDeps,
+  notSyncedMessage,
+} from "../authn/authorize-key.ts";
+import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
+import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
+import { identityOf } from "../domain/access-key/key-identity.ts";
+import { keyEndsAt, type ResolvedKey } from "../domain/access-key/key-state.ts";
+import { unauthorized } from "../domain/gateway/refusal.ts";
+import { spaceProblem } from "../domain/gateway/space-limit.ts";
+import {
+  type Authenticator,
+  type Credential,
+  type Decision,
+  type Destination,
+  notReady,
+} from "./credential.ts";
+import { authorizeDeps } from "./upstreams.ts";
+
+/** What decides about access keys. */
+export interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
+  readonly accessKeys: IdentifyKeyDeps["accessKeys"] & AuthorizeKeyDeps["accessKeys"];
+  readonly clock: IdentifyKeyDeps["clock"] & AuthorizeKeyDeps["clock"];
+}
+
+/** Authenticates access keys, by their objects. */
+export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
+  return {
+    async authenticate(presented) {
+      const identification = await identifyKey(presented, deps);
+      if (identification.kind === "not-ready") return notReady(notSyncedMessage);
+      // The time of the answer must not tell a key that was valid from one that never was.
+      if (identification.kind === "refused") await deps.secondLooks.wait(deps.clock);
+      if (identification.kind !== "authenticated") return unauthorized;
+      return keyCredential(identification, deps);
+    },
+  };
+}
+
+interface Presented {
+  readonly user: UserInfo;
+  readonly resolved: ResolvedKey;
+}
+
+function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps): Credential {
+  const { accessKeys, clock } = deps;
+  const id = resolved.key.metadata.uid;
+  const current = (): ResolvedKey | undefined => accessKeys.byId(id);
+  const isSame = (): boolean => isSameCredential({ user, resolved }, current());
+  return {
+    ...{ kind: "credential", id, user, noun: "an access key" },
+    async authorize(request, destination) {
+      const decision = await authorizeKey(id, request, depsAt(destination, deps));
+      return withinSpace(decision, request, { deps, destination });
+    },
+    authorizeNow(request, destination) {
+      if (!isSame())
+        return { kind: "denied", reason: "the key was replaced, or acts as another user" };
+      const decision = authorizeNow(id, request, depsAt(destination, deps));
+      return withinSpace(decision, request, { deps, destination });
+    },
+    isValid() {
+      const now = current();
+      const isAccepted =
+        now !== undefined && authenticate(now, clock.now()).kind === "authenticated";
+      return isAccepted && isSame();
+    },
+    endsAt() {
+      const now = current();
+      return now === undefined ? Infinity : keyEndsAt(now);
+    },
+  };
+}
+
+function depsAt(
+  { upstream, server }: Destination,
+  deps: KeyAuthenticatorDeps,
+): ReturnType<typeof authorizeDeps> {
+  return authorizeDeps(deps, upstream, server);
+}
+
+/** Whether the object has the key that was presented, and acts as the user that was sent. */
+function isSameCredential({ user, resolved }: Presented, now: ResolvedKey | undefined): boolean {
+  if (now === resolved || now === undefined) return true;
+  if (now.key.keyDigest !== resolved.key.keyDigest) return false;
+  const identity = identityOf(now.key.spec, now.config.prefixes);
+  return (
+    identity.kind !== "nobody" &&
+    identity.username === user.username &&
+    identity.groups.length === user.groups.length &&
+    identity.groups.every((group, at) => group === user.groups[at])
+  );
+}
+
+/** Below a space, only its namespaces are there. */
+function withinSpace(
+  decision: Decision,
+  request: ReviewedRequest,
+  {
+    deps: { accessKeys },
+    destination: { upstream },
+  }: { readonly deps: KeyAuthenticatorDeps; readonly destination: Destination },
+): Decision {
+  if (decision.kind !== "no-opinion" || upstream.kind !== "space") return decision;
+  const reason = spaceProblem(request, upstream, (namespace) => accessKeys.locationOf(namespace));
+  return reason === undefined ? decision : { kind: "denied", reason };
+}
