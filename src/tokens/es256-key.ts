@@ -2,6 +2,7 @@ import {
   createECDH,
   createHash,
   createPrivateKey,
+  createPublicKey,
   generateKeyPairSync,
   type KeyObject,
 } from "node:crypto";
@@ -15,12 +16,21 @@ export interface PublicEcJwk {
   readonly y: string;
 }
 
-/** A signing key: its public JWK, and its private key, which cannot be printed. */
-export interface Es256Key {
+/** The public part of a key, which signs or verifies. */
+export interface PublishedKey {
   /** JWK thumbprint with SHA-256 (RFC 7638). */
   readonly kid: string;
   readonly publicJwk: PublicEcJwk;
+}
+
+/** A signing key: its public JWK, and its private key, which cannot be printed. */
+export interface Es256Key extends PublishedKey {
   readonly privateKey: KeyObject;
+}
+
+/** A key that verifies signatures. */
+export interface VerificationKey extends PublishedKey {
+  readonly publicKey: KeyObject;
 }
 
 /**
@@ -46,6 +56,33 @@ export function es256KeyOf(jwk: unknown): Es256Key | undefined {
     // Errors of node:crypto may quote their input.
     return undefined;
   }
+}
+
+/**
+ * Parses a public JWK; undefined if it is not a P-256 key with a point on the curve. Each coordinate
+ * has 32 bytes (RFC 7518 section 6.2.1.2), in the only base64url text for them.
+ */
+export function es256PublicKeyOf(jwk: unknown): VerificationKey | undefined {
+  const [x = "", y = ""] = [stringAt(jwk, "x"), stringAt(jwk, "y")];
+  if (stringAt(jwk, "kty") !== "EC" || stringAt(jwk, "crv") !== "P-256") return undefined;
+  if (bytesIn(x)?.length !== 32 || bytesIn(y)?.length !== 32) return undefined;
+  const publicJwk = { kty: "EC", crv: "P-256", x, y } as const;
+  try {
+    const publicKey = createPublicKey({ key: { ...publicJwk }, format: "jwk" });
+    return { kid: thumbprintOf(publicJwk), publicJwk, publicKey };
+  } catch {
+    // Errors of node:crypto may quote their input.
+    return undefined;
+  }
+}
+
+/**
+ * The bytes of a base64url text; undefined if it has padding, other characters or bits that no byte
+ * needs (RFC 4648 sections 3.5 and 5), so that no two texts have the same bytes.
+ */
+export function bytesIn(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64url");
+  return bytes.toString("base64url") === text ? bytes : undefined;
 }
 
 /** Generates a key pair, as a private JWK. */

@@ -10,7 +10,13 @@ import {
   signingKeyStates,
 } from "../domain/endpoint-token/key-rotation.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
-import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
+import {
+  type Es256Key,
+  es256KeyOf,
+  newEs256Jwk,
+  type PublicEcJwk,
+  type PublishedKey,
+} from "./es256-key.ts";
 
 /** One of Latchkey's signing keys; `createdAt` is RFC 3339. */
 export interface SigningKey extends Es256Key, RotatedKey {
@@ -25,11 +31,7 @@ export interface ObservedSigningKeys {
 }
 
 /** A public key as it is published (RFC 7517 section 4). */
-export interface Jwk {
-  readonly kty: "EC";
-  readonly crv: "P-256";
-  readonly x: string;
-  readonly y: string;
+export interface Jwk extends PublicEcJwk {
   readonly kid: string;
   readonly use: "sig";
   readonly alg: "ES256";
@@ -137,7 +139,9 @@ export function knownKids({ keys }: ObservedSigningKeys): ReadonlySet<string> {
 }
 
 /** The JWK Set to publish (RFC 7517 section 5): public members only. */
-export function publicJwks({ keys }: ObservedSigningKeys): { readonly keys: readonly Jwk[] } {
+export function publicJwks({ keys }: { readonly keys: readonly PublishedKey[] }): {
+  readonly keys: readonly Jwk[];
+} {
   return {
     keys: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: "sig", alg: "ES256" })),
   };

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { SignJWT } from "jose";
+import { numberAt, stringAt } from "../api/parse.ts";
+import {
+  parseRevocationSeq,
+  type RevocationSeq,
+  revocationSeqText,
+} from "../domain/endpoint-token/revocation-seq.ts";
+import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
+import { bytesIn } from "./es256-key.ts";
+import type { ObservedSigningKeys } from "./signing-keys.ts";
+
+/** A revoked token as it is in the list; {@link revokedToken} creates it once per token. */
+export interface RevokedToken {
+  /** 28 characters, see {@link revokedToken}. */
+  readonly entry: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** What is signed; `now` in milliseconds since the epoch. */
+export interface RevokedListTerms {
+  readonly issuer: string;
+  readonly now: number;
+  readonly seq: RevocationSeq;
+  readonly revoked: readonly RevokedToken[];
+}
+
+/** A verified deny list. */
+export interface RevokedList {
+  readonly seq: RevocationSeq;
+  /** When it was signed, in milliseconds since the epoch. */
+  readonly issuedAt: number;
+  /** The first 20 characters of each entry. */
+  readonly digests: ReadonlySet<string>;
+}
+
+/** Why a list is refused; a closed set for metrics. */
+export const listProblems = [...jwsProblems, "claims", "issuer", "seq", "entries"] as const;
+
+/** One of these problems. */
+export type ListProblem = (typeof listProblems)[number];
+
+/** The list, or why it is refused. */
+export type ListVerification =
+  | { readonly ok: true; readonly list: RevokedList }
+  | { readonly ok: false; readonly reason: ListProblem };
+
+/** What a list is verified against; `now` in milliseconds since the epoch. */
+export interface ListVerificationTerms {
+  readonly keys: VerificationKeys;
+  readonly issuer: string;
+  readonly now: number;
+}
+
+const typ = "latchkey-revoked+jwt";
+
+/** Maximum number of tokens in a list. */
+export const mostRevoked = 200_000;
+
+/** A list of so many tokens has 7.5 million characters. */
+const mostListCharacters = 8 * 1024 * 1024;
+
+const digestBytes = 15;
+const expiryBytes = 6;
+const entryBytes = digestBytes + expiryBytes;
+const digestCharacters = (digestBytes / 3) * 4;
+const entryCharacters = (entryBytes / 3) * 4;
+
+/**
+ * The entry of a token: in base64url, the first 15 bytes of the SHA-256 of its jti, and its expiry
+ * as 6 bytes of seconds. It has half the size of jti and exp in JSON, and does not publish the jti.
+ * `expiresAt` in milliseconds since the epoch.
+ */
+export function revokedToken(jti: string, expiresAt: number): RevokedToken {
+  const bytes = Buffer.alloc(entryBytes);
+  hashOf(jti).copy(bytes, 0, 0, digestBytes);
+  bytes.writeUIntBE(Math.ceil(expiresAt / 1000), digestBytes, expiryBytes);
+  return { entry: bytes.toString("base64url"), expiresAt };
+}
+
+/**
+ * Signs the deny list as a JWT with the current signing key, without the tokens that have expired.
+ * Throws a RangeError for more than {@link mostRevoked} tokens, because no verifier accepts them.
+ */
+export async function signRevokedList(
+  { issuer, now, seq, revoked }: RevokedListTerms,
+  { signing }: ObservedSigningKeys,
+): Promise<string> {
+  const current = revoked.filter(({ expiresAt }) => expiresAt > now);
+  if (current.length > mostRevoked)
+    throw new RangeError(`${current.length} tokens are revoked; at most ${mostRevoked} can be`);
+  const claims = {
+    iss: issuer,
+    iat: Math.floor(now / 1000),
+    seq: revocationSeqText(seq),
+    revoked: current.map(({ entry }) => entry).join(""),
+  };
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: "ES256", typ, kid: signing.kid })
+    .sign(signing.privateKey);
+}
+
+/** Verifies a list of {@link signRevokedList}, and drops the tokens that have expired. */
+export async function verifyRevokedList(
+  text: string,
+  { keys, issuer, now }: ListVerificationTerms,
+): Promise<ListVerification> {
+  const verified = await verifyJws(text, { keys, typ, mostCharacters: mostListCharacters });
+  if (!verified.ok) return verified;
+  const { payload } = verified;
+  const [iss, seqText, entries] = ["iss", "seq", "revoked"].map((name) => stringAt(payload, name));
+  const iat = numberAt(payload, "iat");
+  if (iss === undefined || seqText === undefined || entries === undefined) return refused("claims");
+  if (iat === undefined || !Number.isInteger(iat) || iat < 0) return refused("claims");
+  if (iss !== issuer) return refused("issuer");
+  const seq = parseRevocationSeq(seqText);
+  if (seq === undefined) return refused("seq");
+  const digests = digestsIn(entries, now);
+  return digests === undefined
+    ? refused("entries")
+    : { ok: true, list: { seq, issuedAt: iat * 1000, digests } };
+}
+
+/** Whether the token with this jti is in the list. */
+export function isRevoked({ digests }: RevokedList, jti: string): boolean {
+  return digests.has(hashOf(jti).toString("base64url", 0, digestBytes));
+}
+
+/** The digests of the entries that have not expired; undefined if the text has no whole entries. */
+function digestsIn(entries: string, now: number): ReadonlySet<string> | undefined {
+  const bytes = bytesIn(entries);
+  if (bytes === undefined || bytes.length % entryBytes !== 0) return undefined;
+  const digests = new Set<string>();
+  for (let at = 0; at * entryBytes < bytes.length; at += 1) {
+    const expiry = bytes.readUIntBE(at * entryBytes + digestBytes, expiryBytes);
+    const start = at * entryCharacters;
+    if (expiry * 1000 > now) digests.add(entries.slice(start, start + digestCharacters));
+  }
+  return digests;
+}
+
+function hashOf(jti: string): Buffer {
+  return createHash("sha256").update(jti, "utf8").digest();
+}
+
+function refused(reason: ListProblem): ListVerification {
+  return { ok: false, reason };
+}
