@@ -26,6 +26,8 @@ export const ownObjects = {
   webhookCertificates: "latchkey-webhook-certificates",
   gatewayCertificates: "latchkey-gateway-certificates",
   issuerCertificates: "latchkey-issuer-certificates",
+  directCertificates: "latchkey-direct-endpoint-certificates",
+  directKeys: "latchkey-direct-endpoint-keys",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
 } as const;
@@ -80,6 +82,7 @@ export const components = {
   webhookCertificates: "webhook-certificates",
   gatewayCertificates: "gateway-certificates",
   issuerCertificates: "issuer-certificates",
+  directCertificates: "direct-endpoint-certificates",
   connectorKey: "connector-key",
   connectorData: "connector-data",
 } as const;
@@ -95,6 +98,7 @@ export const certificateSecrets = {
   webhook: { name: ownObjects.webhookCertificates, component: components.webhookCertificates },
   gateway: { name: ownObjects.gatewayCertificates, component: components.gatewayCertificates },
   issuer: { name: ownObjects.issuerCertificates, component: components.issuerCertificates },
+  direct: { name: ownObjects.directCertificates, component: components.directCertificates },
 } as const;
 
 /** The annotation in which client-side apply stores the whole object, including secrets. */

@@ -1,9 +1,7 @@
-import { labels } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { parseRole, type PolicyRule, type ObservedRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorDataRef } from "../domain/access-key/connector-data-ref.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
@@ -13,13 +11,13 @@ import type { RequestLocation } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import type { ReadStore } from "../kube/store.ts";
 import { accessKeyCacheEntry } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
 import { RequesterCounts } from "./requester-counts.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
+import { ScopeRolesCache } from "./scope-roles.ts";
 
 /** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */
 export type LookupResult = ResolvedKey | "malformed" | "unknown";
@@ -67,7 +65,6 @@ export interface AccessKeyCache {
   roles(): ScopeRoles;
 }
 
-const roleIndex = "role";
 const refIndex = "connector-data";
 
 /** Empty status of all cache entries, to save memory: the cache does not use it. */
@@ -86,13 +83,9 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
   const counts = new RequesterCounts();
   const keys = keyInformer(deps, counts, onChange);
   const namespaces = namespaceInformer(deps, onChange);
-  let roles: ScopeRoles | undefined;
-  const clusterRoles = scopeRoleInformer(deps, () => {
-    roles = undefined;
-    onChange();
-  });
+  const scopeRoles = new ScopeRolesCache(deps, onChange);
   const policies = requesterPolicyInformers(deps, onChange);
-  const all = [keys, namespaces, clusterRoles, ...policies.informers];
+  const all = [keys, namespaces, scopeRoles.informer, ...policies.informers];
 
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
@@ -126,7 +119,7 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
     references: (secret) => keys.store.by(refIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
     locationOf: (namespace) => locationOf(namespaces.store.get(namespace)?.labels),
-    roles: () => (roles ??= rolesByName(clusterRoles.store)),
+    roles: () => scopeRoles.roles(),
   };
 }
 
@@ -164,22 +157,4 @@ function namespaceInformer(deps: InformerDeps, onChange: () => void): Informer<M
     },
     deps,
   );
-}
-
-function scopeRoleInformer(deps: InformerDeps, onChange: () => void): Informer<ObservedRole> {
-  return new Informer<ObservedRole>(
-    {
-      listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
-      parse: parseRole,
-      indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
-      onChange,
-    },
-    deps,
-  );
-}
-
-function rolesByName(store: ReadStore<ObservedRole>): ScopeRoles {
-  const rulesOf = (name: string): readonly PolicyRule[] =>
-    store.by(roleIndex, name).flatMap(({ rules }) => rules);
-  return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
 }

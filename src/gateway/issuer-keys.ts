@@ -1,0 +1,179 @@
+import { ownObjects } from "../api/names.ts";
+import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError } from "../kube/errors.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { HttpsDocument } from "../runtime/https-document.ts";
+import { HttpsDocumentError } from "../runtime/https-document.ts";
+import type { Logger } from "../runtime/log.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { VerificationKeys } from "../tokens/compact-jws.ts";
+import { parseVerificationKeys } from "../tokens/verification-keys.ts";
+
+/** Dependencies of {@link IssuerKeys}. */
+export interface IssuerKeysDeps {
+  readonly document: Pick<HttpsDocument, "fetch">;
+  readonly client: Pick<Client, "get" | "patch">;
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** Called for each new set of keys. */
+  readonly onKeys: (keys: VerificationKeys) => void;
+}
+
+/** Where the keys are published and kept. */
+export interface IssuerKeysOptions {
+  readonly namespace: string;
+  /** The URL of the JWK Set, for messages. */
+  readonly url: string;
+}
+
+/** As long as the issuer allows to cache its keys. */
+const everyMs = 60_000;
+/** While there are no keys, and after a failure. */
+const retryMs = 5_000;
+/** Anybody can send a token with an unknown kid, so it fetches the keys at most this often. */
+const unknownKidMs = 10_000;
+const dataKey = "jwks.json";
+
+/**
+ * The public keys of the issuer: fetched every minute, and at once for an unknown kid. The last ones
+ * are kept in a Secret, so that a restart needs no issuer. A document that is invalid changes
+ * nothing.
+ */
+export class IssuerKeys {
+  readonly #deps: IssuerKeysDeps;
+  readonly #options: IssuerKeysOptions;
+  #keys: VerificationKeys | undefined;
+  #etag: string | undefined;
+  #kept: string | undefined;
+  #fetching: Promise<void> | undefined;
+  #fetchedAt = -Infinity;
+  #problem: string | undefined = "not fetched yet";
+
+  constructor(deps: IssuerKeysDeps, options: IssuerKeysOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Whether a key with this kid is published. */
+  has(kid: string): boolean {
+    return this.#keys?.has(kid) ?? false;
+  }
+
+  /** Why no token can be verified, in one sentence; empty if tokens can. */
+  problems(): readonly string[] {
+    return this.#keys === undefined
+      ? [`no signing keys from ${this.#options.url}: ${this.#problem}; check the connection`]
+      : [];
+  }
+
+  /** What fails while the last keys are used, in one sentence. */
+  warnings(): readonly string[] {
+    return this.#keys === undefined || this.#problem === undefined
+      ? []
+      : [`the signing keys at ${this.#options.url} cannot be read: ${this.#problem}`];
+  }
+
+  /** Reads the kept keys, then fetches them until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#restore();
+    while (!signal.aborted) {
+      await this.#fetch();
+      const isGood = this.#problem === undefined && this.#keys !== undefined;
+      await sleep(isGood ? everyMs : retryMs, { clock: this.#deps.clock, signal });
+    }
+  }
+
+  /** Fetches the keys for an unknown kid; false if they were fetched a moment ago. */
+  async refresh(): Promise<boolean> {
+    const isDue = this.#deps.clock.monotonic() - this.#fetchedAt >= unknownKidMs;
+    if (this.#fetching === undefined && !isDue) return false;
+    await this.#fetch();
+    return true;
+  }
+
+  #fetch(): Promise<void> {
+    this.#fetching ??= this.#fetchOnce().finally(() => (this.#fetching = undefined));
+    return this.#fetching;
+  }
+
+  async #fetchOnce(): Promise<void> {
+    this.#fetchedAt = this.#deps.clock.monotonic();
+    try {
+      const { bytes, etag } = await this.#deps.document.fetch(this.#etag);
+      const problem = bytes === undefined ? undefined : this.#use(bytes);
+      this.#report(problem);
+      if (bytes === undefined || problem !== undefined) return;
+      this.#etag = etag;
+      await this.#keep(bytes);
+    } catch (error) {
+      if (!(error instanceof HttpsDocumentError)) throw error;
+      this.#report(error.message);
+    }
+  }
+
+  /** Uses the keys in a document; returns why it has none. */
+  #use(bytes: Uint8Array): string | undefined {
+    const result = parseVerificationKeys(bytes);
+    if (!result.ok) return `the document is not a set of keys (${result.reason})`;
+    this.#keys = result.keys;
+    this.#deps.onKeys(result.keys);
+    return undefined;
+  }
+
+  #report(problem: string | undefined): void {
+    const { log } = this.#deps;
+    const { url } = this.#options;
+    if (problem !== undefined && problem !== this.#problem)
+      log.warn({ url, why: problem }, "signing keys of the issuer cannot be read");
+    if (problem === undefined && this.#problem !== undefined)
+      log.info({ url, keys: this.#keys?.size }, "signing keys of the issuer read");
+    this.#problem = problem;
+  }
+
+  async #restore(): Promise<void> {
+    const raw = await this.#stored();
+    const encoded = stringAt(recordAt(raw, "data"), dataKey);
+    if (encoded === undefined) return;
+    this.#kept = encoded;
+    const problem = this.#use(Buffer.from(encoded, "base64"));
+    if (problem !== undefined)
+      this.#deps.log.warn({ secret: ownObjects.directKeys, why: problem }, "kept keys are invalid");
+  }
+
+  /** Keeps the keys for the next start; without the Secret, a restart needs the issuer. */
+  async #keep(bytes: Uint8Array): Promise<void> {
+    const encoded = Buffer.from(bytes).toString("base64");
+    if (encoded === this.#kept) return;
+    const raw = await this.#stored();
+    if (raw === undefined) return;
+    const { uid, resourceVersion } = parseMetadata(raw);
+    const body = { metadata: { uid, resourceVersion }, data: { [dataKey]: encoded } };
+    try {
+      await this.#deps.client.patch(resources.secrets, this.#ref(), { body });
+      this.#kept = encoded;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      // Another replica has kept the same keys, or the next fetch tries again.
+      this.#etag = undefined;
+    }
+  }
+
+  async #stored(): Promise<unknown> {
+    try {
+      return await this.#deps.client.get(resources.secrets, this.#ref());
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      this.#deps.log.warn(
+        { secret: ownObjects.directKeys, code: error.code },
+        "the Secret of the kept keys cannot be read; a restart needs the issuer",
+      );
+      return undefined;
+    }
+  }
+
+  #ref(): { readonly namespace: string; readonly name: string } {
+    return { namespace: this.#options.namespace, name: ownObjects.directKeys };
+  }
+}
