@@ -25,6 +25,7 @@ export const ownObjects = {
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
   gatewayCertificates: "latchkey-gateway-certificates",
+  issuerCertificates: "latchkey-issuer-certificates",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
 } as const;
@@ -59,6 +60,18 @@ export const extras = {
    * for one scope is not reused for another.
    */
   scopeHash: `${group}/scope-hash`,
+} as const;
+
+/** Extras of a user that authenticated with a direct token in a connected cluster. */
+export const tokenExtras = {
+  /** The uid of the OwnedAccessKey that the token was requested with, if any. */
+  keyId: extras.keyId,
+  /** The claim `scope`, if the token has a scope. */
+  scope: `${group}/scope`,
+  /** The claim `jti`: the uid of the DirectClusterEndpointToken. */
+  tokenId: `${group}/token-id`,
+  /** The name of the DirectClusterEndpointToken. */
+  tokenName: `${group}/token-name`,
 } as const;
 
 /** Every label key Latchkey reads or writes. */

@@ -2,13 +2,18 @@ import {
   byteQuantity,
   ConfigError,
   duration,
-  httpsUrl,
   optional,
   text,
   trueOrFalse,
   wholeNumber,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, quotaOptions, serverOptions } from "./options.ts";
+import {
+  type ConfigOf,
+  directTokenOptions,
+  type OptionTable,
+  quotaOptions,
+  serverOptions,
+} from "./options.ts";
 
 const second = 1000;
 
@@ -22,25 +27,7 @@ export const controllerOptions = {
     help: "name of this process in the Lease, unique among running processes; if unset, host name and a random part",
     parse: optional(text),
   },
-  issuer: {
-    value: "<url>",
-    initial: "https://latchkey.latchkey-system.svc",
-    help: "`iss` of direct tokens",
-    parse: httpsUrl,
-  },
-  audience: {
-    value: "<text>",
-    initial: "management.service/direct",
-    help: "`aud` of direct tokens",
-    parse: text,
-  },
-  /** Seconds. */
-  maximumTokenTtl: {
-    value: "<duration>",
-    initial: "24h",
-    help: "maximum lifetime of a direct token",
-    parse: duration({ unit: 1, least: 1 }),
-  },
+  ...directTokenOptions,
   /** Milliseconds. */
   signingKeyRotation: {
     value: "<duration>",
