@@ -68,7 +68,7 @@ async function certificateAuthority(
     const option = "--certificate-authority";
     const found = caCertificates(readTextFile({ option, path }));
     if (found !== undefined) return found;
-    throw new ConfigError(option, path, "has no valid PEM certificate, or an invalid one");
+    throw new ConfigError(option, path, "must contain PEM certificates, and only valid ones");
   }
   const name = ownObjects.issuerCertificates;
   const fix = `set --certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
+import { errorCode } from "../kube/credentials.ts";
 import { ConfigError } from "../runtime/config-values.ts";
 
 /** The file that an option names. */
@@ -40,7 +41,6 @@ function readBytes({ option, path }: NamedFile): Buffer {
       closeSync(file);
     }
   } catch (error) {
-    const cause = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new ConfigError(option, path, `cannot be read: ${cause}`);
+    throw new ConfigError(option, path, `cannot be read: ${errorCode(error) ?? "unknown error"}`);
   }
 }

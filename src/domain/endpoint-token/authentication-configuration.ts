@@ -101,23 +101,23 @@ function issuerOf({
 }
 
 /** The private claim in CEL. */
-const serviceClaim = `claims['${group}']`;
+const serviceClaim = `claims["${group}"]`;
 
 /** How far the clock of the controller may be behind that of its API server, in seconds. */
 const clockMargin = 300;
 
 /**
- * The rules for the claims: a key thief cannot sign what they refuse. kube-apiserver verifies
- * `nbf`, which equals `iat`, and not `iat`.
+ * The rules for the claims, which also limit what a stolen signing key can sign. kube-apiserver
+ * verifies `nbf`, which equals `iat`, but not `iat`. CEL iterates a claim only as `dyn`.
  */
 function claimRules({ maximumTokenTtl }: AuthenticationTerms): readonly object[] {
   return [
     {
-      expression: "!claims.sub.startsWith('system:')",
+      expression: '!claims.sub.startsWith("system:")',
       message: "sub begins with system:, which is reserved for Kubernetes",
     },
     {
-      expression: "claims.groups.all(group, !group.startsWith('system:'))",
+      expression: 'dyn(claims.groups).all(group, !group.startsWith("system:"))',
       message: "a group begins with system:, which is reserved for Kubernetes",
     },
     {
@@ -140,11 +140,11 @@ function claimRules({ maximumTokenTtl }: AuthenticationTerms): readonly object[]
 const extraMappings: readonly object[] = [
   {
     key: tokenExtras.keyId,
-    valueExpression: `has(${serviceClaim}.keyID) ? ${serviceClaim}.keyID : ''`,
+    valueExpression: `has(${serviceClaim}.keyID) ? ${serviceClaim}.keyID : ""`,
   },
   {
     key: tokenExtras.scope,
-    valueExpression: `has(${serviceClaim}.scope) ? ${serviceClaim}.scope : ''`,
+    valueExpression: `has(${serviceClaim}.scope) ? ${serviceClaim}.scope : ""`,
   },
   { key: tokenExtras.tokenId, valueExpression: "claims.jti" },
   { key: tokenExtras.tokenName, valueExpression: `${serviceClaim}.name` },
@@ -153,11 +153,11 @@ const extraMappings: readonly object[] = [
 /** The rules for the user after the prefixes. */
 const userRules: readonly object[] = [
   {
-    expression: "!user.username.startsWith('system:')",
+    expression: '!user.username.startsWith("system:")',
     message: "the username with its prefix begins with system:, which is reserved for Kubernetes",
   },
   {
-    expression: "user.groups.all(group, !group.startsWith('system:'))",
+    expression: 'user.groups.all(group, !group.startsWith("system:"))',
     message: "a group with its prefix begins with system:, which is reserved for Kubernetes",
   },
 ];
