@@ -101,6 +101,11 @@ describe("a file is refused", () => {
     ["that is a text", "x", "is not an AuthenticationConfiguration"],
     ["that is a list", [], "is not an AuthenticationConfiguration"],
     ["of another kind", file({ kind: "Pod" }), 'has the kind "Pod", not AuthenticationConfig'],
+    [
+      "of a kind that is too long for a sentence",
+      file({ kind: "a".repeat(1000) }),
+      `has the kind "${"a".repeat(299)}..., not AuthenticationConfiguration`,
+    ],
     ["without a kind", file({ kind: undefined }), "has the kind (none)"],
     [
       "of an unknown version",
