@@ -64,6 +64,18 @@ export const extras = {
   scopeHash: `${group}/scope-hash`,
 } as const;
 
+/** Extras of a user that authenticated with a direct token in a connected cluster. */
+export const tokenExtras = {
+  /** The uid of the OwnedAccessKey that the token was requested with, if any. */
+  keyId: extras.keyId,
+  /** The claim `scope`, if the token has a scope. */
+  scope: `${group}/scope`,
+  /** The claim `jti`: the uid of the DirectClusterEndpointToken. */
+  tokenId: `${group}/token-id`,
+  /** The name of the DirectClusterEndpointToken. */
+  tokenName: `${group}/token-name`,
+} as const;
+
 /** Every label key Latchkey reads or writes. */
 export const labels = {
   project: `${group}/project`,

@@ -54,7 +54,8 @@ export const commands = {
   },
   trustConfig: {
     name: "trust-config",
-    brief: "prints the files and flags that kube-apiserver needs to call the webhook",
+    brief:
+      "prints the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
     options: trustConfigOptions,
   },
   rotateSigningKey: {

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { dump } from "js-yaml";
 import { ownObjects } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
@@ -18,6 +16,7 @@ import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { clientDataOf, parseWebhookCertificates } from "../tokens/webhook-certificates.ts";
 import { notFound } from "./not-found.ts";
+import { writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printTrustConfig}. */
 export interface TrustConfigDeps {
@@ -66,7 +65,7 @@ export async function printTrustConfig(
     { name: trustFiles.tokenReview, content: kubeconfig(webhookPaths.tokenReview) },
     { name: trustFiles.accessReview, content: kubeconfig(webhookPaths.accessReview) },
   ].map(({ name, content }) => ({ name, text: dump(content, { lineWidth: -1 }) }));
-  if (output !== undefined) write(output, files);
+  if (output !== undefined) writeFiles(output, files);
   else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
   const flags = trustFlags({ minor, directory });
   print(
@@ -76,14 +75,6 @@ export async function printTrustConfig(
       "",
     ].join("\n"),
   );
-}
-
-function write(
-  output: string,
-  files: readonly { readonly name: string; readonly text: string }[],
-): void {
-  mkdirSync(output, { recursive: true });
-  for (const { name, text } of files) writeFileSync(join(output, name), text, { mode: 0o600 });
 }
 
 async function serviceUrl(

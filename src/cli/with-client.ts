@@ -8,12 +8,12 @@ import { readPodApiServer } from "../runtime/config.ts";
 
 const requestTimeoutMs = 30_000;
 
-/** Runs the work of a command with one connection to the API server. */
-export async function withClient(
+/** Runs the work of a command with one connection to the API server, and returns its result. */
+export async function withClient<Result>(
   options: { readonly kubeconfig: string | undefined },
   { clock }: { readonly clock: Clock },
-  work: (client: Client, transport: Transport) => Promise<void>,
-): Promise<void> {
+  work: (client: Client, transport: Transport) => Promise<Result>,
+): Promise<Result> {
   const credentials = await loadCredentials({ ...options, pod: readPodApiServer() }, clock);
   const transport = createTransport({
     credentials,
@@ -22,7 +22,7 @@ export async function withClient(
     timeoutMs: requestTimeoutMs,
   });
   try {
-    await work(createClient(transport, fieldManager), transport);
+    return await work(createClient(transport, fieldManager), transport);
   } finally {
     await transport.close();
   }

@@ -10,7 +10,13 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, quotaOptions, serverOptions } from "./options.ts";
+import {
+  type ConfigOf,
+  directTokenOptions,
+  type OptionTable,
+  quotaOptions,
+  serverOptions,
+} from "./options.ts";
 
 const second = 1000;
 
@@ -24,12 +30,7 @@ export const controllerOptions = {
     help: "name of this process in the Lease, unique among running processes; if unset, host name and a random part",
     parse: optional(text),
   },
-  issuer: {
-    value: "<url>",
-    initial: "https://latchkey.latchkey-system.svc",
-    help: "`iss` of direct tokens",
-    parse: httpsUrl,
-  },
+  ...directTokenOptions,
   jwksUrl: {
     value: "<url>",
     initial: "",
@@ -60,19 +61,6 @@ export const controllerOptions = {
     initial: "",
     help: "directory with tls.crt, tls.key and ca.crt of the issuer, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
     parse: optional(text),
-  },
-  audience: {
-    value: "<text>",
-    initial: "management.service/direct",
-    help: "`aud` of direct tokens",
-    parse: text,
-  },
-  /** Seconds. */
-  maximumTokenTtl: {
-    value: "<duration>",
-    initial: "24h",
-    help: "maximum lifetime of a direct token",
-    parse: duration({ unit: 1, least: 1 }),
   },
   /** Milliseconds. */
   signingKeyRotation: {

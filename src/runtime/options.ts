@@ -1,6 +1,7 @@
 import {
   duration,
   hostPort,
+  httpsUrl,
   level,
   namePrefix,
   namespaceName,
@@ -139,5 +140,28 @@ export const quotaOptions = {
     initial: "",
     help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; set the same for controller and webhook",
     parse: userNames,
+  },
+} as const satisfies OptionTable;
+
+/** Options of what mints direct tokens, and of what describes them to a connected cluster. */
+export const directTokenOptions = {
+  issuer: {
+    value: "<url>",
+    initial: "https://latchkey.latchkey-system.svc",
+    help: "`iss` of direct tokens; set the same for controller and trust-config",
+    parse: httpsUrl,
+  },
+  audience: {
+    value: "<text>",
+    initial: "management.service/direct",
+    help: "`aud` of direct tokens; set the same for controller and trust-config",
+    parse: text,
+  },
+  /** Seconds. */
+  maximumTokenTtl: {
+    value: "<duration>",
+    initial: "24h",
+    help: "maximum lifetime of a direct token; set the same for controller and trust-config",
+    parse: duration({ unit: 1, least: 1 }),
   },
 } as const satisfies OptionTable;

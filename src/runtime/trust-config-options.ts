@@ -1,13 +1,20 @@
 import {
   ConfigError,
   httpsUrl,
+  namePrefix,
   optional,
   type ParseValue,
   text,
   trueOrFalse,
   UsageError,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, sharedOptions } from "./options.ts";
+import {
+  type ConfigOf,
+  directTokenOptions,
+  flagOf,
+  type OptionTable,
+  sharedOptions,
+} from "./options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
@@ -18,34 +25,76 @@ const minorVersion: ParseValue<number> = (value, where) => {
 
 const withoutSlashAtEnd: ParseValue<string> = (value) => value.replace(/\/+$/, "");
 
+/** The options that only `--authentication` reads, without the options of direct tokens. */
+const authenticationOptions = {
+  discoveryUrl: {
+    value: "<url>",
+    initial: "",
+    help: "with --authentication: URL at which kube-apiserver of the connected cluster reads the issuer's discovery document, such as https://latchkey.example.com/.well-known/openid-configuration; if unset, /.well-known/openid-configuration below --issuer",
+    parse: optional(httpsUrl),
+  },
+  certificateAuthority: {
+    value: "<file>",
+    initial: "",
+    help: "with --authentication: file with the PEM certificates of the CAs of the issuer's server, or system for the public CAs that the machine of kube-apiserver trusts; if unset, the CA in Secret latchkey-issuer-certificates",
+    parse: optional(text),
+  },
+  usernamePrefix: {
+    value: "<text>",
+    initial: "",
+    help: "with --authentication: prefix of the usernames of direct tokens in the connected cluster",
+    parse: namePrefix,
+  },
+  groupsPrefix: {
+    value: "<text>",
+    initial: "",
+    help: "with --authentication: prefix of the groups of direct tokens in the connected cluster",
+    parse: namePrefix,
+  },
+  merge: {
+    value: "<file>",
+    initial: "",
+    help: "with --authentication: the AuthenticationConfiguration that kube-apiserver of the connected cluster reads now; the output has its other issuers and settings too",
+    parse: optional(text),
+  },
+} as const satisfies OptionTable;
+
 /** Every option of `latchkey trust-config`. */
 export const trustConfigOptions = {
   authorization: {
     value: "",
     initial: "false",
-    help: "required: print an AuthorizationConfiguration and two kubeconfigs for kube-apiserver",
+    help: "print an AuthorizationConfiguration and two kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required",
+    parse: trueOrFalse,
+  },
+  authentication: {
+    value: "",
+    initial: "false",
+    help: "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster trusts direct tokens; this or --authorization is required",
     parse: trueOrFalse,
   },
   ...sharedOptions,
   serviceName: {
     value: "<name>",
     initial: "latchkey-webhook",
-    help: "name of the webhook's Service",
+    help: "with --authorization: name of the webhook's Service",
     parse: text,
   },
   /** Minor version of Kubernetes 1. */
   kubernetesVersion: {
     value: "<1.minor>",
     initial: "",
-    help: "version of kube-apiserver that the files are for; if unset, that of the cluster",
+    help: "version of kube-apiserver that the files are for; required with --authentication; with --authorization, that of the cluster if unset",
     parse: optional(minorVersion),
   },
   webhookUrl: {
     value: "<url>",
     initial: "",
-    help: "URL at which kube-apiserver reaches the webhook; if unset, the cluster IP of the Service",
+    help: "with --authorization: URL at which kube-apiserver reaches the webhook; if unset, the cluster IP of the Service",
     parse: optional(httpsUrl),
   },
+  ...directTokenOptions,
+  ...authenticationOptions,
   directory: {
     value: "<path>",
     initial: "/etc/kubernetes/latchkey",
@@ -63,12 +112,38 @@ export const trustConfigOptions = {
 /** Configuration of `latchkey trust-config`. */
 export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
 
-/** Throws a UsageError unless `--authorization` is set. */
-export function checkTrustConfigOptions({
-  authorization,
-}: Pick<TrustConfigOptions, "authorization">): void {
-  if (!authorization)
+/**
+ * Throws a UsageError unless exactly one of `--authorization` and `--authentication` is set, with
+ * the options that it requires, and without options that only the other one reads. Options with a
+ * default are not checked: the environment of the controller may set them.
+ */
+export function checkTrustConfigOptions(options: TrustConfigOptions): void {
+  const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
+  if (authorization && authentication)
     throw new UsageError(
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+      "--authorization and --authentication cannot be combined, because an authorizer for connected clusters is not available yet; set one of them",
     );
+  if (!authorization && !authentication)
+    throw new UsageError(
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
+    );
+  if (authorization) {
+    const set = Object.entries(options).find(
+      ([name, value]) => Object.hasOwn(authenticationOptions, name) && (value ?? "") !== "",
+    );
+    if (set !== undefined) throw ineffective(set[0], "authorization");
+    return;
+  }
+  if (webhookUrl !== undefined) throw ineffective("webhookUrl", "authentication");
+  if (kubernetesVersion === undefined)
+    throw new UsageError(
+      "--authentication requires --kubernetes-version, the version of the connected cluster, because the kubeconfig is that of the management cluster",
+    );
+}
+
+function ineffective(name: string, mode: "authorization" | "authentication"): UsageError {
+  const other = mode === "authorization" ? "authentication" : "authorization";
+  return new UsageError(
+    `--${flagOf(name)} has no effect with --${mode}; remove it, or set --${other} instead`,
+  );
 }

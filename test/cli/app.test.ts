@@ -19,6 +19,11 @@ describe("a command starts with its configuration", () => {
       {},
       { action: "trustConfig", config: { output: "out" } },
     ],
+    [
+      ["trust-config", "--authentication", "--kubernetes-version=1.36"],
+      {},
+      { action: "trustConfig", config: { authentication: true, kubernetesVersion: 36 } },
+    ],
     [["controller", "--namespace", "ops"], {}, { config: { namespace: "ops" } }],
     [["controller", "--namespace=ops"], {}, { config: { namespace: "ops" } }],
     [["controller", "--issuer=https://a/=b"], {}, { config: { issuer: "https://a/=b" } }],
@@ -85,11 +90,11 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
     ],
     [
       ["trust-config"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
     ],
     [
       ["trust-config", "--authorization=false"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
     ],
     [
       ["trust-config", "--authorization=perhaps"],

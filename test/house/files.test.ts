@@ -35,7 +35,7 @@ const mirrored = [
  */
 const otherKeys = [
   // The audience of direct tokens, an option.
-  "runtime/controller-config.ts: management.service/direct",
+  "runtime/options.ts: management.service/direct",
   // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",

@@ -15,11 +15,20 @@ function parse(argv: readonly string[]) {
 test("without options, all values are read from the cluster, and the files are printed", () => {
   expect(parse(["--authorization=true"])).toEqual({
     authorization: true,
+    authentication: false,
     kubeconfig: undefined,
     namespace: "latchkey-system",
     serviceName: "latchkey-webhook",
     kubernetesVersion: undefined,
     webhookUrl: undefined,
+    issuer: "https://latchkey.latchkey-system.svc",
+    audience: "management.service/direct",
+    maximumTokenTtl: 86_400,
+    discoveryUrl: undefined,
+    certificateAuthority: undefined,
+    usernamePrefix: "",
+    groupsPrefix: "",
+    merge: undefined,
     directory: "/etc/kubernetes/latchkey",
     output: undefined,
   });
@@ -43,8 +52,53 @@ describe("a version of Kubernetes", () => {
   });
 });
 
-test("without --authorization there is no output", () => {
-  expect(() => parse([])).toThrow("trust-config requires --authorization, which prints");
+describe("one sentence refuses", () => {
+  test.each<[string, readonly string[], string]>([
+    ["no mode", [], "trust-config requires --authorization, which prints"],
+    [
+      "both modes",
+      ["--authorization=true", "--authentication=true"],
+      "cannot be combined, because an authorizer for connected clusters is not available yet",
+    ],
+    [
+      "a connected cluster of an unknown version",
+      ["--authentication=true"],
+      "--authentication requires --kubernetes-version, the version of the connected cluster",
+    ],
+    [
+      "the webhook's URL for a connected cluster",
+      ["--authentication=true", "--kubernetes-version=1.36", "--webhook-url=https://a"],
+      "--webhook-url has no effect with --authentication; remove it, or set --authorization",
+    ],
+    ...["discovery-url=https://a", "certificate-authority=a", "merge=a"].map(
+      (option): [string, readonly string[], string] => [
+        `--${option} for the management cluster`,
+        ["--authorization=true", `--${option}`],
+        `--${option.replace(/=.*/, "")} has no effect with --authorization`,
+      ],
+    ),
+    ...["username-prefix", "groups-prefix"].flatMap(
+      (option): readonly [string, readonly string[], string][] => [
+        [
+          `--${option} for the management cluster`,
+          ["--authorization=true", `--${option}=a`],
+          `--${option} has no effect with --authorization`,
+        ],
+        [
+          `--${option} of Kubernetes`,
+          ["--authentication=true", "--kubernetes-version=1.36", `--${option}=system:`],
+          "must not begin with system:",
+        ],
+      ],
+    ),
+  ])("%s", (_what, argv, problem) => {
+    expect(() => parse(argv)).toThrow(problem);
+  });
+});
+
+test("the options of direct tokens may be set for the management cluster: the controller has them", () => {
+  const argv = ["--authorization=true", "--issuer=https://a.example.com", "--audience=a"];
+  expect(parse(argv)).toMatchObject({ authorization: true, audience: "a" });
 });
 
 test("a trailing slash of a directory is removed", () => {

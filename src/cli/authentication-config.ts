@@ -1,0 +1,98 @@
+import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag, YAMLException } from "js-yaml";
+import { ownObjects } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
+import { mergeAuthenticationConfiguration } from "../domain/endpoint-token/authentication-configuration-merge.ts";
+import {
+  authenticationConfiguration,
+  type AuthenticationConfiguration,
+  authenticationFile,
+  authenticationNotes,
+  oldestAuthenticationMinor,
+} from "../domain/endpoint-token/authentication-configuration.ts";
+import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
+import type { Client } from "../kube/client.ts";
+import { ConfigError, UsageError } from "../runtime/config-values.ts";
+import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
+import { notFound } from "./not-found.ts";
+import { readTextFile } from "./read-text-file.ts";
+import { writeFiles } from "./write-files.ts";
+
+/** Dependencies of {@link printAuthenticationConfig}. */
+export interface AuthenticationConfigDeps {
+  /** Reads the Secret of the issuer's certificates; not used with `--certificate-authority`. */
+  readonly client: Pick<Client, "get">;
+  readonly print: (text: string) => void;
+}
+
+/** The value of `--certificate-authority` for the CAs of the machine. */
+const systemAuthorities = "system";
+
+/**
+ * Prints or writes what kube-apiserver of a connected cluster needs to trust direct tokens: a file
+ * and a flag. Nothing in the file is secret.
+ */
+export async function printAuthenticationConfig(
+  options: TrustConfigOptions,
+  { client, print }: AuthenticationConfigDeps,
+): Promise<void> {
+  const { directory, output } = options;
+  const minor = options.kubernetesVersion ?? 0;
+  if (minor < oldestAuthenticationMinor)
+    throw new ConfigError(
+      "--kubernetes-version",
+      `1.${minor}`,
+      `is too old; kube-apiserver reads an AuthenticationConfiguration since 1.${oldestAuthenticationMinor}`,
+    );
+  const address = addressProblem(options);
+  if (address !== undefined) throw new ConfigError(address.option, address.value, address.fix);
+  const ours = authenticationConfiguration({
+    ...options,
+    minor,
+    certificateAuthority: await certificateAuthority(options, client),
+  });
+  const content = options.merge === undefined ? ours : merged(options.merge, ours, minor);
+  const text = dump(content, { lineWidth: -1 });
+  if (output === undefined) print(`# ${directory}/${authenticationFile}\n${text}`);
+  else writeFiles(output, [{ name: authenticationFile, text }]);
+  const notes = authenticationNotes(options, { hasAnonymous: "anonymous" in content });
+  print(notes.map((note) => `# ${note}\n`).join(""));
+}
+
+async function certificateAuthority(
+  { namespace, certificateAuthority: path }: TrustConfigOptions,
+  client: Pick<Client, "get">,
+): Promise<string | undefined> {
+  if (path === systemAuthorities) return undefined;
+  if (path !== undefined) {
+    const option = "--certificate-authority";
+    const found = caCertificates(readTextFile({ option, path }));
+    if (found !== undefined) return found;
+    throw new ConfigError(option, path, "must contain PEM certificates, and only valid ones");
+  }
+  const name = ownObjects.issuerCertificates;
+  const fix = `set --certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;
+  const secret = await client
+    .get(resources.secrets, { namespace, name })
+    .catch(notFound(`Secret "${namespace}/${name}" does not exist; ${fix}, or set --namespace`));
+  const found = caOfSecret(secret);
+  if (found !== undefined) return found;
+  throw new UsageError(`Secret "${namespace}/${name}" has no valid certificate in ca.crt; ${fix}`);
+}
+
+function merged(path: string, ours: AuthenticationConfiguration, minor: number): object {
+  const existing = yamlOf(path, readTextFile({ option: "--merge", path }));
+  const result = mergeAuthenticationConfiguration(existing, ours, { minor });
+  if (result.kind === "refused") throw new ConfigError("--merge", path, result.problem);
+  return result.content;
+}
+
+/** Parses YAML as kube-apiserver does: with merge keys, and with `yes` for true. */
+function yamlOf(path: string, text: string): unknown {
+  try {
+    return load(text, { schema: CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag) });
+  } catch (error) {
+    const cause = error instanceof YAMLException ? `: ${error.reason}` : "";
+    throw new ConfigError("--merge", path, `is not a single YAML document${cause}`);
+  }
+}

@@ -1,0 +1,163 @@
+import { group, tokenExtras } from "../../api/names.ts";
+
+/** How a connected cluster trusts direct tokens. */
+export interface AuthenticationTerms {
+  /** Minor version of Kubernetes 1 of the connected cluster. */
+  readonly minor: number;
+  readonly issuer: string;
+  /** The URL of the discovery document; undefined if it is below the issuer. */
+  readonly discoveryUrl: string | undefined;
+  /** PEM; undefined for the CAs that the machine of kube-apiserver trusts. */
+  readonly certificateAuthority: string | undefined;
+  readonly audience: string;
+  /** Seconds. */
+  readonly maximumTokenTtl: number;
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+}
+
+/** An AuthenticationConfiguration (Kubernetes, "Authenticating"). */
+export interface AuthenticationConfiguration {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly jwt: readonly Readonly<Record<string, unknown>>[];
+}
+
+/**
+ * The oldest minor version that reads an AuthenticationConfiguration without a feature gate
+ * (Kubernetes, "Authenticating").
+ */
+export const oldestAuthenticationMinor = 30;
+
+/** The name of the file that kube-apiserver reads. */
+export const authenticationFile = "authentication.yaml";
+
+/** The kind of the file. */
+export const authenticationKind = "AuthenticationConfiguration";
+
+/** Returns the newest `apiVersion` of the file that this minor version reads: v1 since 1.34. */
+export function authenticationVersion(minor: number): string {
+  return `apiserver.config.k8s.io/${minor < 34 ? "v1beta1" : "v1"}`;
+}
+
+/**
+ * Returns the AuthenticationConfiguration of a cluster that trusts direct tokens and no other
+ * issuer. All its fields exist since 1.30.
+ */
+export function authenticationConfiguration(
+  terms: AuthenticationTerms,
+): AuthenticationConfiguration {
+  return {
+    apiVersion: authenticationVersion(terms.minor),
+    kind: authenticationKind,
+    jwt: [
+      {
+        issuer: issuerOf(terms),
+        claimValidationRules: claimRules(terms),
+        claimMappings: {
+          username: { claim: "sub", prefix: terms.usernamePrefix },
+          groups: { claim: "groups", prefix: terms.groupsPrefix },
+          extra: extraMappings,
+        },
+        userValidationRules: userRules,
+      },
+    ],
+  };
+}
+
+/**
+ * Returns the flag of kube-apiserver and what an administrator has to know about the file, a line
+ * each; a line with a flag begins with `--`.
+ */
+export function authenticationNotes(
+  { directory }: { readonly directory: string },
+  { hasAnonymous }: { readonly hasAnonymous: boolean },
+): readonly string[] {
+  return [
+    "Flag of kube-apiserver; take every --oidc-* flag away, which this flag excludes:",
+    "add the issuer of --oidc-issuer-url to the file instead.",
+    ...(hasAnonymous ? ["Take --anonymous-auth away, because the file has anonymous."] : []),
+    `--authentication-config=${directory}/${authenticationFile}`,
+    "This cluster has no authorizer of Latchkey, which has these consequences:",
+    "- A token with a scope is refused, because nothing in this cluster enforces the scope.",
+    "- A token stays valid until its exp, also when its object, its access key or its user is deleted.",
+    "kube-apiserver has to reach the issuer once after each restart before it accepts any direct token,",
+    "and again for the first token of each new signing key.",
+  ];
+}
+
+function issuerOf({
+  issuer,
+  discoveryUrl,
+  certificateAuthority,
+  audience,
+}: AuthenticationTerms): object {
+  return {
+    url: issuer,
+    ...(discoveryUrl === undefined ? {} : { discoveryURL: discoveryUrl }),
+    ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
+    audiences: [audience],
+  };
+}
+
+/** The private claim in CEL. */
+const serviceClaim = `claims["${group}"]`;
+
+/** How far the clock of the controller may be behind that of its API server, in seconds. */
+const clockMargin = 300;
+
+/**
+ * The rules for the claims, which also limit what a stolen signing key can sign. kube-apiserver
+ * verifies `nbf`, which equals `iat`, but not `iat`. CEL iterates a claim only as `dyn`.
+ */
+function claimRules({ maximumTokenTtl }: AuthenticationTerms): readonly object[] {
+  return [
+    {
+      expression: '!claims.sub.startsWith("system:")',
+      message: "sub begins with system:, which is reserved for Kubernetes",
+    },
+    {
+      expression: 'dyn(claims.groups).all(group, !group.startsWith("system:"))',
+      message: "a group begins with system:, which is reserved for Kubernetes",
+    },
+    {
+      expression: `claims.exp - claims.nbf <= ${maximumTokenTtl + clockMargin}`,
+      message: `the lifetime exceeds ${maximumTokenTtl} seconds; if --maximum-token-ttl of the controller is longer, set it for latchkey trust-config too`,
+    },
+    {
+      expression: "type(claims.aud) == string",
+      message: "aud is a list; a direct token has a single audience",
+    },
+    {
+      expression: `!has(${serviceClaim}.scope)`,
+      message:
+        "the token has a scope, and nothing in this cluster enforces it; create a token without a scope, or use an access key with this scope at the gateway of the management cluster",
+    },
+  ];
+}
+
+/** kube-apiserver leaves an extra with an empty value out. */
+const extraMappings: readonly object[] = [
+  {
+    key: tokenExtras.keyId,
+    valueExpression: `has(${serviceClaim}.keyID) ? ${serviceClaim}.keyID : ""`,
+  },
+  {
+    key: tokenExtras.scope,
+    valueExpression: `has(${serviceClaim}.scope) ? ${serviceClaim}.scope : ""`,
+  },
+  { key: tokenExtras.tokenId, valueExpression: "claims.jti" },
+  { key: tokenExtras.tokenName, valueExpression: `${serviceClaim}.name` },
+];
+
+/** The rules for the user after the prefixes. */
+const userRules: readonly object[] = [
+  {
+    expression: '!user.username.startsWith("system:")',
+    message: "the username with its prefix begins with system:, which is reserved for Kubernetes",
+  },
+  {
+    expression: 'user.groups.all(group, !group.startsWith("system:"))',
+    message: "a group with its prefix begins with system:, which is reserved for Kubernetes",
+  },
+];

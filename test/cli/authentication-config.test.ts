@@ -1,0 +1,269 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dump, load } from "js-yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listAt, recordAt } from "../../src/api/parse.ts";
+import { printAuthenticationConfig } from "../../src/cli/authentication-config.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { UsageError } from "../../src/runtime/config-values.ts";
+import { parseConfig } from "../../src/runtime/options.ts";
+import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
+import {
+  newWebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "trust-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let secret: unknown;
+let ca: string;
+beforeAll(async () => {
+  const made = await newWebhookCertificates({
+    dnsNames: ["latchkey.latchkey-system.svc"],
+    clientName: "latchkey:kube-apiserver",
+    now: Date.now(),
+  });
+  ca = made.ca.certificate;
+  const place = { namespace: "latchkey-system", name: "latchkey-issuer-certificates" };
+  secret = JSON.parse(encodeBody(webhookCertificatesSecret(made, place)));
+});
+
+const discovery = "--discovery-url=https://latchkey.example.com/.well-known/openid-configuration";
+const usual = ["--authentication=true", "--kubernetes-version=1.36", discovery];
+
+interface Cluster {
+  /** The Secret; undefined if it does not exist. */
+  readonly found?: unknown;
+  readonly asked?: string[];
+}
+
+async function printed(
+  argv: readonly string[],
+  { found, asked = [] }: Cluster = { found: secret },
+): Promise<string> {
+  const texts: string[] = [];
+  await printAuthenticationConfig(
+    parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }),
+    {
+      client: {
+        async get({ plural }, { namespace, name }) {
+          asked.push(`${plural} ${namespace ?? ""}/${name}`);
+          if (found !== undefined) return found;
+          throw new KubeError("x", { code: "NotFound", status: 404 });
+        },
+      },
+      print: (text) => texts.push(text),
+    },
+  );
+  return texts.join("");
+}
+
+function issuersOf(text: string): readonly unknown[] {
+  return listAt(load(text), "jwt").map((entry) => recordAt(entry, "issuer"));
+}
+
+function written(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe("the printed file", () => {
+  test("is one YAML document with comments, and a flag", async () => {
+    const text = await printed(usual);
+    expect(load(text)).toMatchObject({
+      apiVersion: "apiserver.config.k8s.io/v1",
+      kind: "AuthenticationConfiguration",
+      jwt: [
+        {
+          issuer: {
+            url: "https://latchkey.latchkey-system.svc",
+            discoveryURL: "https://latchkey.example.com/.well-known/openid-configuration",
+            audiences: ["management.service/direct"],
+          },
+        },
+      ],
+    });
+    expect(text).toContain("# /etc/kubernetes/latchkey/authentication.yaml\n");
+    expect(text.match(/^# --.*$/gm)).toEqual([
+      "# --authentication-config=/etc/kubernetes/latchkey/authentication.yaml",
+    ]);
+  });
+
+  test("has the CA of the Secret, and no private key", async () => {
+    const asked: string[] = [];
+    const text = await printed(usual, { found: secret, asked });
+    expect(issuersOf(text)).toMatchObject([{ certificateAuthority: ca }]);
+    expect(text).not.toContain("PRIVATE");
+    expect(asked).toEqual(["secrets latchkey-system/latchkey-issuer-certificates"]);
+  });
+
+  test("has the CA of a file without asking the cluster", async () => {
+    const asked: string[] = [];
+    const path = written("ca.pem", `# ours\n${ca}`);
+    const text = await printed([...usual, `--certificate-authority=${path}`], { asked });
+    expect(issuersOf(text)).toMatchObject([{ certificateAuthority: ca }]);
+    expect(asked).toEqual([]);
+  });
+
+  test("has no CA for the CAs of the system", async () => {
+    const text = await printed([...usual, "--certificate-authority=system"], {});
+    expect(issuersOf(text)[0]).not.toHaveProperty("certificateAuthority");
+  });
+
+  test("has the issuer, the audience, the lifetime and the prefixes that are set", async () => {
+    const text = await printed([
+      ...usual,
+      "--issuer=https://issuer.example.com",
+      "--audience=ours",
+      "--maximum-token-ttl=7d",
+      "--username-prefix=mc:",
+      "--groups-prefix=team:",
+    ]);
+    expect(load(text)).toMatchObject({
+      jwt: [
+        {
+          issuer: { url: "https://issuer.example.com", audiences: ["ours"] },
+          claimMappings: { username: { prefix: "mc:" }, groups: { prefix: "team:" } },
+        },
+      ],
+    });
+    expect(text).toContain(`claims.exp - claims.nbf <= ${7 * 86_400 + 300}\n`);
+  });
+
+  test("is written for its owner alone, and then only the flag is printed", async () => {
+    const output = join(directory, "made");
+    const text = await printed([...usual, `--output=${output}`]);
+    expect(text).not.toContain("apiVersion");
+    expect(text).toContain("--authentication-config=");
+    expect(readdirSync(output)).toEqual(["authentication.yaml"]);
+    const path = join(output, "authentication.yaml");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(load(readFileSync(path, "utf8"))).toMatchObject({ jwt: [{}] });
+  });
+});
+
+describe("a merge", () => {
+  const other = {
+    issuer: {
+      url: "https://other.example.com",
+      audiences: ["on"],
+      audienceMatchPolicy: "MatchAny",
+    },
+    claimMappings: { username: { claim: "sub", prefix: "no" }, groups: { claim: "a", prefix: "" } },
+  };
+  const existing = {
+    apiVersion: "apiserver.config.k8s.io/v1beta1",
+    kind: "AuthenticationConfiguration",
+    jwt: [other],
+    anonymous: { enabled: true, conditions: [{ path: "/livez" }] },
+  };
+
+  test("keeps the other issuers and anonymous, and names --anonymous-auth", async () => {
+    const path = written("existing.yaml", dump(existing));
+    const text = await printed([...usual, `--merge=${path}`]);
+    expect(load(text)).toMatchObject({
+      ...existing,
+      apiVersion: "apiserver.config.k8s.io/v1",
+      jwt: [other, { issuer: { url: "https://latchkey.latchkey-system.svc" } }],
+    });
+    expect(text).toContain("# Take --anonymous-auth away");
+  });
+
+  test("of its own output changes nothing", async () => {
+    const first = await printed([...usual, `--merge=${written("a.yaml", dump(existing))}`]);
+    expect(await printed([...usual, `--merge=${written("b.yaml", first)}`])).toBe(first);
+  });
+
+  test("reads booleans and merge keys as kube-apiserver does", async () => {
+    const text = `apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+anonymous: {enabled: yes}
+jwt:
+- issuer: &base {url: https://a.example.com, audiences: ["yes"]}
+- issuer: {<<: *base, url: https://b.example.com}
+`;
+    const merged = await printed([...usual, `--merge=${written("old.yaml", text)}`]);
+    expect(load(merged)).toMatchObject({
+      anonymous: { enabled: true },
+      jwt: [{}, { issuer: { url: "https://b.example.com", audiences: ["yes"] } }, {}],
+    });
+  });
+});
+
+describe("one sentence refuses", () => {
+  test.each<[string, readonly string[], string]>([
+    [
+      "a version without the file",
+      [...usual, "--kubernetes-version=1.29"],
+      '--kubernetes-version: "1.29" is too old; kube-apiserver reads an AuthenticationConfiguration since 1.30',
+    ],
+    [
+      "the default issuer without a discovery URL",
+      usual.slice(0, 2),
+      '--issuer: "https://latchkey.latchkey-system.svc" has a host that another cluster cannot resolve; set --discovery-url',
+    ],
+    [
+      "a discovery URL of a Service",
+      [...usual, "--discovery-url=https://a.b.svc/x"],
+      '--discovery-url: "https://a.b.svc/x" has a host',
+    ],
+    [
+      "a missing CA file",
+      [...usual, `--certificate-authority=${join(directory, "missing")}`],
+      "cannot be read: ENOENT",
+    ],
+    [
+      "a CA file without certificates",
+      [...usual, `--certificate-authority=${written("empty.pem", "x")}`],
+      "must contain PEM certificates, and only valid ones",
+    ],
+    [
+      "a missing file to merge",
+      [...usual, `--merge=${join(directory, "missing")}`],
+      "cannot be read: ENOENT",
+    ],
+    ...(
+      [
+        ["a: [", "is not a single YAML document: unexpected end"],
+        ["", "is not a single YAML document: expected a document"],
+        ["a: 1\na: 2", "is not a single YAML document: duplicated mapping key"],
+        ["a: 1\n---\nb: 2", "is not a single YAML document: expected a single document"],
+        ["a: !!js/function x", "is not a single YAML document: unknown"],
+        [`${"[".repeat(200)}${"]".repeat(200)}`, "is not a single YAML document"],
+        ["kind: Pod", 'has the kind "Pod", not AuthenticationConfiguration'],
+      ] as const
+    ).map(([text, problem], index): [string, readonly string[], string] => [
+      `a file to merge with ${JSON.stringify(text.slice(0, 20))}`,
+      [...usual, `--merge=${written(`bad-${index}.yaml`, text)}`],
+      problem,
+    ]),
+  ])("%s", async (_what, argv, problem) => {
+    const failure = await printed(argv).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(UsageError);
+    expect(failure).toMatchObject({ message: expect.stringContaining(problem) });
+    expect(failure).toMatchObject({ message: expect.not.stringContaining("\n") });
+  });
+
+  test.each<[string, Cluster, string]>([
+    [
+      "a missing Secret",
+      {},
+      'Secret "latchkey-system/latchkey-issuer-certificates" does not exist; set --certificate-authority',
+    ],
+    [
+      "a Secret without a CA",
+      { found: { data: {} } },
+      'Secret "latchkey-system/latchkey-issuer-certificates" has no valid certificate in ca.crt',
+    ],
+  ])("%s", async (_what, cluster, problem) => {
+    await expect(printed(usual, cluster)).rejects.toThrow(problem);
+  });
+});

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { mostFileBytes, readTextFile } from "../../src/cli/read-text-file.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "read-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function read(content: string | Uint8Array): string {
+  const path = join(directory, "file");
+  writeFileSync(path, content);
+  return readTextFile({ option: "--merge", path });
+}
+
+test.each([
+  ["a text", "größe: 1\n"],
+  ["an empty text", ""],
+  ["a text of the maximum size", "a".repeat(mostFileBytes)],
+])("%s is read", (_what, text) => {
+  expect(read(text)).toBe(text);
+});
+
+test.each<[string, string | Uint8Array, string]>([
+  ["larger than allowed", "a".repeat(mostFileBytes + 1), "is larger than 1048576 bytes"],
+  ["that is not text", Uint8Array.of(0xff, 0xfe, 0x00), "is not a text file in UTF-8"],
+])("a file %s is refused", (_what, content, problem) => {
+  expect(() => read(content)).toThrow(`--merge: "${join(directory, "file")}" ${problem}`);
+});
+
+test.each([
+  ["is missing", join(directory, "missing"), "cannot be read: ENOENT"],
+  ["is a directory", directory, "cannot be read: EISDIR"],
+])("a file that %s is refused", (_what, path, problem) => {
+  expect(() => readTextFile({ option: "--merge", path })).toThrow(`"${path}" ${problem}`);
+});

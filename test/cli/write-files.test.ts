@@ -1,0 +1,21 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { writeFiles } from "../../src/cli/write-files.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "write-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test("files are readable only by their owner, in a directory that is created", () => {
+  const output = join(directory, "a", "b");
+  writeFiles(output, [{ name: "file", text: "text" }]);
+  expect(readFileSync(join(output, "file"), "utf8")).toBe("text");
+  expect(statSync(join(output, "file")).mode & 0o777).toBe(0o600);
+});
+
+test("a directory that cannot be created is refused in one sentence", () => {
+  const output = join(directory, "file");
+  writeFileSync(output, "");
+  expect(() => writeFiles(output, [])).toThrow(`--output: "${output}" cannot be written: EEXIST`);
+});

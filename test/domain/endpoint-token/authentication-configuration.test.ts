@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import {
+  authenticationConfiguration,
+  authenticationNotes,
+  type AuthenticationTerms,
+} from "../../../src/domain/endpoint-token/authentication-configuration.ts";
+
+const terms: AuthenticationTerms = {
+  minor: 36,
+  issuer: "https://latchkey.example.com",
+  discoveryUrl: undefined,
+  certificateAuthority: undefined,
+  audience: "management.service/direct",
+  maximumTokenTtl: 86_400,
+  usernamePrefix: "",
+  groupsPrefix: "",
+};
+
+function jwtOf(more: Partial<AuthenticationTerms> = {}) {
+  return authenticationConfiguration({ ...terms, ...more }).jwt[0];
+}
+
+test.each([
+  [30, "apiserver.config.k8s.io/v1beta1"],
+  [33, "apiserver.config.k8s.io/v1beta1"],
+  [34, "apiserver.config.k8s.io/v1"],
+  [36, "apiserver.config.k8s.io/v1"],
+])("the file for 1.%i has version %s", (minor, apiVersion) => {
+  expect(authenticationConfiguration({ ...terms, minor })).toMatchObject({
+    apiVersion,
+    kind: "AuthenticationConfiguration",
+    jwt: [{}],
+  });
+});
+
+describe("the issuer", () => {
+  test("has its URL, and the audience alone", () => {
+    expect(jwtOf()).toMatchObject({
+      issuer: { url: terms.issuer, audiences: [terms.audience] },
+    });
+    expect(Object.keys(Object(jwtOf()?.["issuer"]))).toEqual(["url", "audiences"]);
+  });
+
+  test("has a discovery URL and a CA if they are set", () => {
+    const discoveryUrl = "https://oidc.example.com/.well-known/openid-configuration";
+    expect(jwtOf({ discoveryUrl, certificateAuthority: "PEM" })).toMatchObject({
+      issuer: { discoveryURL: discoveryUrl, certificateAuthority: "PEM" },
+    });
+  });
+});
+
+describe("the claim mappings", () => {
+  test("have prefixes, also if they are empty", () => {
+    expect(jwtOf()).toMatchObject({
+      claimMappings: {
+        username: { claim: "sub", prefix: "" },
+        groups: { claim: "groups", prefix: "" },
+      },
+    });
+    expect(jwtOf({ usernamePrefix: "mc:", groupsPrefix: "team:" })).toMatchObject({
+      claimMappings: { username: { prefix: "mc:" }, groups: { prefix: "team:" } },
+    });
+  });
+
+  test.each([
+    [
+      "management.service/key-id",
+      'has(claims["management.service"].keyID) ? claims["management.service"].keyID : ""',
+    ],
+    [
+      "management.service/scope",
+      'has(claims["management.service"].scope) ? claims["management.service"].scope : ""',
+    ],
+    ["management.service/token-id", "claims.jti"],
+    ["management.service/token-name", 'claims["management.service"].name'],
+  ])("have the extra %s", (key, valueExpression) => {
+    expect(jwtOf()).toMatchObject({
+      claimMappings: { extra: expect.arrayContaining([{ key, valueExpression }]) },
+    });
+  });
+
+  test("have no uid: the token has none of its user", () => {
+    expect(jwtOf()?.["claimMappings"]).not.toHaveProperty("uid");
+  });
+});
+
+describe("a rule refuses", () => {
+  test.each([
+    ["a subject of Kubernetes", '!claims.sub.startsWith("system:")', "sub begins with system:"],
+    [
+      "a group of Kubernetes",
+      'dyn(claims.groups).all(group, !group.startsWith("system:"))',
+      "a group begins with system:",
+    ],
+    [
+      "a lifetime above the maximum and five minutes for clocks",
+      "claims.exp - claims.nbf <= 86700",
+      "the lifetime exceeds 86400 seconds",
+    ],
+    ["several audiences", "type(claims.aud) == string", "aud is a list"],
+    [
+      "a scope, which nothing enforces",
+      '!has(claims["management.service"].scope)',
+      "create a token without a scope",
+    ],
+  ])("%s", (_rule, expression, message) => {
+    expect(jwtOf()).toMatchObject({
+      claimValidationRules: expect.arrayContaining([
+        { expression, message: expect.stringContaining(message) },
+      ]),
+    });
+  });
+
+  test.each([
+    ['!user.username.startsWith("system:")', "the username with its prefix"],
+    ['user.groups.all(group, !group.startsWith("system:"))', "a group with its prefix"],
+  ])("what a prefix completes: %s", (expression, message) => {
+    expect(jwtOf()).toMatchObject({
+      userValidationRules: expect.arrayContaining([
+        { expression, message: expect.stringContaining(message) },
+      ]),
+    });
+  });
+
+  test("a lifetime above another maximum", () => {
+    expect(jwtOf({ maximumTokenTtl: 600 })).toMatchObject({
+      claimValidationRules: expect.arrayContaining([
+        expect.objectContaining({ expression: "claims.exp - claims.nbf <= 900" }),
+      ]),
+    });
+  });
+});
+
+describe("the notes", () => {
+  const notes = (hasAnonymous: boolean) =>
+    authenticationNotes({ directory: "/etc/trust" }, { hasAnonymous });
+
+  test("have one flag, at the beginning of a line", () => {
+    expect(notes(true).filter((note) => note.startsWith("--"))).toEqual([
+      "--authentication-config=/etc/trust/authentication.yaml",
+    ]);
+  });
+
+  test.each([
+    "every --oidc-* flag",
+    "A token with a scope is refused",
+    "A token stays valid until its exp",
+    "reach the issuer once after each restart",
+  ])("say: %s", (words) => {
+    expect(notes(false).join("\n")).toContain(words);
+  });
+
+  test("name --anonymous-auth only if the file has anonymous", () => {
+    expect(notes(true).join("\n")).toContain("--anonymous-auth");
+    expect(notes(false).join("\n")).not.toContain("--anonymous-auth");
+  });
+});
