@@ -1,4 +1,4 @@
-import { isRecord, ownValue, stringAt } from "../api/parse.ts";
+import { isRecord, listAt, ownValue, stringAt } from "../api/parse.ts";
 import type { VerificationKeys } from "./compact-jws.ts";
 import { es256PublicKeyOf, type VerificationKey } from "./es256-key.ts";
 import { strictJson } from "./strict-json.ts";
@@ -58,7 +58,8 @@ function isForES256(entry: Json): boolean {
     ownValue(entry, "kty") === "EC" &&
     ownValue(entry, "crv") === "P-256" &&
     ownValue(entry, "use") === "sig" &&
-    ownValue(entry, "alg") === "ES256"
+    ownValue(entry, "alg") === "ES256" &&
+    (!Object.hasOwn(entry, "key_ops") || listAt(entry, "key_ops").includes("verify"))
   );
 }
 

@@ -26,6 +26,11 @@ describe("published keys", () => {
     expect(publishedKeys(newKeys("signing", ...Array(31).fill("retired"))).size).toBe(32);
   });
 
+  test("may name their operation", () => {
+    const result = parse({ ...first, key_ops: ["verify"], x5t: "AA" });
+    expect(result.ok && [...result.keys.keys()]).toEqual([first?.kid]);
+  });
+
   test.each<[string, object]>([
     ["RSA", { kty: "RSA", n: rsa.n, e: rsa.e, kid: "rsa", use: "sig", alg: "RS256" }],
     ["P-384", { kty: "EC", crv: "P-384", x: p384.x, y: p384.y, kid: "k", use: "sig" }],
@@ -33,6 +38,8 @@ describe("published keys", () => {
     ["encryption", { ...second, use: "enc" }],
     ["another algorithm", { ...second, alg: "ES384" }],
     ["no algorithm", { ...second, alg: undefined }],
+    ["other operations", { ...second, key_ops: ["sign"] }],
+    ["operations that are no list", { ...second, key_ops: "verify" }],
     ["no use", { ...second, use: undefined }],
   ])("for %s are skipped", (_rule, entry) => {
     const result = parse(first, entry);

@@ -130,7 +130,8 @@ describe("a full cache", () => {
   test("evicts the least recently used token", async () => {
     const tokens = new VerifiedTokens(keys, origin, { ...cacheLimits, tokens: 10 });
     const all = Array.from({ length: 10 }, (_, index) => tokenOf(`u${index}`));
-    const results = await Promise.all(all.map((token) => verified(tokens, token)));
+    const results: object[] = [];
+    for (const token of all) results.push(await verified(tokens, token));
     const isStillKept = (index: number) =>
       isKept(tokens, all[index] ?? tokenOf("none"), results[index] ?? {});
     expect(tokens.size).toBe(10);
