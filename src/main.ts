@@ -20,6 +20,10 @@ const actions: CommandActions = {
     const { runGateway } = await import("./gateway/run-gateway.ts");
     await runGateway(config, { clock, random: Math.random, exit });
   },
+  async directEndpoint(config) {
+    const { runDirectEndpoint } = await import("./gateway/run-direct-endpoint.ts");
+    await runDirectEndpoint(config, { clock, random: Math.random, exit });
+  },
   async trustConfig(options) {
     const { runTrustConfig } = await import("./cli/run-trust-config.ts");
     await runTrustConfig(options, { clock, print });

@@ -19,6 +19,9 @@ export const webhookFieldManager = "latchkey-webhook";
 /** The field manager of everything the gateway writes. */
 export const gatewayFieldManager = "latchkey-gateway";
 
+/** Field manager of the direct endpoint. */
+export const directFieldManager = "latchkey-direct-endpoint";
+
 /** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",

@@ -13,6 +13,7 @@ import {
   version,
 } from "@stricli/core";
 import { checkControllerConfig, controllerOptions } from "../runtime/controller-config.ts";
+import { directEndpointOptions } from "../runtime/direct-endpoint-config.ts";
 import { gatewayOptions } from "../runtime/gateway-config.ts";
 import {
   type ConfigOf,
@@ -51,6 +52,12 @@ export const commands = {
     brief:
       "serves the API server to clients with access keys, for clusters where you cannot set API server flags",
     options: gatewayOptions,
+  },
+  directEndpoint: {
+    name: "direct-endpoint",
+    brief:
+      "serves the API server of a connected cluster to clients with direct tokens, where you cannot set API server flags",
+    options: directEndpointOptions,
   },
   trustConfig: {
     name: "trust-config",
@@ -117,6 +124,9 @@ function applicationOf({ env, actions }: CommandLineDeps): Application<CommandCo
     }),
     [commands.gateway.name]: commandOf(commands.gateway, async (sources) => {
       await actions.gateway(parseConfig(gatewayOptions, { ...sources, env }));
+    }),
+    [commands.directEndpoint.name]: commandOf(commands.directEndpoint, async (sources) => {
+      await actions.directEndpoint(parseConfig(directEndpointOptions, { ...sources, env }));
     }),
     [commands.trustConfig.name]: commandOf(commands.trustConfig, async (sources) => {
       const config = parseConfig(trustConfigOptions, { ...sources, env });

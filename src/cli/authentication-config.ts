@@ -15,7 +15,7 @@ import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
 import { notFound } from "./not-found.ts";
-import { readTextFile } from "./read-text-file.ts";
+import { readTextFile } from "../runtime/read-text-file.ts";
 import { writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */

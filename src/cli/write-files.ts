@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../kube/credentials.ts";
+import { errorCode } from "../runtime/error-code.ts";
 import { ConfigError } from "../runtime/config-values.ts";
 
 /** A file for kube-apiserver. */

@@ -1,133 +1,18 @@
-import { loadCredentials } from "../kube/load-credentials.ts";
-import { followCertificateFiles } from "../runtime/certificate-files.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { readPodApiServer } from "../runtime/config.ts";
-import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
 import type { GatewayConfig } from "../runtime/gateway-config.ts";
-import { type ServerTls, startHttpServer } from "../runtime/http-server.ts";
-import { createLogger, type Logger } from "../runtime/log.ts";
-import { createMetrics } from "../runtime/metrics.ts";
-import {
-  healthRoute,
-  metricsRoute,
-  type Readiness,
-  readyRoute,
-  served,
-} from "../runtime/routes.ts";
-import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
-import { aborted, sleep } from "../runtime/sleep.ts";
-import { TlsListener } from "../runtime/tls-listener.ts";
-import { asksForUpgrade } from "../domain/gateway/request-head.ts";
-import { assembleGateway, type GatewayAssembly } from "./assemble.ts";
-
-const closeGraceMs = 2_000;
-/** A load balancer that learns later of the end of a replica finds nobody listening. */
-const leastDrainMs = 5_000;
-const watchesOverMs = 10_000;
+import type { ServerProcess } from "../runtime/shutdown.ts";
+import { assembleGateway } from "./assemble.ts";
+import { runFront } from "./run-front.ts";
 
 /** Runs `latchkey gateway` until SIGTERM. */
-export async function runGateway(
-  config: GatewayConfig,
-  { clock, random, exit }: ServerProcess,
-): Promise<void> {
-  const log = createLogger({ level: config.logLevel });
-  const metrics = createMetrics();
-  const signal = shutdownSignal({ process, clock, log, exitHard: exit });
-  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
-  const assembly = assembleGateway(
-    { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } },
-    { credentials, clock, random, log, metrics },
+export function runGateway(config: GatewayConfig, process: ServerProcess): Promise<void> {
+  const prefixes = { user: config.userPrefix, team: config.teamPrefix };
+  return runFront(
+    config,
+    {
+      name: "gateway",
+      address: config.gatewayAddress,
+      assemble: (deps) => assembleGateway({ ...config, prefixes }, deps),
+    },
+    process,
   );
-  const front = frontOf({ config, assembly, clock, log });
-  const readiness = (): Readiness => {
-    const reasons = [
-      ...(signal.aborted ? ["shutting down"] : []),
-      ...assembly.problems(),
-      ...(front.isListening() ? [] : ["no certificate yet"]),
-    ];
-    return { ready: reasons.length === 0, reasons };
-  };
-  const server = await startHttpServer({
-    ...config.httpAddress,
-    ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
-    onRefused: (reason) => metrics.refusedHttp("http", reason),
-    clock,
-    log,
-  });
-  log.info({ url: server.url, apiServer: credentials.server }, "gateway started");
-
-  const following = new AbortController();
-  const useTls = (tls: ServerTls): void => {
-    front.useTls(tls);
-    assembly.useCa(tls.clientAuthority);
-  };
-  const { certificateDirectory: directory } = config;
-  const certificates =
-    directory === undefined
-      ? assembly.keepCertificates(following.signal, useTls)
-      : followCertificateFiles(directory, {
-          ...{ clock, log, signal: following.signal },
-          onChange: useTls,
-        });
-  const followed = Promise.all([assembly.run(following.signal), certificates]);
-  await Promise.race([aborted(signal), followed]);
-  log.info({}, "gateway stops");
-  await drain(await front.server, assembly, { drainTimeout: config.drainTimeout, clock });
-  following.abort();
-  await followed;
-  await Promise.all([server.close(closeGraceMs), assembly.close()]);
-}
-
-/** How a gateway that stops divides its drain timeout, in milliseconds. */
-export interface DrainTimes {
-  /** It serves as before, so that load balancers observe that it is not ready. */
-  readonly leastMs: number;
-  /** Then open watches are ended one by one. */
-  readonly watchesMs: number;
-  /** Meanwhile requests and connections end; the rest is closed. */
-  readonly restMs: number;
-}
-
-/** Divides the drain timeout of a gateway, in milliseconds. */
-export function drainTimes(timeoutMs: number): DrainTimes {
-  const leastMs = Math.min(leastDrainMs, timeoutMs);
-  const restMs = timeoutMs - leastMs;
-  return { leastMs, watchesMs: Math.min(watchesOverMs, restMs), restMs };
-}
-
-/** The server of clients. */
-function frontOf({
-  config,
-  assembly,
-  clock,
-  log,
-}: {
-  readonly config: Pick<GatewayConfig, "gatewayAddress">;
-  readonly assembly: GatewayAssembly;
-  readonly clock: Clock;
-  readonly log: Logger;
-}): TlsListener<FrontServer> {
-  return new TlsListener(async (tls) => {
-    const server = await startFrontServer({
-      ...config.gatewayAddress,
-      ...assembly.handler,
-      isUpgrade: asksForUpgrade,
-      clock,
-      tls,
-    });
-    log.info({ port: server.port }, "gateway listens");
-    return server;
-  });
-}
-
-/** Serves until requests and connections end, for the drain timeout at most. */
-async function drain(
-  server: FrontServer | undefined,
-  { live }: Pick<GatewayAssembly, "live">,
-  { drainTimeout, clock }: { readonly drainTimeout: number; readonly clock: Clock },
-): Promise<void> {
-  if (server === undefined) return;
-  const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
-  await sleep(leastMs, { clock });
-  await Promise.all([server.drain(restMs), live.endStreams(watchesMs)]);
 }

@@ -58,8 +58,3 @@ export function cachedAuthorization(
 export function bearerFrom(file: string): string {
   return `Bearer ${readFileSync(file, "utf8").trim()}`;
 }
-
-/** The code of a file system error, such as ENOENT; undefined for any other error. */
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
-}

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "../runtime/error-code.ts";
 import type { Clock } from "../runtime/clock.ts";
 import {
   bearerFrom,
   cachedAuthorization,
   type Credentials,
   CredentialsError,
-  errorCode,
 } from "./credentials.ts";
 
 /** The Service of the API server, from the environment that the kubelet sets in every container. */

@@ -44,11 +44,14 @@ export const namespaceName: ParseValue<string> = (value, option) => {
   );
 };
 
+/** An address to listen on; port 0 is any free port. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** `host:port`, `:port` (all addresses) or `[IPv6]:port`; port 0 is any free port. */
-export const hostPort: ParseValue<{ readonly host: string; readonly port: number }> = (
-  value,
-  option,
-) => {
+export const hostPort: ParseValue<HostPort> = (value, option) => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/]*)):(\d{1,5})$/.exec(value);
   const port = Number(match?.[3]);
   if (match === null || port > 65_535)

@@ -33,6 +33,7 @@ export async function outcomeOf(
       controller: action("controller"),
       webhook: action("webhook"),
       gateway: action("gateway"),
+      directEndpoint: action("directEndpoint"),
       trustConfig: action("trustConfig"),
       rotateSigningKey: action("rotateSigningKey"),
     },

@@ -17,15 +17,28 @@ import {
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { directEndpointCa, issuerCa } from "../support/gateway-address.ts";
+import { applyDirectEndpointRbac } from "../support/install.ts";
 import { freePort } from "../support/free-port.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
-import type { ControllerProcess } from "../support/latchkey-process.ts";
+import {
+  type ControllerProcess,
+  type DirectEndpointProcess,
+  startDirectEndpoint,
+} from "../support/latchkey-process.ts";
 import { trustTokens } from "../support/trust.ts";
 import { allowRequesters } from "./crash-play.ts";
 
 const collection = "/apis/management.service/v1/directclusterendpointtokens";
+const signingKeys = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
 const alice: Caller = { user: "alice", groups: ["devs", requesters] };
+/** What a test changes about a good token. */
+interface Change {
+  readonly claims?: () => object;
+  readonly header?: object;
+}
+
 const now = (): number => Math.floor(Date.now() / 1000);
 
 interface Answered {
@@ -33,12 +46,20 @@ interface Answered {
   readonly body: unknown;
 }
 
+/** The two ways to a connected cluster: its kube-apiserver, and its direct endpoint. */
+type Way = "kube-apiserver" | "direct endpoint";
+const ways: readonly Way[] = ["kube-apiserver", "direct endpoint"];
+const service = "management.service";
+const clusterName = "east";
+
 describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct tokens", () => {
   let central: DedicatedCluster;
   let connected: StartedControlPlane;
   let controller: ControllerProcess;
   let issuer: string;
   let signing: SigningKey;
+  let endpoint: DirectEndpointProcess;
+  let endpointCa: string;
   let dispatcher: Agent;
   let trusted: Awaited<ReturnType<typeof trustTokens>>;
 
@@ -59,21 +80,35 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     );
   }
 
-  async function whoami(token: string): Promise<Answered> {
+  const serverOf = (way: Way): string =>
+    way === "kube-apiserver" ? connected.url : `${endpoint.endpointUrl}/kubernetes/cluster`;
+
+  async function statusOf(token: string, path: string): Promise<number> {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(serverOf("direct endpoint") + path, { dispatcher, headers });
+    await response.text();
+    return response.status;
+  }
+
+  async function whoami(token: string, way: Way = "kube-apiserver"): Promise<Answered> {
     const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    const response = await fetch(`${connected.url}${path}`, {
+    const response = await fetch(serverOf(way) + path, {
       dispatcher,
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }),
     });
-    return { status: response.status, body: await response.json() };
+    return { status: response.status === 201 ? 200 : response.status, body: await response.json() };
   }
   const rotate = () =>
     promisify(execFile)(process.execPath, [
       ...[central.program, "rotate-signing-key"],
       `--kubeconfig=${central.controlPlane.adminKubeconfig}`,
     ]);
+  const statusesOf = async (token: string): Promise<readonly number[]> =>
+    Promise.all(ways.map(async (way) => (await whoami(token, way)).status));
+  const signingKid = async (): Promise<string> =>
+    parseSigningKeys(await central.arrange({ method: "GET", path: signingKeys })).signing.kid;
   const userIn = ({ body }: Answered) => recordAt(recordAt(body, "status"), "userInfo");
 
   /** A token like those that Latchkey mints, but for what a test changes. */
@@ -84,7 +119,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     const good = {
       ...{ iss: issuer, sub: "alice", aud: "management.service/direct", jti: "a-uid" },
       ...{ iat: now() - 5, nbf: now() - 5, exp: now() + 600, groups: ["devs"] },
-      "management.service": { name: "forged" },
+      [service]: { name: "forged" },
     };
     return new SignJWT({ ...good, ...claims })
       .setProtectedHeader({ alg: "ES256", typ: "JWT", kid: signing.kid, ...header })
@@ -93,7 +128,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
 
   beforeAll(async () => {
     const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
-    const issuerAddress = `localhost:${await freePort()}`;
+    const issuerAddress = `127.0.0.1:${await freePort()}`;
     issuer = `https://${issuerAddress}`;
     central = await startDedicatedCluster();
     await allowRequesters(central);
@@ -102,69 +137,124 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     connected = await startControlPlane(await findOrBuildControlPlane(report));
     const { controlPlane: management, program } = central;
     trusted = await trustTokens(connected, { management, issuer, program });
-    dispatcher = new Agent({ connect: { ca: connected.certificateAuthority } });
+    const issuerFile = join(connected.directory, "issuer-ca.crt");
+    writePrivately(issuerFile, await issuerCa(central.controlPlane));
+    await applyDirectEndpointRbac(connected);
+    endpoint = await startDirectEndpoint({
+      controlPlane: connected,
+      program,
+      restart: "never",
+      args: [
+        `--cluster-name=${clusterName}`,
+        `--issuer=${issuer}`,
+        `--certificate-authority=${issuerFile}`,
+      ],
+    });
+    await endpoint.waitReady();
+    endpointCa = await directEndpointCa(connected);
+    const ca = [connected.certificateAuthority, endpointCa];
+    dispatcher = new Agent({ connect: { ca } });
     await kubectl(connected, [
       ...["create", "clusterrolebinding", "readers", "--clusterrole=view"],
       "--group=devs",
     ]);
-    const secret = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
-    ({ signing } = parseSigningKeys(await central.arrange({ method: "GET", path: secret })));
+    ({ signing } = parseSigningKeys(await central.arrange({ method: "GET", path: signingKeys })));
   });
   afterAll(async () => {
     await dispatcher?.close();
+    await endpoint?.stop();
     await connected?.stop();
     await central?.stop();
   });
 
-  it("serves kubectl as the user who requested the token, with the rights of that user there", async () => {
-    const token = await mint("laptop");
-    const ca = join(connected.directory, "server-ca.crt");
-    writePrivately(ca, connected.certificateAuthority);
-    const access = { ...connected, kubeconfigs: { nobody: "/dev/null" } };
-    const kube = (...args: readonly string[]) =>
-      tryKubectl(
-        access,
-        [...args, `--server=${connected.url}`, `--token=${token}`, `--certificate-authority=${ca}`],
-        { user: "nobody" },
-      );
-    const { stdout, stderr } = await kube("auth", "whoami", "--output=json");
-    expect(stderr).toBe("");
-    expect(userIn({ status: 200, body: JSON.parse(stdout) })).toMatchObject({
-      username: "alice",
-      groups: ["devs", requesters, "system:authenticated"],
-    });
-    expect(await kube("get", "configmaps", "--all-namespaces")).toMatchObject({ code: 0 });
-    const secrets = await kube("get", "secrets", "--all-namespaces");
-    expect(secrets).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
-  });
+  it.for(ways)(
+    "serves kubectl as the user of the token, with the rights of that user there, by its %s",
+    async (way) => {
+      const token = await mint(`laptop-${ways.indexOf(way)}`);
+      const ca = join(connected.directory, "server-ca.crt");
+      writePrivately(ca, way === "kube-apiserver" ? connected.certificateAuthority : endpointCa);
+      const access = { ...connected, kubeconfigs: { nobody: "/dev/null" } };
+      const kube = (...args: readonly string[]) =>
+        tryKubectl(
+          access,
+          [
+            ...args,
+            `--server=${serverOf(way)}`,
+            `--token=${token}`,
+            `--certificate-authority=${ca}`,
+          ],
+          { user: "nobody" },
+        );
+      const { stdout, stderr } = await kube("auth", "whoami", "--output=json");
+      expect(stderr).toBe("");
+      expect(userIn({ status: 200, body: JSON.parse(stdout) })).toMatchObject({
+        username: "alice",
+        groups: ["devs", requesters, "system:authenticated"],
+      });
+      expect(await kube("get", "configmaps", "--all-namespaces")).toMatchObject({ code: 0 });
+      const secrets = await kube("get", "secrets", "--all-namespaces");
+      expect(secrets).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
+    },
+  );
 
-  it("refuses a token with a scope, because nothing there would enforce it", async () => {
-    const token = await mint("scoped", { scope: { projects: ["a"] } });
+  it("refuses a token with a scope at kube-apiserver, where nothing would enforce it; its direct endpoint does", async () => {
+    const reading = { verbs: ["get", "list"], resources: [{ group: "", resources: ["pods"] }] };
+    const token = await mint("scoped", { scope: { rules: [reading] } });
     expect((await whoami(token)).status).toBe(401);
     expect(trusted.printed).toContain("scope");
+    const paths = ["/api/v1/pods", "/api/v1/configmaps", "/api/v1/nodes", "/apis"];
+    const statuses = await Promise.all(paths.map((path) => statusOf(token, path)));
+    expect(statuses).toEqual([200, 403, 403, 200]);
   });
 
-  it("accepts what a test signs like Latchkey, so that only the change of a wrong token decides", async () => {
-    const seen = await whoami(await forge({}));
-    expect([seen.status, userIn(seen).username]).toEqual([200, "alice"]);
+  it("serves nothing else at the direct endpoint", async () => {
+    const token = await mint("elsewhere");
+    const { endpointUrl } = endpoint;
+    for (const path of ["/api", "/kubernetes/management/api", "/healthz"]) {
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await fetch(endpointUrl + path, { dispatcher, headers })).status).toBe(404);
+      expect((await fetch(endpointUrl + path, { dispatcher })).status).toBe(401);
+    }
   });
 
-  it.for<[string, { readonly claims?: () => object; readonly header?: object }]>([
+  it.for(ways)(
+    "accepts at its %s what a test signs like Latchkey, so that only the change of a wrong token decides",
+    async (way) => {
+      const seen = await whoami(await forge({}), way);
+      expect([seen.status, userIn(seen).username]).toEqual([200, "alice"]);
+    },
+  );
+
+  it.for<[string, Change]>([
     ["of another issuer", { claims: () => ({ iss: "https://other.example" }) }],
     ["for another audience", { claims: () => ({ aud: "other" }) }],
     ["for two audiences", { claims: () => ({ aud: ["management.service/direct", "other"] }) }],
     ["that has expired", { claims: () => ({ exp: now() - 1 }) }],
     ["without an end", { claims: () => ({ exp: undefined }) }],
     ["that is not valid yet", { claims: () => ({ nbf: now() + 600 }) }],
-    ["that lives longer than a day", { claims: () => ({ exp: now() + 90_000 }) }],
     ["of a user of Kubernetes", { claims: () => ({ sub: "system:admin" }) }],
     ["with a group of Kubernetes", { claims: () => ({ groups: ["devs", "system:masters"] }) }],
     ["without a user", { claims: () => ({ sub: undefined }) }],
     ["with an unknown kid", { header: { kid: "unknown" } }],
   ])("refuses a token %s", async ([, { claims, header }]) => {
-    expect(
-      (await whoami(await forge({ claims: claims?.() ?? {}, header: header ?? {} }))).status,
-    ).toBe(401);
+    const token = await forge({ claims: claims?.() ?? {}, header: header ?? {} });
+    expect(await statusesOf(token)).toEqual([401, 401]);
+  });
+
+  it("refuses at kube-apiserver a token that lives longer than a day", async () => {
+    const token = await forge({ claims: { exp: now() + 90_000 } });
+    expect((await whoami(token)).status).toBe(401);
+  });
+
+  it.for<[string, Change]>([
+    ["of another type", { header: { typ: "at+jwt" } }],
+    ["with a key by URL", { header: { jku: "https://localhost/keys" } }],
+    ["with a certificate by URL", { header: { x5u: "https://localhost/keys" } }],
+    ["with one audience in a list", { claims: () => ({ aud: ["management.service/direct"] }) }],
+    ["that is oversized", { claims: () => ({ padding: "x".repeat(8_192) }) }],
+  ])("refuses at the direct endpoint a token %s", async ([, { claims, header }]) => {
+    const token = await forge({ claims: claims?.() ?? {}, header: header ?? {} });
+    expect((await whoami(token, "direct endpoint")).status).toBe(401);
   });
 
   it("refuses a token that is signed by another key, also if the key is in its header", async () => {
@@ -172,54 +262,68 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
       "sign",
       "verify",
     ]);
-    const jwk = await crypto.subtle.exportKey("jwk", pair.publicKey);
-    const { kty, crv, x, y } = jwk;
+    const { kty, crv, x, y } = await crypto.subtle.exportKey("jwk", pair.publicKey);
     for (const header of [{}, { jwk: { kty, crv, x, y } }])
-      expect((await whoami(await forge({ header }, pair.privateKey))).status).toBe(401);
+      expect(await statusesOf(await forge({ header }, pair.privateKey))).toEqual([401, 401]);
   });
 
   it("refuses a token without a signature, and the public key as a secret", async () => {
     const token = await forge({});
     const [, payload = ""] = token.split(".");
     const header = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
-    expect((await whoami(`${header}.${payload}.`)).status).toBe(401);
+    expect(await statusesOf(`${header}.${payload}.`)).toEqual([401, 401]);
     const secret = new TextEncoder().encode(JSON.stringify(signing.publicJwk));
-    expect((await whoami(await forge({ header: { alg: "HS256" } }, secret))).status).toBe(401);
+    const symmetric = await forge({ header: { alg: "HS256" } }, secret);
+    expect(await statusesOf(symmetric)).toEqual([401, 401]);
   });
 
-  it("refuses a token a few seconds after its end: kube-apiserver keeps a decision for 10 s", async () => {
+  it("refuses a token after its end: kube-apiserver keeps a decision for 10 s", async () => {
     const token = await forge({ claims: { exp: now() + 8 } });
-    expect((await whoami(token)).status).toBe(200);
-    await eventually(async () => (await whoami(token)).status === 401, {
-      what: "the token to end",
-    });
+    expect(await statusesOf(token)).toEqual([200, 200]);
+    const areRefused = async () => (await statusesOf(token)).every((status) => status === 401);
+    await eventually(areRefused, { what: "the token to end at both" });
+  });
+
+  it("ends a watch with its token, at the direct endpoint", async () => {
+    const token = await forge({ claims: { exp: now() + 5 } });
+    const path = "/api/v1/namespaces?watch=true";
+    const headers = { authorization: `Bearer ${token}` };
+    const watch = await fetch(serverOf("direct endpoint") + path, { dispatcher, headers });
+    const text = await watch.text();
+    const last: unknown = JSON.parse(text.trimEnd().split("\n").at(-1) ?? "");
+    expect(last).toMatchObject({ type: "ERROR", object: { code: 401 } });
   });
 
   it("accepts every token during a rotation of the signing keys", async () => {
-    const secret = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
-    const signingKid = async () =>
-      parseSigningKeys(await central.arrange({ method: "GET", path: secret })).signing.kid;
     const before = await signingKid();
     const statuses = new Set<number>();
+    const tryAll = async (tokens: readonly string[]) => {
+      for (const token of tokens)
+        for (const status of await statusesOf(token)) statuses.add(status);
+    };
     const first = await mint("rotated-0");
     await rotate();
     for (let count = 1; (await signingKid()) === before; count++) {
-      for (const token of [first, await mint(`rotated-${count}`)])
-        statuses.add((await whoami(token)).status);
+      await tryAll([first, await mint(`rotated-${count}`)]);
       await pause(500);
     }
-    for (const token of [first, await mint("rotated")]) statuses.add((await whoami(token)).status);
+    await tryAll([first, await mint("rotated")]);
     expect([...statuses]).toEqual([200]);
   });
 
-  it("serves while the central cluster is away, and refuses every token after a restart until it has seen the issuer", async () => {
+  it("serves while the central cluster is away; after a restart kube-apiserver has to see the issuer first, and the direct endpoint does not", async () => {
     const token = await mint("traveller");
+    expect(await statusesOf(token)).toEqual([200, 200]);
     controller.kill("SIGKILL");
     await controller.exited();
-    expect((await whoami(token)).status).toBe(200);
-    expect((await whoami(await forge({}))).status).toBe(200);
+    for (const known of [token, await forge({})])
+      expect(await statusesOf(known)).toEqual([200, 200]);
+    endpoint.kill("SIGKILL");
+    await endpoint.exited();
     await connected.restartApiServer(trusted.flags);
-    expect((await whoami(token)).status).toBe(401);
+    endpoint.start();
+    await endpoint.waitReady();
+    expect(await statusesOf(token)).toEqual([401, 200]);
     controller.start();
     await controller.waitReady();
     await eventually(async () => (await whoami(token)).status === 200, {

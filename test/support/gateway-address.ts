@@ -17,6 +17,11 @@ export function issuerCa(access: KubectlAccess): Promise<string> {
   return caOf(access, ownObjects.issuerCertificates);
 }
 
+/** The CA of the certificates of a direct endpoint, in PEM. */
+export function directEndpointCa(access: KubectlAccess): Promise<string> {
+  return caOf(access, ownObjects.directCertificates);
+}
+
 async function caOf(access: KubectlAccess, secret: string): Promise<string> {
   const encoded = await kubectl(access, [
     ...["get", "secret", secret, "--namespace=latchkey-system"],

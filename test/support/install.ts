@@ -78,6 +78,12 @@ export async function applyGatewayRbac(access: KubectlAccess): Promise<void> {
   return applyKinds(access, await supported(access, "gateway"), kinds);
 }
 
+/** Applies the RBAC of the direct endpoint, whose process runs outside of the cluster. */
+export async function applyDirectEndpointRbac(access: KubectlAccess): Promise<void> {
+  const kinds = /^Namespace$|^ServiceAccount$|^Secret$|Role(?:Binding)?$/;
+  return applyKinds(access, await supported(access, "direct-endpoint"), kinds);
+}
+
 /** The directory of `config` with constrained impersonation, or the one without. */
 async function supported(access: KubectlAccess, directory: string): Promise<string> {
   // Constrained impersonation came with the same version.

@@ -143,8 +143,33 @@ export async function startGateway({
   return Object.assign(gateway, { gatewayUrl: `https://${address}` });
 }
 
+/** A direct endpoint, and where it answers clients. */
+export interface DirectEndpointProcess extends LatchkeyProcess {
+  endpointUrl: string;
+}
+
+/**
+ * Runs `latchkey direct-endpoint` as its own service account, on ports that it keeps; it ends at
+ * once.
+ */
+export async function startDirectEndpoint(
+  options: LatchkeyOptions,
+): Promise<DirectEndpointProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const endpoint = await startLatchkey("direct-endpoint", {
+    ...options,
+    env: {
+      LATCHKEY_ENDPOINT_ADDRESS: address,
+      LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost",
+      LATCHKEY_DRAIN_TIMEOUT: "0",
+      ...options.env,
+    },
+  });
+  return Object.assign(endpoint, { endpointUrl: `https://${address}` });
+}
+
 async function startLatchkey(
-  name: "controller" | "webhook" | "gateway",
+  name: "controller" | "webhook" | "gateway" | "direct-endpoint",
   options: LatchkeyOptions,
 ): Promise<LatchkeyProcess> {
   const directory =

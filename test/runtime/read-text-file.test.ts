@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { mostFileBytes, readTextFile } from "../../src/cli/read-text-file.ts";
+import { mostFileBytes, readTextFile } from "../../src/runtime/read-text-file.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "read-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { errorCode } from "../kube/credentials.ts";
-import { ConfigError } from "../runtime/config-values.ts";
+import { errorCode } from "./error-code.ts";
+import { ConfigError } from "./config-values.ts";
 
 /** The file that an option names. */
 export interface NamedFile {

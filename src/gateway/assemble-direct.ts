@@ -1,0 +1,113 @@
+import { directFieldManager } from "../api/names.ts";
+import { ScopeRolesCache } from "../authn/scope-roles.ts";
+import { serviceCertificates } from "../authn/service-certificates.ts";
+import { liveLimits } from "../domain/gateway/live-limits.ts";
+import { directRoutes } from "../domain/gateway/request-target.ts";
+import { createDiscovery } from "../kube/discovery.ts";
+import { createForwarder } from "../kube/forwarder.ts";
+import { isFresh, staleReason, watchReadings } from "../kube/freshness.ts";
+import { createClient } from "../kube/http-client.ts";
+import { HttpsDocument } from "../kube/https-document.ts";
+import { ByteBudget } from "../runtime/body.ts";
+import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
+import { VerifiedTokens } from "../tokens/verified-tokens.ts";
+import type { TokenOrigin } from "../tokens/verify.ts";
+import { headTimeoutMs } from "./forward-upgrade.ts";
+import { gatewayHandler } from "./gateway-handler.ts";
+import { ImpersonationRight } from "./impersonation-right.ts";
+import { IssuerKeys } from "./issuer-keys.ts";
+import { LiveRequests } from "./live-requests.ts";
+import {
+  type FrontAssembly,
+  type FrontProcessDeps,
+  informerDeps,
+  mostAnswers,
+  mostBodyBytes,
+  ownTransport,
+  runAll,
+} from "./process-parts.ts";
+import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
+
+/** How a direct endpoint behaves. */
+export interface DirectEndpointOptions extends TokenOrigin {
+  readonly namespace: string;
+  readonly serviceName: string;
+  readonly externalNames: readonly string[];
+  /** The name of the cluster in scopes. */
+  readonly clusterName: string;
+  /** Where the issuer publishes its keys; undefined: below the issuer. */
+  readonly jwksUrl: string | undefined;
+  /** CA certificates (PEM) of the issuer's server; undefined: public CAs. */
+  readonly issuerCa: string | undefined;
+  readonly prefixes: NamePrefixes;
+}
+
+/** The published keys are at most 64 KiB. */
+const mostKeyBytes = 64 * 1024;
+const fetchTimeoutMs = 10_000;
+
+/** Builds a direct endpoint without its servers; nothing runs yet. */
+export function assembleDirectEndpoint(
+  options: DirectEndpointOptions,
+  deps: FrontProcessDeps,
+): FrontAssembly {
+  const { credentials, clock, log, metrics } = deps;
+  const { clusterName, namespace, prefixes } = options;
+  const transport = ownTransport(deps);
+  const client = createClient(transport, directFieldManager);
+  const following = informerDeps(transport, deps);
+  const scopeRoles = new ScopeRolesCache(following, () => live.changed());
+  const areRolesFresh = (): boolean => isFresh(scopeRoles.informer.watchState, clock.monotonic());
+  const live = new LiveRequests({
+    ...{ clock, yielder: following.yielder },
+    isFresh: areRolesFresh,
+    onCut: (reason) => metrics.gateway.cuts(reason),
+  });
+  const url = options.jwksUrl ?? `${options.issuer.replace(/\/$/, "")}/openid/v1/jwks`;
+  const document = new HttpsDocument({
+    ...{ url, ca: options.issuerCa },
+    ...{ mostBytes: mostKeyBytes, timeoutMs: fetchTimeoutMs },
+  });
+  const tokens = new VerifiedTokens(new Map(), options);
+  const onKeys: VerifiedTokens["replaceKeys"] = (known) => {
+    tokens.replaceKeys(known);
+    live.changed();
+  };
+  const keys = new IssuerKeys({ document, client, clock, log, onKeys }, { namespace, url });
+  const discovery = createDiscovery({ transport, clock, log });
+  const forwarder = createForwarder({
+    ...{ credentials, clock, headTimeoutMs },
+    connections: mostAnswers,
+  });
+  const own = { credentials, discovery, forwarder };
+  const handler = gatewayHandler({
+    ...{ clock, live, log, routes: directRoutes(clusterName) },
+    authenticator: tokenAuthenticator({
+      ...{ tokens, keys, clock, prefixes, namespace, isFresh: areRolesFresh },
+      roles: () => scopeRoles.roles(),
+      onResult: (result) => metrics.gateway.authentications(result),
+    }),
+    findUpstream: () => own,
+    ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
+    metrics: gatewayMetrics(metrics),
+  });
+  const impersonation = new ImpersonationRight({ client, clock, transport });
+  const { informer } = scopeRoles;
+  metrics.watches(() => watchReadings([informer], clock));
+  metrics.gateway.live(() => live.counts());
+  return {
+    ...{ handler, live, useCa: () => {}, warnings: () => keys.warnings() },
+    problems: () => [
+      ...keys.problems(),
+      ...[
+        staleReason(informer.resource.plural, informer.watchState, clock.monotonic()) ?? [],
+      ].flat(),
+      ...impersonation.problems(),
+    ],
+    run: (signal) => runAll([informer, keys, discovery, impersonation], { live, signal }),
+    keepCertificates: (signal, onTls) =>
+      serviceCertificates("direct", options, { ...following, client, metrics, onTls }).run(signal),
+    close: async () =>
+      void (await Promise.all([transport.close(), forwarder.close(), document.close()])),
+  };
+}

@@ -1,0 +1,142 @@
+import { loadCredentials } from "../kube/load-credentials.ts";
+import { followCertificateFiles } from "../runtime/certificate-files.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readPodApiServer } from "../runtime/config.ts";
+import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
+import type { HostPort } from "../runtime/config-values.ts";
+import { type ServerTls, startHttpServer } from "../runtime/http-server.ts";
+import { createLogger, type Logger } from "../runtime/log.ts";
+import type { LogLevel } from "../runtime/log-level.ts";
+import { createMetrics } from "../runtime/metrics.ts";
+import {
+  healthRoute,
+  metricsRoute,
+  type Readiness,
+  readyRoute,
+  served,
+} from "../runtime/routes.ts";
+import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
+import { aborted, sleep } from "../runtime/sleep.ts";
+import { TlsListener } from "../runtime/tls-listener.ts";
+import { asksForUpgrade } from "../domain/gateway/request-head.ts";
+import type { FrontAssembly, FrontProcessDeps } from "./process-parts.ts";
+
+const closeGraceMs = 2_000;
+/** A load balancer that learns later of the end of a replica finds nobody listening. */
+const leastDrainMs = 5_000;
+const watchesOverMs = 10_000;
+
+/** The options of every process that forwards requests; durations in milliseconds. */
+export interface FrontConfig {
+  readonly kubeconfig: string | undefined;
+  readonly httpAddress: HostPort;
+  readonly logLevel: LogLevel;
+  readonly certificateDirectory: string | undefined;
+  readonly drainTimeout: number;
+}
+
+/** What runs: its name in the log, where it serves clients, and what it is made of. */
+export interface FrontProgram {
+  readonly name: string;
+  readonly address: HostPort;
+  readonly assemble: (deps: FrontProcessDeps) => FrontAssembly;
+}
+
+/** Runs a process that forwards requests until SIGTERM. */
+export async function runFront(
+  config: FrontConfig,
+  { name, address, assemble }: FrontProgram,
+  { clock, random, exit }: ServerProcess,
+): Promise<void> {
+  const log = createLogger({ level: config.logLevel });
+  const metrics = createMetrics();
+  const signal = shutdownSignal({ process, clock, log, exitHard: exit });
+  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const assembly = assemble({ credentials, clock, random, log, metrics });
+  const front = frontOf({ name, address }, { assembly, clock, log });
+  const readiness = (): Readiness => {
+    const reasons = [
+      ...(signal.aborted ? ["shutting down"] : []),
+      ...assembly.problems(),
+      ...(front.isListening() ? [] : ["no certificate yet"]),
+    ];
+    return { ready: reasons.length === 0, reasons, warnings: assembly.warnings() };
+  };
+  const server = await startHttpServer({
+    ...config.httpAddress,
+    ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
+    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    clock,
+    log,
+  });
+  log.info({ url: server.url, apiServer: credentials.server }, `${name} started`);
+
+  const following = new AbortController();
+  const useTls = (tls: ServerTls): void => {
+    front.useTls(tls);
+    assembly.useCa(tls.clientAuthority);
+  };
+  const { certificateDirectory: directory } = config;
+  const certificates =
+    directory === undefined
+      ? assembly.keepCertificates(following.signal, useTls)
+      : followCertificateFiles(directory, {
+          ...{ clock, log, signal: following.signal },
+          onChange: useTls,
+        });
+  const followed = Promise.all([assembly.run(following.signal), certificates]);
+  await Promise.race([aborted(signal), followed]);
+  log.info({}, `${name} stops`);
+  await drain(await front.server, assembly, { drainTimeout: config.drainTimeout, clock });
+  following.abort();
+  await followed;
+  await Promise.all([server.close(closeGraceMs), assembly.close()]);
+}
+
+/** How a process that stops divides its drain timeout, in milliseconds. */
+export interface DrainTimes {
+  /** It serves as before, so that load balancers observe that it is not ready. */
+  readonly leastMs: number;
+  /** Then open watches are ended one by one. */
+  readonly watchesMs: number;
+  /** Meanwhile requests and connections end; the rest is closed. */
+  readonly restMs: number;
+}
+
+/** Divides the drain timeout, in milliseconds. */
+export function drainTimes(timeoutMs: number): DrainTimes {
+  const leastMs = Math.min(leastDrainMs, timeoutMs);
+  const restMs = timeoutMs - leastMs;
+  return { leastMs, watchesMs: Math.min(watchesOverMs, restMs), restMs };
+}
+
+/** The server of clients. */
+function frontOf(
+  { name, address }: Pick<FrontProgram, "name" | "address">,
+  {
+    assembly,
+    clock,
+    log,
+  }: { readonly assembly: FrontAssembly; readonly clock: Clock; readonly log: Logger },
+): TlsListener<FrontServer> {
+  return new TlsListener(async (tls) => {
+    const server = await startFrontServer({
+      ...{ ...address, ...assembly.handler, clock, tls },
+      isUpgrade: asksForUpgrade,
+    });
+    log.info({ port: server.port }, `${name} listens`);
+    return server;
+  });
+}
+
+/** Serves until requests and connections end, for the drain timeout at most. */
+async function drain(
+  server: FrontServer | undefined,
+  { live }: Pick<FrontAssembly, "live">,
+  { drainTimeout, clock }: { readonly drainTimeout: number; readonly clock: Clock },
+): Promise<void> {
+  if (server === undefined) return;
+  const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
+  await sleep(leastMs, { clock });
+  await Promise.all([server.drain(restMs), live.endStreams(watchesMs)]);
+}

@@ -1,0 +1,94 @@
+import {
+  ConfigError,
+  duration,
+  hostNames,
+  hostPort,
+  httpsUrl,
+  namePrefix,
+  optional,
+  type ParseValue,
+  text,
+} from "./config-values.ts";
+import { type ConfigOf, directTokenOptions, type OptionTable, serverOptions } from "./options.ts";
+
+const { kubeconfig, namespace, httpAddress, logLevel } = serverOptions;
+const { issuer, audience } = directTokenOptions;
+
+const clusterName: ParseValue<string> = (value, option) => {
+  if (/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(value)) return value;
+  throw new ConfigError(
+    option,
+    value,
+    "is required: the name of this cluster in the scopes of tokens, such as east",
+  );
+};
+
+/** Every option of `latchkey direct-endpoint`. */
+export const directEndpointOptions = {
+  ...{ kubeconfig, namespace, httpAddress, logLevel, issuer, audience },
+  clusterName: {
+    value: "<name>",
+    initial: "",
+    help: "required: name of this cluster in the scopes of tokens",
+    parse: clusterName,
+  },
+  jwksUrl: {
+    value: "<url>",
+    initial: "",
+    help: "URL of the public signing keys; if unset, /openid/v1/jwks below --issuer",
+    parse: optional(httpsUrl),
+  },
+  certificateAuthority: {
+    value: "<file>",
+    initial: "",
+    help: "file with the PEM certificates of the CAs of the issuer's server; if unset, the public CAs",
+    parse: optional(text),
+  },
+  usernamePrefix: {
+    value: "<text>",
+    initial: "",
+    help: "prefix of the usernames of tokens in this cluster",
+    parse: namePrefix,
+  },
+  groupsPrefix: {
+    value: "<text>",
+    initial: "",
+    help: "prefix of the groups of tokens in this cluster",
+    parse: namePrefix,
+  },
+  endpointAddress: {
+    value: "<host:port>",
+    initial: "0.0.0.0:8443",
+    help: "address for requests of clients, over TLS",
+    parse: hostPort,
+  },
+  serviceName: {
+    value: "<name>",
+    initial: "latchkey-direct-endpoint",
+    help: "name of the endpoint's Service; certificates are for <name>.<namespace>.svc",
+    parse: text,
+  },
+  externalNames: {
+    value: "<names>",
+    initial: "",
+    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
+    parse: hostNames,
+  },
+  /** Where certificates come from; undefined: Latchkey makes them. */
+  certificateDirectory: {
+    value: "<directory>",
+    initial: "",
+    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    parse: optional(text),
+  },
+  /** Milliseconds. */
+  drainTimeout: {
+    value: "<duration>",
+    initial: "55s",
+    help: "maximum time after SIGTERM for requests and connections to end; the endpoint serves for 5s, then ends open watches one by one within 10s; 0 ends at once",
+    parse: duration({ unit: 1000, least: 0 }),
+  },
+} as const satisfies OptionTable;
+
+/** Configuration of `latchkey direct-endpoint`. */
+export type DirectEndpointConfig = ConfigOf<typeof directEndpointOptions>;

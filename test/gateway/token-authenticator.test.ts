@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { type Scope, writeScope } from "../../src/api/scope.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
+import { directRoutes } from "../../src/domain/gateway/request-target.ts";
+import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
+import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
+import { mintToken } from "../../src/tokens/jwt.ts";
+import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
+import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
+import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
+import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
+import { rawSigningKeys } from "../support/fake-informers.ts";
+import { fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { TestClock } from "../support/test-clock.ts";
+
+const signingKeys = parseSigningKeys(rawSigningKeys());
+const origin = { issuer: "https://latchkey.example", audience: "management.service/direct" };
+const service = "management.service";
+const scope = (fields: Partial<Scope>) =>
+  JSON.stringify(
+    writeScope({
+      ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] },
+      ...fields,
+    }),
+  );
+const readPods = {
+  ...{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }], resourceNames: [] },
+  ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },
+};
+
+/** The pipeline of a direct endpoint of the cluster `east`, and tokens for it. */
+function endpoint() {
+  const parsed = parseVerificationKeys(Buffer.from(JSON.stringify(publicJwks(signingKeys))));
+  if (!parsed.ok) throw new Error(parsed.reason);
+  const published = parsed.keys;
+  const clock = new TestClock();
+  const tokens = new VerifiedTokens(published, origin);
+  const state = { isFresh: true, keys: published, refreshes: 0, hasNew: false };
+  const results: string[] = [];
+  const use = (keys: typeof published): void => {
+    state.keys = keys;
+    tokens.replaceKeys(keys);
+  };
+  const authenticator = tokenAuthenticator({
+    ...{ tokens, clock, namespace: "latchkey-system" },
+    keys: {
+      has: (kid) => state.keys.has(kid),
+      problems: () => (state.keys.size === 0 ? ["no signing keys"] : []),
+      async refresh() {
+        state.refreshes += 1;
+        if (state.hasNew) use(published);
+        return state.hasNew;
+      },
+    },
+    prefixes: { user: "central:", groups: "team:" },
+    isFresh: () => state.isFresh,
+    roles: () => new Map(),
+    onResult: (result) => void results.push(result),
+  });
+  const { findUpstream } = fakeGatewayDeps();
+  const deps = { authenticator, routes: directRoutes("east"), findUpstream: () => server };
+  const server = findUpstream({ kind: "management" });
+  async function token(claims: Partial<TokenClaims> = {}): Promise<string> {
+    const now = Math.floor(clock.now() / 1000);
+    const good: TokenClaims = {
+      ...{ iss: origin.issuer, aud: origin.audience, sub: "alice", jti: "uid-token" },
+      ...{ iat: now, nbf: now, exp: now + 60, groups: ["devs"], [service]: { name: "laptop" } },
+    };
+    return SecretText.reveal((await mintToken({ ...good, ...claims }, signingKeys)).token);
+  }
+  const admit = (key: string | null, request: Omit<FakeRequest, "key"> = {}) =>
+    admitRequest(
+      { ...headOf({ ...request, key }), target: `/kubernetes/cluster${request.path ?? "/api"}` },
+      deps,
+    );
+  return { clock, state, results, use, token, admit, deps };
+}
+
+describe("a request with a direct token", () => {
+  it("is admitted as the user and the groups of the token, with the prefixes of the cluster", async () => {
+    const { admit, token, results } = endpoint();
+    expect(await admit(await token())).toMatchObject({
+      kind: "admitted",
+      upstream: { kind: "cluster", cluster: "east" },
+      target: { path: "/api" },
+      user: { username: "central:alice", groups: ["team:devs"], extra: {} },
+      credential: { id: "uid-token" },
+    });
+    expect(results).toEqual(["authenticated"]);
+  });
+
+  it.for<[string, Partial<TokenClaims>]>([
+    ["of another issuer", { iss: "https://other.example" }],
+    ["for another audience", { aud: "other" }],
+    ["that has expired", { exp: 1 }],
+    ["of a user of Kubernetes", { sub: "system:admin" }],
+    ["with an invalid scope", { [service]: { name: "laptop", scope: "{" } }],
+  ])("is refused with the 401 of a request without a token, %s", async ([, claims]) => {
+    const { admit, token } = endpoint();
+    const refused = await admit(await token(claims));
+    expect(refused).toMatchObject({ kind: "refusal", status: 401 });
+    expect(refused).toEqual(await admit(null));
+  });
+
+  it.for<[string, Partial<Scope>, string, number | undefined]>([
+    ["of this cluster", { clusters: ["east"] }, "/api/v1/pods", undefined],
+    ["of another cluster", { clusters: ["west"] }, "/api/v1/pods", 403],
+    ["of the management cluster", { projects: ["a"] }, "/api/v1/namespaces/a/pods", 403],
+    ["of a rule", { rules: [readPods] }, "/api/v1/namespaces/a/pods/b", undefined],
+    [
+      "of a rule for another resource",
+      { rules: [readPods] },
+      "/api/v1/namespaces/a/secrets/b",
+      403,
+    ],
+  ])("is limited by a scope %s", async ([, fields, path, status]) => {
+    const { admit, token } = endpoint();
+    const limited = await token({ [service]: { name: "l", scope: scope(fields) } });
+    const result = await admit(limited, { path });
+    expect(result.kind === "refusal" ? result.status : undefined).toBe(status);
+  });
+
+  it("needs every one of several scopes", async () => {
+    const { admit, token } = endpoint();
+    const both = `[${scope({ clusters: ["east"] })},${scope({ clusters: ["west"] })}]`;
+    const limited = await token({ [service]: { name: "l", scope: both } });
+    const refused = await admit(limited, { path: "/api/v1/pods" });
+    expect(refused).toMatchObject({ status: 403, cause: "scope" });
+  });
+
+  it("is 404 outside of the path of the cluster", async () => {
+    const { deps, token } = endpoint();
+    for (const target of ["/api", "/kubernetes/management/api", "/kubernetes/clusters/api"]) {
+      const head = { ...headOf({ key: await token() }), target };
+      expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
+    }
+  });
+
+  it("is 503 while no keys are known, and while the roles of a scope are not current", async () => {
+    const { admit, token, state, use } = endpoint();
+    state.isFresh = false;
+    const scoped = await token({ [service]: { name: "l", scope: scope({ clusters: ["east"] }) } });
+    expect(await admit(scoped)).toMatchObject({ status: 503 });
+    expect(await admit(await token())).toMatchObject({ kind: "admitted" });
+    use(new Map());
+    expect(await admit(await token())).toMatchObject({ status: 503 });
+  });
+});
+
+describe("a token of a key that is not known", () => {
+  const others = (keys: ReturnType<typeof endpoint>["state"]["keys"]) =>
+    new Map([...keys].map(([, key]) => ["other", key] as const));
+
+  it("is accepted as soon as the key is published", async () => {
+    const { admit, token, state, use } = endpoint();
+    use(others(state.keys));
+    state.hasNew = true;
+    expect(await admit(await token())).toMatchObject({ kind: "admitted" });
+    expect(state.refreshes).toBe(1);
+  });
+
+  it("is refused if it is not published", async () => {
+    const { admit, token, state, use, results } = endpoint();
+    use(others(state.keys));
+    expect(await admit(await token())).toMatchObject({ status: 401 });
+    expect(results).toEqual(["unknown-kid"]);
+  });
+});
+
+describe("a request in progress", () => {
+  const admitted = async (setup: ReturnType<typeof endpoint>) => {
+    const result = await setup.admit(await setup.token());
+    if (result.kind !== "admitted") throw new Error("not admitted");
+    return result;
+  };
+
+  it("ends with its token", async () => {
+    const setup = endpoint();
+    const request = await admitted(setup);
+    expect(authorizeAgain(request, setup.deps)).toEqual({ kind: "no-opinion" });
+    const left = request.credential.endsAt() - setup.clock.now();
+    expect(left).toBeGreaterThan(58_000);
+    setup.clock.advance(left);
+    expect(authorizeAgain(request, setup.deps)).toMatchObject({ kind: "denied" });
+    expect(request.credential.isValid()).toBe(false);
+  });
+
+  it("ends when the key that signed its token is removed", async () => {
+    const setup = endpoint();
+    const request = await admitted(setup);
+    setup.use(new Map());
+    expect(authorizeAgain(request, setup.deps)).toMatchObject({ kind: "denied" });
+    expect(request.credential.isValid()).toBe(false);
+  });
+});
