@@ -1,14 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import { takeLock, type HeldLock } from "./lock-file.ts";
-import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
+import { type BuildDeps, buildOnce } from "./cached-build.ts";
 
 const buildFlags = ["-trimpath"];
-const progressEveryMs = 10_000;
 
 /** A Go module whose programs are built once and cached. */
 export interface GoModule {
@@ -54,27 +49,25 @@ export function findGo(
 }
 
 /** Builds a module's programs unless they are cached; returns their directory. */
-export async function buildModule(
-  module: GoModule,
-  go: Go,
-  { report, env = process.env }: BuildDeps,
-): Promise<string> {
-  const directory = cacheDirectory(module, go, env);
-  if (existsSync(directory)) return directory;
-  mkdirSync(join(directory, ".."), { recursive: true });
-  const lock = await waitForLock(`${directory}.lock`, module, report);
-  try {
-    if (!existsSync(directory)) await buildInto(directory, module, { report, env });
-  } finally {
-    lock.release();
-  }
-  return directory;
-}
-
-/** Dependencies of a build. */
-export interface BuildDeps {
-  readonly report: (line: string) => void;
-  readonly env?: NodeJS.ProcessEnv;
+export async function buildModule(module: GoModule, go: Go, deps: BuildDeps): Promise<string> {
+  const { directory, name, takes, packages, finish } = module;
+  const { env = process.env } = deps;
+  const build = {
+    name,
+    takes,
+    inputs: [...sourcesIn(directory), go.version, go.platform, ...buildFlags],
+    command: (draft: string) => {
+      const linkerFlags = ["-s -w", ...(module.linkerFlags?.(env) ?? [])].join(" ");
+      return {
+        words: ["go", "install", "-v", ...buildFlags, "-ldflags", linkerFlags, packages],
+        cwd: directory,
+        env: { ...goEnv(env), CGO_ENABLED: "0", GOGC: "400", GOBIN: draft },
+      };
+    },
+    progress: progressIn,
+    ...(finish && { finish }),
+  };
+  return buildOnce(build, deps);
 }
 
 /** The environment of every `go` command: a workspace must not change the build. */
@@ -82,73 +75,15 @@ export function goEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, GOWORK: "off" };
 }
 
-/**
- * The directory name is a hash of all inputs of the build, so a change of any input causes a
- * rebuild.
- */
-function cacheDirectory({ directory, name }: GoModule, go: Go, env: NodeJS.ProcessEnv): string {
-  const hash = createHash("sha256");
+function sourcesIn(directory: string): readonly string[] {
   const sources = readdirSync(directory).filter((file) => file.endsWith(".go"));
-  for (const file of ["go.mod", "go.sum", ...sources.sort()])
-    hash.update(readFileSync(join(directory, file))).update("\0");
-  hash.update([go.version, go.platform, ...buildFlags].join("\0"));
-  const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  const folder = name.replaceAll(" ", "-");
-  return join(cacheHome, "latchkey", folder, hash.digest("hex").slice(0, 16));
-}
-
-async function waitForLock(
-  path: string,
-  { name }: GoModule,
-  report: BuildDeps["report"],
-): Promise<HeldLock> {
-  for (let waits = 0; ; waits++) {
-    const taken = takeLock(path);
-    if ("release" in taken) return taken;
-    if (waits % 20 === 0)
-      report(`waiting for the build of the ${name} by process ${taken.heldBy.pid}`);
-    await pause(500);
-  }
-}
-
-async function buildInto(
-  directory: string,
-  module: GoModule,
-  { report, env }: Required<BuildDeps>,
-): Promise<void> {
-  const begun = Date.now();
-  const draft = `${directory}.${process.pid}`;
-  const log = `${directory}.log`;
-  rmSync(draft, { recursive: true, force: true });
-  rmSync(log, { force: true });
-  report(`building the ${module.name}, once (some ${module.takes} on 2 cores)`);
-  const linkerFlags = ["-s -w", ...(module.linkerFlags?.(env) ?? [])].join(" ");
-  const build = startTiedChild(
-    ["go", "install", "-v", ...buildFlags, "-ldflags", linkerFlags, module.packages],
-    {
-      cwd: module.directory,
-      env: { ...goEnv(env), CGO_ENABLED: "0", GOGC: "400", GOBIN: draft },
-      log,
-      removeWithParent: draft,
-    },
+  return ["go.mod", "go.sum", ...sources.sort()].map((file) =>
+    readFileSync(join(directory, file), "utf8"),
   );
-  const progress = setInterval(() => report(progressLine(begun, log)), progressEveryMs);
-  const exit = await build.exited;
-  clearInterval(progress);
-  if (exit.code !== 0)
-    throw new Error(`go install: ${describeExit(exit)}; the log is ${log}\n${logTail(log)}`);
-  module.finish?.(draft);
-  renameSync(draft, directory);
-  report(`built the ${module.name} in ${seconds(begun)} s, kept in ${directory}`);
 }
 
-function progressLine(begun: number, log: string): string {
-  const lines = readFileSync(log, "utf8").split("\n");
+function progressIn(lines: readonly string[]): string {
   const downloaded = lines.filter((line) => line.startsWith("go: downloading")).length;
   const compiled = lines.length - 1 - downloaded;
-  return `still building after ${seconds(begun)} s: ${downloaded} modules downloaded, ${compiled} packages compiled`;
-}
-
-function seconds(begun: number): number {
-  return Math.round((Date.now() - begun) / 1000);
+  return `${downloaded} modules downloaded, ${compiled} packages compiled`;
 }

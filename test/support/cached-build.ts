@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { takeLock, type HeldLock } from "./lock-file.ts";
+import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
+
+const progressEveryMs = 10_000;
+
+/** A directory that a command fills once. */
+export interface CachedBuild {
+  /** What it contains; also the name of its directory in the cache. */
+  readonly name: string;
+  /** How long the command takes on 2 cores. */
+  readonly takes: string;
+  /** Everything that the result depends on: a change of any input causes another build. */
+  readonly inputs: readonly string[];
+  /** Called before a build only, with the directory to fill. */
+  readonly command: (draft: string) => BuildCommand;
+  /** Progress in words, from the lines of the command's log. */
+  readonly progress: (lines: readonly string[]) => string;
+  /** Called with the directory before it is used. */
+  readonly finish?: (draft: string) => void;
+}
+
+/** A command with its working directory and complete environment. */
+export interface BuildCommand {
+  readonly words: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Dependencies of a build. */
+export interface BuildDeps {
+  readonly report: (line: string) => void;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Fills a directory unless it is cached; returns it. */
+export async function buildOnce(
+  build: CachedBuild,
+  { report, env = process.env }: BuildDeps,
+): Promise<string> {
+  const directory = cacheDirectory(build, env);
+  if (existsSync(directory)) return directory;
+  mkdirSync(join(directory, ".."), { recursive: true });
+  const lock = await waitForLock(`${directory}.lock`, build, report);
+  try {
+    if (!existsSync(directory)) await buildInto(directory, build, report);
+  } finally {
+    lock.release();
+  }
+  return directory;
+}
+
+/** The directory name is a hash of all inputs of the build. */
+function cacheDirectory({ name, inputs }: CachedBuild, env: NodeJS.ProcessEnv): string {
+  const hash = createHash("sha256").update(inputs.join("\0"));
+  const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  const folder = name.replaceAll(" ", "-");
+  return join(cacheHome, "latchkey", folder, hash.digest("hex").slice(0, 16));
+}
+
+async function waitForLock(
+  path: string,
+  { name }: CachedBuild,
+  report: BuildDeps["report"],
+): Promise<HeldLock> {
+  for (let waits = 0; ; waits++) {
+    const taken = takeLock(path);
+    if ("release" in taken) return taken;
+    if (waits % 20 === 0)
+      report(`waiting for the build of the ${name} by process ${taken.heldBy.pid}`);
+    await pause(500);
+  }
+}
+
+async function buildInto(
+  directory: string,
+  build: CachedBuild,
+  report: BuildDeps["report"],
+): Promise<void> {
+  const begun = Date.now();
+  const draft = `${directory}.${process.pid}`;
+  const log = `${directory}.log`;
+  rmSync(draft, { recursive: true, force: true });
+  rmSync(log, { force: true });
+  report(`building the ${build.name}, once (some ${build.takes} on 2 cores)`);
+  const { words, cwd, env } = build.command(draft);
+  const child = startTiedChild(words, { cwd, env, log, removeWithParent: draft });
+  const progress = setInterval(() => {
+    const lines = readFileSync(log, "utf8").split("\n");
+    report(`still building after ${seconds(begun)} s: ${build.progress(lines)}`);
+  }, progressEveryMs);
+  const exit = await child.exited;
+  clearInterval(progress);
+  if (exit.code !== 0) {
+    rmSync(draft, { recursive: true, force: true });
+    throw new Error(
+      `the build of the ${build.name}: ${describeExit(exit)}; the log is ${log}\n${logTail(log)}`,
+    );
+  }
+  build.finish?.(draft);
+  renameSync(draft, directory);
+  report(`built the ${build.name} in ${seconds(begun)} s, kept in ${directory}`);
+}
+
+function seconds(begun: number): number {
+  return Math.round((Date.now() - begun) / 1000);
+}
