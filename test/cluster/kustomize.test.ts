@@ -55,13 +55,19 @@ test("servers before 1.36 get the same objects as newer ones, except a webhook i
   );
 });
 
+const extrasOfKeys = [
+  "userextras/management.service/key-id",
+  "userextras/management.service/scope-hash",
+];
+
 test.each([
-  ["the gateway", "gateway"],
-  ["a connected cluster", "connected-cluster"],
+  ["the gateway", "gateway", "gateway", extrasOfKeys],
+  ["a connected cluster", "connected-cluster", "gateway", extrasOfKeys],
+  ["the direct endpoint", "direct-endpoint", "direct-endpoint", []],
 ])(
   "%s before 1.36 has the same objects, and plain impersonation of users and groups",
-  async (_what, directory) => {
-    const role = "ClusterRole latchkey-gateway-impersonation";
+  async (_what, directory, program, extras) => {
+    const role = `ClusterRole latchkey-${program}-impersonation`;
     const [now, before] = await Promise.all([
       objectsOf(directory),
       objectsOf(`${directory}-before-1.36`),
@@ -77,7 +83,7 @@ test.each([
     );
     expect(rules.flatMap((rule) => stringsAt(rule, "resources"))).toEqual([
       ...["users", "groups"],
-      ...["userextras/management.service/key-id", "userextras/management.service/scope-hash"],
+      ...extras,
     ]);
   },
 );
@@ -165,16 +171,24 @@ test("only namespaces labelled metrics=enabled can access metrics, and only addr
   ]);
 });
 
-test("only namespaces labelled metrics=enabled can access metrics of the gateway, and every address can access its port", async () => {
-  const objects = await objectsOf("gateway");
-  expect(ingressOf(objects, "latchkey-gateway")).toEqual(metricsNamespaces);
-  expect(ingressOf(objects, "latchkey-gateway-clients")).toEqual([
-    {
-      from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }],
-      ports: [{ protocol: "TCP", port: "gateway" }],
-    },
-  ]);
-});
+test.each([
+  ["gateway", "gateway", "gateway-clients", "gateway"],
+  ["direct endpoint", "direct-endpoint", "direct-endpoint-clients", "endpoint"],
+  ["controller", "default", "issuer", "issuer"],
+])(
+  "only namespaces labelled metrics=enabled can access metrics of the %s, and every address can access its port for clients",
+  async (_what, directory, policy, port) => {
+    const objects = await objectsOf(directory);
+    const program = directory === "default" ? "controller" : directory;
+    expect(ingressOf(objects, `latchkey-${program}`)).toEqual(metricsNamespaces);
+    expect(ingressOf(objects, `latchkey-${policy}`)).toEqual([
+      {
+        from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }],
+        ports: [{ protocol: "TCP", port }],
+      },
+    ]);
+  },
+);
 
 describe("the sample Ingress of the gateway", () => {
   test("is accepted by the API server", async () => {
@@ -221,9 +235,10 @@ test("an overlay with the component of API server addresses allows only these", 
 });
 
 test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
-  const objects = [...(await objectsOf("default")), ...(await objectsOf("gateway"))];
+  const directories = ["default", "gateway", "direct-endpoint"];
+  const objects = (await Promise.all(directories.map(objectsOf))).flat();
   const deployments = objects.filter((object) => stringAt(object, "kind") === "Deployment");
-  expect(deployments).toHaveLength(3);
+  expect(deployments).toHaveLength(4);
   for (const deployment of deployments) {
     const [container] = listAt(
       recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),

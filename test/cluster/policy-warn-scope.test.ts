@@ -49,12 +49,12 @@ describe
       expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
     });
 
-    it("the scope of a direct token, which connected clusters do not enforce", async () => {
+    it("the scope of a direct token, which only a direct endpoint enforces", async () => {
       expect(
         await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
       ).toEqual([
         expect.stringMatching(
-          /connected clusters do not enforce the scope of a direct token yet.*valid until it expires, even when this object is deleted/,
+          /only a direct endpoint enforces the scope of a direct token.*valid until it expires, even when this object is deleted/,
         ),
       ]);
     });

@@ -4,7 +4,7 @@ import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
 import { eventually } from "../support/eventually.ts";
-import { applyGatewayRbac, repository } from "../support/install.ts";
+import { applyDirectEndpointRbac, applyGatewayRbac, repository } from "../support/install.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import {
   arrange,
@@ -43,15 +43,17 @@ function manifests(directory: string): Manifest[] {
 
 const shipped = manifests("rbac");
 const ofGateway = [...manifests("gateway"), ...manifests("gateway-impersonation")];
+const ofDirectEndpoint = manifests("direct-endpoint");
 const isRole = ({ kind }: Manifest): boolean => kind === "Role" || kind === "ClusterRole";
 const roles = shipped.filter(isRole);
-/** The role that lets the gateway act as the user of a key, in any request. */
-const impersonation = "latchkey-gateway-impersonation";
+/** The roles that let a process act as the user of a key or token, in any request. */
+const impersonation = ["latchkey-gateway-impersonation", "latchkey-direct-endpoint-impersonation"];
 const management = "management.service";
+const rbacGroup = "rbac.authorization.k8s.io";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 function isNarrow({ metadata }: Manifest): boolean {
-  return metadata.name !== impersonation;
+  return !impersonation.includes(metadata.name);
 }
 
 interface Access {
@@ -74,7 +76,7 @@ async function may({ user, groups }: Caller, resourceAttributes: Access): Promis
 }
 
 describe("the shipped roles", () => {
-  it.each([...roles, ...ofGateway.filter(isRole)].filter(isNarrow))(
+  it.each([...shipped, ...ofGateway, ...ofDirectEndpoint].filter(isRole).filter(isNarrow))(
     "$kind $metadata.name lists what it allows, and cannot grant permissions that it does not have",
     ({ rules = [] }) => {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
@@ -86,9 +88,11 @@ describe("the shipped roles", () => {
     },
   );
 
-  it("have wildcards only in the impersonation of the gateway, which grants nothing else", () => {
-    const wide = ofGateway.filter(isRole).filter((role) => !isNarrow(role));
-    expect(wide.map(({ metadata }) => metadata.name)).toEqual([impersonation]);
+  it("have wildcards only in impersonation, and grant nothing else there", () => {
+    const wide = [...ofGateway, ...ofDirectEndpoint]
+      .filter(isRole)
+      .filter((role) => !isNarrow(role));
+    expect(wide.map(({ metadata }) => metadata.name).toSorted()).toEqual(impersonation.toSorted());
     const verbs = wide.flatMap(({ rules = [] }) => rules.flatMap((rule) => rule.verbs));
     expect(
       verbs.filter((verb) => !/^impersonate(?:-on)?:user-info(?::[a-z]+)?$/.test(verb)),
@@ -109,6 +113,7 @@ describe("the shipped roles", () => {
   it.each([
     ["rbac", shipped, ["latchkey-controller", "latchkey-webhook"]],
     ["gateway", ofGateway, ["system:authenticated", "latchkey-gateway"]],
+    ["direct-endpoint", ofDirectEndpoint, ["latchkey-direct-endpoint"]],
   ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {
     const subjects = found.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
     expect([...new Set(subjects)].toSorted()).toEqual(accounts.toSorted());
@@ -350,6 +355,43 @@ describe("the account latchkey-gateway", () => {
   });
 });
 
+describe("the account latchkey-direct-endpoint", () => {
+  const endpoint = latchkeyAccount("latchkey-direct-endpoint");
+  const secret = { resource: "secrets", namespace: "latchkey-system" };
+  const [kept, certificates] = [
+    { ...secret, name: "latchkey-direct-endpoint-keys" },
+    { ...secret, name: "latchkey-direct-endpoint-certificates" },
+  ];
+  beforeAll(() => applyDirectEndpointRbac(inject("controlPlane")));
+
+  it.each<[string, Access]>([
+    ["keep the keys of the issuer", { ...kept, verb: "patch" }],
+    ["keep its certificates", { ...certificates, verb: "update" }],
+    [
+      "read the roles that scopes name",
+      { verb: "list", group: rbacGroup, resource: "clusterroles" },
+    ],
+  ])("may %s", async (_rule, access) => {
+    expect(await may(endpoint, access)).toMatchObject({ allowed: true });
+  });
+
+  it.each<[string, Access]>([
+    ["read Secrets", { verb: "list", resource: "secrets" }],
+    ["read Secrets of its namespace", { ...secret, verb: "list" }],
+    ["read other Secrets", { ...secret, verb: "get", name: "latchkey-signing-keys" }],
+    ["delete the kept keys", { ...kept, verb: "delete" }],
+    ["read access keys", { verb: "get", group: management, resource: "ownedaccesskeys" }],
+    ["read namespaces", { verb: "list", resource: "namespaces" }],
+    ["write roles", { verb: "create", group: rbacGroup, resource: "clusterroles" }],
+    [
+      "act as a service account",
+      { verb: "impersonate", resource: "serviceaccounts", namespace: "default", name: "default" },
+    ],
+  ])("may not %s", async (_rule, access) => {
+    expect(await may(endpoint, access)).toMatchObject({ allowed: false });
+  });
+});
+
 describe("the account latchkey-webhook", () => {
   const certificates = {
     resource: "secrets",
@@ -420,6 +462,7 @@ describe.each([
   ["controller", manifests("controller")],
   ["webhook", manifests("webhook")],
   ["gateway", ofGateway],
+  ["direct-endpoint", ofDirectEndpoint],
 ] as const)("the objects of config/%s", (directory, objects) => {
   it("have pods that comply with the restricted Pod Security Standard of their namespace", async () => {
     const deployment = objects.find(({ kind }) => kind === "Deployment");

@@ -1,8 +1,18 @@
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { ControlPlaneSource } from "../support/binaries.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { issuerCa } from "../support/gateway-address.ts";
+import { applyDirectEndpointRbac } from "../support/install.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
+import {
+  type DirectEndpointProcess,
+  type LatchkeyOptions,
+  startDirectEndpoint,
+} from "../support/latchkey-process.ts";
+import { trustTokens } from "../support/trust.ts";
 import { connectedCluster, devPaths } from "./dev-directory.ts";
 
 /** The gateway's token there ends after the longest run that is likely. */
@@ -43,6 +53,43 @@ export function startConnectedCluster(
     logs: devPaths.connectedLogs,
     onDeath: (what) => onDeath(`the connected cluster: ${what}`),
   });
+}
+
+/** What starts the direct endpoint: the issuer of the management cluster, and the bundle. */
+export interface DirectSource {
+  readonly issuer: string;
+  readonly program: string;
+  /** How the process runs, as in the image. */
+  readonly settings: Partial<LatchkeyOptions>;
+}
+
+/**
+ * Makes kube-apiserver of the connected cluster trust direct tokens, with what `latchkey
+ * trust-config` prints, and starts the direct endpoint beside it.
+ */
+export async function startDirectAccess(
+  management: StartedControlPlane,
+  connected: StartedControlPlane,
+  { issuer, program, settings }: DirectSource,
+): Promise<DirectEndpointProcess> {
+  await trustTokens(connected, { management, issuer, program });
+  await applyDirectEndpointRbac(connected);
+  const authority = join(devPaths.connected, "issuer-ca.crt");
+  writePrivately(authority, await issuerCa(management));
+  const endpoint = await startDirectEndpoint({
+    ...settings,
+    controlPlane: connected,
+    directory: devPaths.connected,
+    log: devPaths.directLog,
+    pidFile: devPaths.directPid,
+    args: [
+      `--cluster-name=${connectedCluster}`,
+      `--issuer=${issuer}`,
+      `--certificate-authority=${authority}`,
+    ],
+  });
+  await endpoint.waitReady();
+  return endpoint;
 }
 
 /** Connects the cluster to the gateway of the management cluster. */

@@ -30,6 +30,9 @@ export const devPaths = {
   connected: join(devDirectory, "connected"),
   connectedLogs: join(devDirectory, "logs", "connected"),
   connectedCa: join(devDirectory, "connected-ca.crt"),
+  directLog: join(devDirectory, "logs", "direct-endpoint.log"),
+  directPid: join(devDirectory, "direct-endpoint.pid"),
+  directCa: join(devDirectory, "direct-ca.crt"),
 } as const;
 
 const lockName = "lock";
@@ -53,16 +56,26 @@ export interface DevAddresses {
   readonly gatewayUrl: string;
   /** PEM text. */
   readonly gatewayCa: string;
-  /** The control plane of the connected cluster, if there is one. */
-  readonly connected: ControlPlane | undefined;
+  /** The connected cluster, if there is one. */
+  readonly connected: ConnectedAddresses | undefined;
+  /** Path of the bundle. */
+  readonly program: string;
+}
+
+/** The control plane of the connected cluster, and its direct endpoint. */
+export interface ConnectedAddresses {
+  readonly controlPlane: ControlPlane;
+  readonly directUrl: string;
+  /** PEM text. */
+  readonly directCa: string;
 }
 
 /**
- * Writes the kubeconfig with the contexts admin, alice, bob and gateway, and connected and
- * gateway-connected if there is a connected cluster; the CA of the gateway; and the file to source.
+ * Writes the kubeconfig with the contexts admin, alice, bob and gateway, and connected, direct and
+ * gateway-connected if there is a connected cluster; the CAs; and the file to source.
  */
 export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresses): void {
-  const { controllerUrl, gatewayUrl, gatewayCa, connected } = addresses;
+  const { controllerUrl, gatewayUrl, gatewayCa, connected, program } = addresses;
   const others = controlPlane.kind === "own" ? [] : Object.values(controlPlane.kubeconfigs);
   if (controlPlane.kind === "own") {
     const users = Object.entries(controlPlane.tokens).map(
@@ -79,6 +92,8 @@ export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresse
   const bin = join(devDirectory, "bin");
   mkdirSync(bin);
   symlinkSync(controlPlane.kubectl, join(bin, "kubectl"));
+  const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;
+  writeFileSync(join(bin, "latchkey"), script, { mode: 0o755 });
   const lines = [
     `export KUBECONFIG=${quoted([...others, devPaths.kubeconfig].join(":"))}`,
     `export KUBECACHEDIR=${quoted(join(devDirectory, "kubectl-cache"))}`,
@@ -89,19 +104,24 @@ export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresse
     ...(connected === undefined
       ? []
       : [
-          `export LATCHKEY_CONNECTED_URL=${quoted(connected.url)}`,
+          `export LATCHKEY_CONNECTED_URL=${quoted(connected.controlPlane.url)}`,
           `export LATCHKEY_CONNECTED_CA=${quoted(devPaths.connectedCa)}`,
+          `export LATCHKEY_DIRECT_URL=${quoted(connected.directUrl)}`,
+          `export LATCHKEY_DIRECT_CA=${quoted(devPaths.directCa)}`,
         ]),
   ];
   writeFileSync(devPaths.env, `${lines.join("\n")}\n`);
 }
 
-/** The connected cluster as its administrator, and through the gateway with a key. */
+/** The connected cluster as its administrator, with a token, and through the gateway with a key. */
 function addConnectedContexts(
-  { url, certificateAuthority, tokens }: ControlPlane,
+  { controlPlane, directCa }: ConnectedAddresses,
   { gatewayUrl, gatewayCa }: DevAddresses,
 ): void {
+  const { url, certificateAuthority, tokens } = controlPlane;
   writeFileSync(devPaths.connectedCa, certificateAuthority);
+  writeFileSync(devPaths.directCa, directCa);
+  addContext(devPaths.kubeconfig, "direct", { url, certificateAuthority });
   const { admin: token = "" } = tokens;
   addContext(devPaths.kubeconfig, connectedCluster, { url, certificateAuthority, user: { token } });
   addContext(devPaths.kubeconfig, `gateway-${connectedCluster}`, {

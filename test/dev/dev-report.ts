@@ -58,6 +58,11 @@ and with the connected cluster:
   kubectl --context gateway-connected --token $key get configmap greeting   # alice may view what is there
   kubectl --context bob -n latchkey-system get configmap latchkey-clusters -o yaml   # which clusters there are
   kubectl --context gateway --token $key get configmaps         # the scope does not cover the management cluster
+  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"there"}}' |
+    kubectl --context alice create -f -
+  token=$(kubectl --context alice get directclusterendpointtoken there -o jsonpath={.status.token})
+  kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the management cluster
+  kubectl --server $LATCHKEY_DIRECT_URL --certificate-authority $LATCHKEY_DIRECT_CA --token $token get configmap greeting
 `;
 
 /**

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -110,11 +111,39 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
     expect(secrets).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
   });
 
+  it("opens the connected cluster to a direct token, at kube-apiserver and at its direct endpoint", async () => {
+    const object = {
+      apiVersion: "management.service/v1",
+      kind: "DirectClusterEndpointToken",
+      metadata: { name: "there" },
+    };
+    await run("alice", ["create", "--filename=-"], JSON.stringify(object));
+    const read = ["get", "directclusterendpointtoken", "there"];
+    const token = await eventually(
+      async () =>
+        (await run("alice", [...read, "--output=jsonpath={.status.token}"])).stdout || false,
+      { what: "the token to be minted" },
+    );
+    const endpoint = [
+      `--server=${variable("LATCHKEY_DIRECT_URL")}`,
+      `--certificate-authority=${variable("LATCHKEY_DIRECT_CA")}`,
+    ];
+    for (const way of [[], endpoint]) {
+      const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
+      const answer = await run("direct", [`--token=${token}`, ...way, ...whoami]);
+      expect(answer).toMatchObject({ code: 0, stdout: "alice" });
+    }
+    expect(existsSync(inside("logs", "direct-endpoint.log"))).toBe(true);
+    const { stdout } = await promisify(execFile)(inside("bin", "latchkey"), ["--version"]);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   it("ends with everything that it started", async () => {
-    const servers = ["LATCHKEY_CONNECTED_URL", "LATCHKEY_GATEWAY_URL"].map(variable);
-    expect(await Promise.all(servers.map(answers))).toEqual([true, true]);
+    const names = ["LATCHKEY_CONNECTED_URL", "LATCHKEY_GATEWAY_URL", "LATCHKEY_DIRECT_URL"];
+    const servers = names.map(variable);
+    expect(await Promise.all(servers.map(answers))).toEqual([true, true, true]);
     dev.kill("SIGINT");
     expect(await exited.promise).toBe(0);
-    expect(await Promise.all(servers.map(answers))).toEqual([false, false]);
+    expect(await Promise.all(servers.map(answers))).toEqual([false, false, false]);
   });
 });

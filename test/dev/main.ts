@@ -1,6 +1,7 @@
 import { type ControlPlaneSource, findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import {
+  type ControllerProcess,
   type GatewayProcess,
   startController,
   startGateway,
@@ -9,15 +10,22 @@ import {
 import {
   joinConnectedCluster,
   startConnectedCluster,
+  startDirectAccess,
   wantsConnectedCluster,
 } from "./connected-cluster.ts";
-import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
+import {
+  claimDevDirectory,
+  type ConnectedAddresses,
+  devDirectory,
+  devPaths,
+  writeDevFiles,
+} from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
 import { bundleInto } from "../support/dedicated-cluster.ts";
 import { freePort } from "../support/free-port.ts";
 import { imageNodeFlags } from "../support/image.ts";
-import { gatewayCa } from "../support/gateway-address.ts";
+import { directEndpointCa, gatewayCa } from "../support/gateway-address.ts";
 import {
   applyGatewayRbac,
   applyLatchkey,
@@ -76,27 +84,16 @@ async function up(fail: (what: string) => void): Promise<void> {
   const program = bundleInto(devDirectory);
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
   const gateway = await startGatewayFor(controlPlane, program);
-  say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
-  const controller = await startController({
-    controlPlane,
-    ...asInImage(program),
-    directory: devDirectory,
-    log: devPaths.controllerLog,
-    pidFile: devPaths.controllerPid,
-    onDeath: (exit) =>
-      say(
-        `the controller died (${describeExit(exit)}), starting it again; ${devPaths.controllerLog}`,
-      ),
-  });
-  started.push(() => controller.stop());
+  const controller = await startControllerFor(controlPlane, program, { hasConnected });
   await gateway.waitReady();
+  await controller.waitReady();
   writeDevFiles(controlPlane, {
     controllerUrl: controller.url,
     gatewayUrl: gateway.gatewayUrl,
     gatewayCa: await gatewayCa(controlPlane),
-    connected,
+    connected: connected && (await openDirectly(controlPlane, connected, { controller, program })),
+    program,
   });
-  await controller.waitReady();
   if (hasStamps) {
     say("waiting until the policies are 10 s old: before, nobody can be sure who asked for a key");
     await policiesCount(controlPlane);
@@ -106,6 +103,56 @@ async function up(fail: (what: string) => void): Promise<void> {
   say(await devReport(controlPlane, { hasConnected }));
   say("Ctrl-C stops everything.");
   say("Latchkey is ready");
+}
+
+/**
+ * The controller; with a connected cluster, the issuer of its tokens has a name that reaches it from
+ * there.
+ */
+async function startControllerFor(
+  controlPlane: StartedControlPlane,
+  program: string,
+  { hasConnected }: { readonly hasConnected: boolean },
+): Promise<ControllerProcess> {
+  say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
+  const { controllerLog: log, controllerPid: pidFile } = devPaths;
+  const issuerAddress = `127.0.0.1:${await freePort()}`;
+  const controller = await startController({
+    ...{ controlPlane, issuerAddress, log, pidFile, directory: devDirectory },
+    ...asInImage(program),
+    args: hasConnected ? [`--issuer=https://${issuerAddress}`] : [],
+    onDeath: (exit) =>
+      say(`the controller died (${describeExit(exit)}), starting it again; ${log}`),
+  });
+  started.push(() => controller.stop());
+  return controller;
+}
+
+/** Opens the connected cluster to direct tokens, at kube-apiserver and at its direct endpoint. */
+async function openDirectly(
+  controlPlane: StartedControlPlane,
+  connected: StartedControlPlane,
+  { controller, program }: { readonly controller: ControllerProcess; readonly program: string },
+): Promise<ConnectedAddresses> {
+  say(
+    "starting kube-apiserver of the connected cluster again with what `latchkey trust-config --authentication` prints",
+  );
+  const { directLog: log } = devPaths;
+  const endpoint = await startDirectAccess(controlPlane, connected, {
+    issuer: controller.issuerUrl,
+    program,
+    settings: {
+      ...asInImage(program),
+      onDeath: (exit) =>
+        say(`the direct endpoint died (${describeExit(exit)}), starting it again; ${log}`),
+    },
+  });
+  started.push(() => endpoint.stop());
+  return {
+    controlPlane: connected,
+    directUrl: `${endpoint.endpointUrl}/kubernetes/cluster`,
+    directCa: await directEndpointCa(connected),
+  };
 }
 
 /** Another API server, which the gateway reaches as a connected cluster. */

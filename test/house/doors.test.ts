@@ -30,6 +30,7 @@ const doors: readonly Door[] = [
     rooms: [],
     packages: [
       "node:crypto",
+      "node:fs",
       "node:fs/promises",
       "node:http",
       "node:http2",

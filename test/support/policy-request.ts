@@ -16,7 +16,11 @@ let connected: Promise<Connection> | undefined;
 
 /** A service account of latchkey-system with the groups of its token. */
 export function latchkeyAccount(
-  name: "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway",
+  name:
+    | "latchkey-controller"
+    | "latchkey-webhook"
+    | "latchkey-gateway"
+    | "latchkey-direct-endpoint",
 ): Caller {
   return {
     user: `system:serviceaccount:latchkey-system:${name}`,
