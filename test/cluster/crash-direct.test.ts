@@ -311,6 +311,22 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     expect([...statuses]).toEqual([200]);
   });
 
+  it("drops a stolen signing key at the direct endpoint; kube-apiserver does when it sees a token of another key", async () => {
+    const stolen = await forge({});
+    expect(await statusesOf(stolen)).toEqual([200, 200]);
+    await central.arrange({ method: "DELETE", path: signingKeys });
+    const isDropped = async () => (await whoami(stolen, "direct endpoint")).status === 401;
+    await eventually(isDropped, { what: "the direct endpoint to drop the key" });
+    expect((await whoami(await forge({ claims: { jti: "unseen" } }))).status).toBe(200);
+    const token = await mint("signed-again");
+    await eventually(async () => (await statusesOf(token)).every((status) => status === 200), {
+      what: "the new key to be accepted",
+    });
+    const isRefused = async () => (await whoami(stolen)).status === 401;
+    await eventually(isRefused, { what: "kube-apiserver to refuse the stolen key" });
+    ({ signing } = parseSigningKeys(await central.arrange({ method: "GET", path: signingKeys })));
+  });
+
   it("serves while the central cluster is away; after a restart kube-apiserver has to see the issuer first, and the direct endpoint does not", async () => {
     const token = await mint("traveller");
     expect(await statusesOf(token)).toEqual([200, 200]);
