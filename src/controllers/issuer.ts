@@ -15,6 +15,8 @@ export interface IssuerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "refusedHttp">;
+  /** Called if it cannot listen. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** The HTTPS server of the issuer of direct tokens; every replica has one, leading or not. */
@@ -30,7 +32,7 @@ export interface Issuer {
 export function createIssuer(
   config: Pick<ControllerConfig, "issuerAddress" | "certificateDirectory"> & ServiceNames,
   routes: readonly Route[],
-  { assembly, clock, log, metrics }: IssuerDeps,
+  { assembly, clock, log, metrics, onFailure }: IssuerDeps,
 ): Issuer {
   const listener = new TlsListener<HttpServer>(async (tls) => {
     const server = await startHttpServer({
@@ -43,7 +45,7 @@ export function createIssuer(
     });
     log.info({ url: server.url }, "issuer listens");
     return server;
-  });
+  }, onFailure);
   const { certificateDirectory: directory } = config;
   return {
     isListening: () => listener.isListening(),

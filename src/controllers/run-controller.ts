@@ -13,7 +13,7 @@ import {
   readyRoute,
   served,
 } from "../runtime/routes.ts";
-import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
+import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly } from "./assemble.ts";
 import { createIssuer } from "./issuer.ts";
@@ -47,7 +47,10 @@ export async function runController(
     { credentials, clock, random, log, metrics },
   );
   const routes = publishedKeyRoutes(config, keysOf(config, assembly));
-  const issuer = createIssuer(config, routes, { assembly, clock, log, metrics });
+  const issuer = createIssuer(config, routes, {
+    ...{ assembly, clock, log, metrics },
+    onFailure: exitOnFailure({ exit }, log),
+  });
   const readiness = (): Readiness => {
     const reasons = [
       ...assembly.informers.staleReasons(),

@@ -15,7 +15,7 @@ import {
   readyRoute,
   served,
 } from "../runtime/routes.ts";
-import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
+import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted, sleep } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
 import { asksForUpgrade } from "../domain/gateway/request-head.ts";
@@ -53,7 +53,10 @@ export async function runFront(
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
   const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
   const assembly = assemble({ credentials, clock, random, log, metrics });
-  const front = frontOf({ name, address }, { assembly, clock, log });
+  const front = frontOf(
+    { name, address },
+    { assembly, clock, log, onFailure: exitOnFailure({ exit }, log) },
+  );
   const readiness = (): Readiness => {
     const reasons = [
       ...(signal.aborted ? ["shutting down"] : []),
@@ -117,7 +120,13 @@ function frontOf(
     assembly,
     clock,
     log,
-  }: { readonly assembly: FrontAssembly; readonly clock: Clock; readonly log: Logger },
+    onFailure,
+  }: {
+    readonly assembly: FrontAssembly;
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly onFailure: (error: unknown) => void;
+  },
 ): TlsListener<FrontServer> {
   return new TlsListener(async (tls) => {
     const server = await startFrontServer({
@@ -126,7 +135,7 @@ function frontOf(
     });
     log.info({ port: server.port }, `${name} listens`);
     return server;
-  });
+  }, onFailure);
 }
 
 /** Serves until requests and connections end, for the drain timeout at most. */

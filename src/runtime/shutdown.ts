@@ -17,6 +17,17 @@ export interface ShutdownOptions {
   readonly exitHard: (code: number) => void;
 }
 
+/** Ends a process that cannot serve its clients, with the cause in its log. */
+export function exitOnFailure(
+  { exit }: Pick<ServerProcess, "exit">,
+  log: Pick<Logger, "error">,
+): (error: unknown) => void {
+  return (error) => {
+    log.error({ error }, "cannot serve; check address and certificate");
+    exit(1);
+  };
+}
+
 /** Exit codes of a process that a signal ended: 128 + the signal number (POSIX shells). */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 

@@ -8,11 +8,14 @@ interface CertifiedServer {
 /** Starts a server with its first certificates, and gives it each further set. */
 export class TlsListener<S extends CertifiedServer> {
   readonly #start: (tls: ServerTls) => Promise<S>;
+  readonly #onFailure: (error: unknown) => void;
   #starting: Promise<S> | undefined;
   #isListening = false;
 
-  constructor(start: (tls: ServerTls) => Promise<S>) {
+  /** `onFailure` is called if the server cannot start: its address is taken, or a file is invalid. */
+  constructor(start: (tls: ServerTls) => Promise<S>, onFailure: (error: unknown) => void) {
     this.#start = start;
+    this.#onFailure = onFailure;
   }
 
   isListening(): boolean {
@@ -29,6 +32,6 @@ export class TlsListener<S extends CertifiedServer> {
     if (this.#starting !== undefined)
       return void this.#starting.then((server) => server.useTls(tls));
     this.#starting = this.#start(tls);
-    void this.#starting.then(() => (this.#isListening = true));
+    this.#starting.then(() => (this.#isListening = true), this.#onFailure);
   };
 }

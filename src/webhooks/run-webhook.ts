@@ -12,7 +12,7 @@ import {
   readyRoute,
   served,
 } from "../runtime/routes.ts";
-import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
+import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
 import type { WebhookConfig } from "../runtime/webhook-config.ts";
@@ -38,7 +38,8 @@ export async function runWebhook(
     { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } },
     { credentials, clock, random, log, metrics },
   );
-  const reviews = reviewServer({ config, assembly, clock, log, metrics });
+  const onFailure = exitOnFailure({ exit }, log);
+  const reviews = reviewServer({ config, assembly, clock, log, metrics, onFailure });
   const readiness = (): Readiness => {
     const reasons = [
       ...(signal.aborted ? ["shutting down"] : []),
@@ -86,6 +87,8 @@ interface ReviewServerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Called if it cannot listen. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /** The server for reviews by kube-apiserver. */
@@ -95,15 +98,16 @@ function reviewServer({
   clock,
   log,
   metrics,
+  onFailure,
 }: ReviewServerDeps): TlsListener<HttpServer> {
-  return new TlsListener((tls) =>
-    startHttpServer({
-      ...config.webhookAddress,
-      ...served(assembly.routes, assembly.isAdmissionSegment),
-      onRefused: (reason) => metrics.refusedHttp("webhook", reason),
-      clock,
-      log,
-      tls,
-    }),
+  return new TlsListener(
+    (tls) =>
+      startHttpServer({
+        ...config.webhookAddress,
+        ...served(assembly.routes, assembly.isAdmissionSegment),
+        onRefused: (reason) => metrics.refusedHttp("webhook", reason),
+        ...{ clock, log, tls },
+      }),
+    onFailure,
   );
 }
