@@ -8,11 +8,18 @@ import { type StartedControlPlane, startControlPlane } from "../support/control-
 import {
   type LatchkeyProcess,
   startController,
+  startDirectEndpoint,
   startGateway,
   startWebhook,
 } from "../support/latchkey-process.ts";
 import { imageNodeFlags } from "../support/image.ts";
-import { apply, applyLatchkey, policiesCount, repository } from "../support/install.ts";
+import {
+  apply,
+  applyDirectEndpointRbac,
+  applyLatchkey,
+  policiesCount,
+  repository,
+} from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { type BareClient, bareClient } from "../support/bare-client.ts";
 import { type Readings, readingsOf } from "./controller-readings.ts";
@@ -21,6 +28,7 @@ import { type Readings, readingsOf } from "./controller-readings.ts";
 export interface Running {
   readonly pid: number;
   readonly readings: Readings;
+  readonly issuerUrl: string;
   /** When it was started, on the clock of `performance`. */
   readonly startedAt: number;
   /** Waits until it is ready; returns when that was observed. */
@@ -58,6 +66,8 @@ export interface BenchFixture {
   startWebhook(): Promise<RunningWebhook>;
   /** Starts the gateway's bundle with the flags of the image, and waits until it is ready. */
   startGateway(): Promise<RunningGateway>;
+  /** Starts the direct endpoint's bundle in the same way, with these options. */
+  startDirectEndpoint(args: readonly string[]): Promise<RunningGateway>;
   close(): Promise<void>;
 }
 
@@ -138,6 +148,18 @@ export async function startBenchFixture(
         const { gatewayUrl, url } = gateway;
         return { gatewayUrl, readings: readingsOf(url), stop: () => end(gateway, running) };
       },
+      async startDirectEndpoint(args) {
+        await applyDirectEndpointRbac(controlPlane);
+        const endpoint = await startDirectEndpoint({
+          ...{ controlPlane, program, args, restart: "never" },
+          nodeFlags: imageNodeFlags(),
+          env: imageEnvironment,
+        });
+        running.add(endpoint);
+        await endpoint.waitReady(300_000);
+        const { endpointUrl: gatewayUrl, url } = endpoint;
+        return { gatewayUrl, readings: readingsOf(url), stop: () => end(endpoint, running) };
+      },
       async close() {
         await Promise.all([...running].map((controller) => controller.stop()));
         await Promise.all([admin.close(), account.close()]);
@@ -184,6 +206,7 @@ async function run(
   return {
     pid: controller.pid,
     readings: readingsOf(controller.url),
+    issuerUrl: controller.issuerUrl,
     startedAt,
     async ready() {
       await controller.waitReady(300_000);

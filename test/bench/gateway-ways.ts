@@ -30,28 +30,46 @@ export async function makeAdminKey({ admin }: BenchFixture, name: string): Promi
   return plainKeyOf(name);
 }
 
-/** Makes the group of {@link makeAdminKey} an administrator. */
-export async function grantAdmins({ admin }: BenchFixture): Promise<void> {
+/** Makes a group an administrator, by default that of {@link makeAdminKey}. */
+export async function grantAdmins({ admin }: BenchFixture, name = admins): Promise<void> {
   const group = "rbac.authorization.k8s.io";
   await admin.send({
     method: "POST",
     path: `/apis/${group}/v1/clusterrolebindings`,
     body: {
-      metadata: { name: admins },
+      metadata: { name },
       roleRef: { apiGroup: group, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ apiGroup: group, kind: "Group", name: admins }],
+      subjects: [{ apiGroup: group, kind: "Group", name }],
     },
   });
 }
 
-/** Opens the three ways; `close` ends their connections. */
+/** Opens the three ways with an access key; `close` ends their connections. */
 export async function openWays(
   fixture: BenchFixture,
   { gatewayUrl }: RunningGateway,
   key: string,
-): Promise<Ways & { close(): Promise<unknown> }> {
-  const { controlPlane } = fixture;
-  const ca = await gatewayCa(fixture);
+): Promise<OpenWays> {
+  const ca = await secretCa(fixture, ownObjects.gatewayCertificates);
+  return openWaysTo(fixture, { url: gatewayUrl, ca, prefix: management, credential: key });
+}
+
+/** Ways with connections. */
+export type OpenWays = Ways & { close(): Promise<unknown> };
+
+/** A server in front of the API server, and a credential for it. */
+export interface Front {
+  readonly url: string;
+  readonly ca: string;
+  readonly prefix: string;
+  readonly credential: string;
+}
+
+/** Opens the ways through a server, and past it; `close` ends their connections. */
+export function openWaysTo(
+  { controlPlane }: Pick<BenchFixture, "controlPlane">,
+  { url: frontUrl, ca, prefix, credential }: Front,
+): OpenWays {
   const reach = (origin: string, authority: string, allowH2: boolean) => ({
     origin,
     ca: authority,
@@ -63,15 +81,15 @@ export async function openWays(
     }),
   });
   const { url, certificateAuthority, tokens } = controlPlane;
-  const authorization = `Bearer ${key}`;
+  const authorization = `Bearer ${credential}`;
   const ways: Ways = {
     direct: {
       ...reach(url, certificateAuthority, false),
       prefix: "",
       authorization: `Bearer ${tokens["admin"] ?? ""}`,
     },
-    http1: { ...reach(gatewayUrl, ca, false), prefix: management, authorization },
-    http2: { ...reach(gatewayUrl, ca, true), prefix: management, authorization },
+    http1: { ...reach(frontUrl, ca, false), prefix, authorization },
+    http2: { ...reach(frontUrl, ca, true), prefix, authorization },
   };
   return {
     ...ways,
@@ -79,8 +97,9 @@ export async function openWays(
   };
 }
 
-async function gatewayCa({ admin }: BenchFixture): Promise<string> {
-  const path = secretPath("latchkey-system", ownObjects.gatewayCertificates);
+/** The CA in a Secret of certificates, in PEM. */
+export async function secretCa({ admin }: BenchFixture, name: string): Promise<string> {
+  const path = secretPath("latchkey-system", name);
   const secret = parsed(await admin.send({ method: "GET", path }));
   return Buffer.from(stringAt(recordAt(secret, "data"), "ca.crt") ?? "", "base64").toString();
 }

@@ -7,6 +7,7 @@ import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
+import { directRows } from "./direct.ts";
 import { gatewayRows } from "./gateway.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
@@ -111,6 +112,10 @@ async function gateway({ fixture, size, report }: Bench): Promise<void> {
   await gatewayRows(fixture, size.gateway, report);
 }
 
+async function direct({ fixture, size, report }: Bench): Promise<void> {
+  await directRows(fixture, size.gateway, report);
+}
+
 async function start({ fixture, size, report }: Bench): Promise<void> {
   await seedMany(fixture, size.many);
   say("first fill");
@@ -138,6 +143,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   reviews,
   sizes,
   gateway,
+  direct,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {
