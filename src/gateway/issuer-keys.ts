@@ -13,7 +13,7 @@ import type { KeptSecret } from "./kept-secret.ts";
 export interface IssuerKeysDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
   /** Where the keys are kept. */
-  readonly secret: Pick<KeptSecret, "read" | "write">;
+  readonly secret: Pick<KeptSecret, "read" | "update">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Called for each new set of keys. */
@@ -149,11 +149,9 @@ export class IssuerKeys {
   async #keep(bytes: Uint8Array): Promise<void> {
     const encoded = Buffer.from(bytes).toString("base64");
     if (encoded === this.#kept) return;
-    const raw = await this.#deps.secret.read();
-    if (raw === undefined) return;
-    const result = await this.#deps.secret.write(raw, { [dataKey]: encoded });
-    if (result === "kept") this.#kept = encoded;
-    // Another replica has kept the same keys, or the next fetch tries again.
+    const isKept = await this.#deps.secret.update(() => ({ [dataKey]: encoded }));
+    if (isKept) this.#kept = encoded;
+    // The next fetch tries again.
     else this.#etag = undefined;
   }
 }

@@ -11,8 +11,11 @@ export interface KeptSecretDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** How a write ended; after a conflict, the Secret has to be read again. */
-export type KeepResult = "kept" | "conflict" | "failed";
+/** Data keys to set, in base64; null removes one. */
+export type KeptData = Readonly<Record<string, string | null>>;
+
+/** Several replicas write the Secret, and each of them keeps two things in it. */
+const mostTries = 5;
 
 /** The Secret in which a direct endpoint keeps what it needs to start without its issuer. */
 export class KeptSecret {
@@ -38,13 +41,28 @@ export class KeptSecret {
     }
   }
 
-  /** Changes data of the Secret as it was read; null removes a data key. */
-  async write(raw: unknown, data: Readonly<Record<string, string | null>>): Promise<KeepResult> {
+  /**
+   * Changes data of the Secret; `dataFor` gets the Secret as it is, and returns undefined if it has
+   * everything. After a conflict, it is asked again. Returns whether the Secret has everything.
+   */
+  async update(dataFor: (raw: unknown) => KeptData | undefined): Promise<boolean> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const raw = await this.read();
+      if (raw === undefined) return false;
+      const data = dataFor(raw);
+      if (data === undefined) return true;
+      const result = await this.#write(raw, data);
+      if (result !== "conflict") return result === "written";
+    }
+    return false;
+  }
+
+  async #write(raw: unknown, data: KeptData): Promise<"written" | "conflict" | "failed"> {
     const { uid, resourceVersion } = parseMetadata(raw);
     try {
       const body = { metadata: { uid, resourceVersion }, data };
       await this.#deps.client.patch(resources.secrets, this.#ref, { body });
-      return "kept";
+      return "written";
     } catch (error) {
       if (!isKubeError(error)) throw error;
       if (error.code === "Conflict") return "conflict";

@@ -14,12 +14,10 @@ import type { KeptSecret } from "./kept-secret.ts";
 
 /** Dependencies of {@link RevokedListKeeper}. */
 export interface RevokedListKeeperDeps {
-  readonly secret: Pick<KeptSecret, "read" | "write">;
+  readonly secret: Pick<KeptSecret, "read" | "update">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
 }
 
-/** A conflict with another replica, or with the kept signing keys, is tried again so often. */
-const mostTries = 5;
 /** The Secret may have 1 MiB, and each replica writes it. */
 const spacingMs = 5_000;
 const retryMs = 15_000;
@@ -82,14 +80,9 @@ export class RevokedListKeeper {
   async #write(list: SignedRevokedList): Promise<boolean> {
     const data = await keptListData(list, this.#issuer);
     this.#tooLarge = hasList(data) ? undefined : list.text.length;
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const raw = await this.#deps.secret.read();
-      if (raw === undefined) return false;
-      const order = seqOrder(keptSeq(raw, this.#issuer), list.seq);
-      if (order === "older" || isKept(raw, data)) return true;
-      const result = await this.#deps.secret.write(raw, data);
-      if (result !== "conflict") return result === "kept";
-    }
-    return false;
+    return this.#deps.secret.update((raw) => {
+      const isNewerKept = seqOrder(keptSeq(raw, this.#issuer), list.seq) === "older";
+      return isNewerKept || isKept(raw, data) ? undefined : data;
+    });
   }
 }
