@@ -120,11 +120,12 @@ test("a token is accepted until the issuer publishes that it is revoked", async 
   await eventually(() => state.changes > before, { ...within, what: "the list" });
   expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
   expect(await admitRequest(head, deps)).toMatchObject({ kind: "refusal", status: 401 });
-  expect(seen.slice(0, 3).toSorted()).toEqual([
+  const asked = [
     "/openid/v1/jwks application/json",
     "/openid/v1/revoked application/jwt",
     "/openid/v1/revoked?after=0.1 application/jwt",
-  ]);
+  ];
+  expect(seen).toEqual(expect.arrayContaining(asked));
   const { text } = await metrics.render();
   const [, confirmed] =
     /^latchkey_revoked_list_confirmed_timestamp_seconds (\S+)$/m.exec(text) ?? [];

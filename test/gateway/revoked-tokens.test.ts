@@ -275,6 +275,23 @@ describe("a list is refused", () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
     await replica.stop();
   });
+
+  test("and asked for again after 1 s once the issuer has answered in between", async () => {
+    const replica = await following();
+    replica.issuer.answer = away;
+    for (let failures = 0; failures < 4; failures += 1) await nextPoll(replica);
+    replica.issuer.answer = undefined;
+    await nextPoll(replica);
+    await nextPoll(replica);
+    expect(replica.issuer.polls.at(-1)).toBe("1.10");
+    replica.issuer.answer = away;
+    replica.issuer.wake();
+    await settled();
+    const { length } = replica.issuer.polls;
+    await replica.clock.run(1_000);
+    expect(replica.issuer.polls.length - length).toBe(1);
+    await replica.stop();
+  });
 });
 
 describe("a list of a new signing key", () => {

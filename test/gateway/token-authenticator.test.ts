@@ -162,6 +162,14 @@ describe("a revoked token", () => {
     expect(results).toEqual(["authenticated", "revoked", "authenticated"]);
   });
 
+  it("learns nothing about paths", async () => {
+    const { deps, token, revoked } = endpoint();
+    const head = { ...headOf({ key: await token() }), target: "/kubernetes/management/api" };
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
+    revoked.add("uid-token");
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
+  });
+
   it("is refused while its request waits for discovery", async () => {
     const { deps, token, revoked } = endpoint();
     const credential = await deps.authenticator.authenticate(new SecretText(await token()));

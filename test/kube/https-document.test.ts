@@ -31,6 +31,10 @@ const answers: Readonly<Record<string, Answer>> = {
   },
   "/silent": () => {},
   "/slow": (_, response) => response.writeHead(200).write("slow"),
+  "/trickle": (_, response) => {
+    const timer = setInterval(() => response.write("a"), 50);
+    response.once("close", () => clearInterval(timer));
+  },
   "/broken": (_, response) => response.writeHead(200).write("b", () => response.destroy()),
 };
 
@@ -132,6 +136,14 @@ describe("a document cannot be read", () => {
     expect(error).toBeInstanceOf(HttpsDocumentError);
     expect(error).toMatchObject({ message, isTooLarge: message.startsWith("more than") });
   });
+
+  test.each(["/silent", "/slow", "/trickle"])(
+    "of %s in time, though a signal could end it as well",
+    async (path) => {
+      const { signal } = new AbortController();
+      await expect(read(path, { signal }, { timeoutMs: 300 })).rejects.toThrow(/^TimeoutError$/);
+    },
+  );
 
   test("from a server of another CA, which gets no request", async () => {
     const before = seen.length;
