@@ -7,15 +7,12 @@ import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
 import { isFresh, staleReason, watchReadings } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
-import { HttpsDocument } from "../kube/https-document.ts";
 import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
-import { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import type { TokenOrigin } from "../tokens/verify.ts";
+import { followIssuer, type FollowIssuerOptions } from "./follow-issuer.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
-import { IssuerKeys } from "./issuer-keys.ts";
 import { LiveRequests } from "./live-requests.ts";
 import {
   type FrontAssembly,
@@ -29,22 +26,13 @@ import {
 import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
-export interface DirectEndpointOptions extends TokenOrigin {
-  readonly namespace: string;
+export interface DirectEndpointOptions extends FollowIssuerOptions {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
   /** The name of the cluster in scopes. */
   readonly clusterName: string;
-  /** Where the issuer publishes its keys; undefined: below the issuer. */
-  readonly jwksUrl: string | undefined;
-  /** CA certificates (PEM) of the issuer's server; undefined: public CAs. */
-  readonly issuerCa: string | undefined;
   readonly prefixes: NamePrefixes;
 }
-
-/** The published keys are at most 64 KiB. */
-const mostKeyBytes = 64 * 1024;
-const fetchTimeoutMs = 10_000;
 
 /** Builds a direct endpoint without its servers; nothing runs yet. */
 export function assembleDirectEndpoint(
@@ -60,20 +48,13 @@ export function assembleDirectEndpoint(
   const areRolesFresh = (): boolean => isFresh(scopeRoles.informer.watchState, clock.monotonic());
   const live = new LiveRequests({
     ...{ clock, yielder: following.yielder },
-    isFresh: areRolesFresh,
+    isFresh: () => areRolesFresh() && revoked.isKnown(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
-  const url = options.jwksUrl ?? `${options.issuer.replace(/\/$/, "")}/openid/v1/jwks`;
-  const document = new HttpsDocument({
-    ...{ url, ca: options.issuerCa },
-    ...{ mostBytes: mostKeyBytes, timeoutMs: fetchTimeoutMs },
+  const onChange = (): void => live.changed();
+  const { tokens, keys, revoked, ...followed } = followIssuer(options, {
+    ...{ ...deps, client, onChange },
   });
-  const tokens = new VerifiedTokens(new Map(), options);
-  const onKeys: VerifiedTokens["replaceKeys"] = (known) => {
-    tokens.replaceKeys(known);
-    live.changed();
-  };
-  const keys = new IssuerKeys({ document, client, clock, log, onKeys }, { namespace, url });
   const discovery = createDiscovery({ transport, clock, log });
   const forwarder = createForwarder({
     ...{ credentials, clock, headTimeoutMs },
@@ -83,7 +64,7 @@ export function assembleDirectEndpoint(
   const handler = gatewayHandler({
     ...{ clock, live, log, routes: directRoutes(clusterName) },
     authenticator: tokenAuthenticator({
-      ...{ tokens, keys, clock, prefixes, namespace, isFresh: areRolesFresh },
+      ...{ tokens, keys, revoked, clock, prefixes, namespace, isFresh: areRolesFresh },
       roles: () => scopeRoles.roles(),
       onResult: (result) => metrics.gateway.authentications(result),
     }),
@@ -96,18 +77,20 @@ export function assembleDirectEndpoint(
   metrics.watches(() => watchReadings([informer], clock));
   metrics.gateway.live(() => live.counts());
   return {
-    ...{ handler, live, useCa: () => {}, warnings: () => keys.warnings() },
+    ...{ handler, live, useCa: () => {} },
+    warnings: () => followed.warnings(),
     problems: () => [
-      ...keys.problems(),
+      ...followed.problems(),
       ...[
         staleReason(informer.resource.plural, informer.watchState, clock.monotonic()) ?? [],
       ].flat(),
       ...impersonation.problems(),
     ],
-    run: (signal) => runAll([informer, keys, discovery, impersonation], { live, signal }),
+    run: (signal) =>
+      runAll([informer, ...followed.parts, discovery, impersonation], { live, signal }),
     keepCertificates: (signal, onTls) =>
       serviceCertificates("direct", options, { ...following, client, metrics, onTls }).run(signal),
     close: async () =>
-      void (await Promise.all([transport.close(), forwarder.close(), document.close()])),
+      void (await Promise.all([transport.close(), forwarder.close(), followed.close()])),
   };
 }

@@ -1,8 +1,5 @@
 import { ownObjects } from "../api/names.ts";
-import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
-import { resources } from "../api/resources.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpsDocument } from "../kube/https-document.ts";
 import { HttpsDocumentError } from "../kube/https-document.ts";
@@ -10,20 +7,21 @@ import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import type { VerificationKeys } from "../tokens/compact-jws.ts";
 import { parseVerificationKeys } from "../tokens/verification-keys.ts";
+import type { KeptSecret } from "./kept-secret.ts";
 
 /** Dependencies of {@link IssuerKeys}. */
 export interface IssuerKeysDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
-  readonly client: Pick<Client, "get" | "patch">;
+  /** Where the keys are kept. */
+  readonly secret: Pick<KeptSecret, "read" | "update">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Called for each new set of keys. */
   readonly onKeys: (keys: VerificationKeys) => void;
 }
 
-/** Where the keys are published and kept. */
+/** Where the keys are published. */
 export interface IssuerKeysOptions {
-  readonly namespace: string;
   /** The URL of the JWK Set, for messages. */
   readonly url: string;
 }
@@ -54,6 +52,11 @@ export class IssuerKeys {
   constructor(deps: IssuerKeysDeps, options: IssuerKeysOptions) {
     this.#deps = deps;
     this.#options = options;
+  }
+
+  /** The keys of now, by kid; none while none are known. */
+  current(): VerificationKeys {
+    return this.#keys ?? new Map();
   }
 
   /** Whether a key with this kid is published. */
@@ -101,7 +104,7 @@ export class IssuerKeys {
   async #fetchOnce(): Promise<void> {
     this.#fetchedAt = this.#deps.clock.monotonic();
     try {
-      const { bytes, etag } = await this.#deps.document.fetch(this.#etag);
+      const { bytes, etag } = await this.#deps.document.fetch({ etag: this.#etag });
       const problem = bytes === undefined ? undefined : this.#use(bytes);
       this.#report(problem);
       if (bytes === undefined || problem !== undefined) return;
@@ -133,7 +136,7 @@ export class IssuerKeys {
   }
 
   async #restore(): Promise<void> {
-    const raw = await this.#stored();
+    const raw = await this.#deps.secret.read();
     const encoded = stringAt(recordAt(raw, "data"), dataKey);
     if (encoded === undefined) return;
     this.#kept = encoded;
@@ -146,34 +149,9 @@ export class IssuerKeys {
   async #keep(bytes: Uint8Array): Promise<void> {
     const encoded = Buffer.from(bytes).toString("base64");
     if (encoded === this.#kept) return;
-    const raw = await this.#stored();
-    if (raw === undefined) return;
-    const { uid, resourceVersion } = parseMetadata(raw);
-    const body = { metadata: { uid, resourceVersion }, data: { [dataKey]: encoded } };
-    try {
-      await this.#deps.client.patch(resources.secrets, this.#ref(), { body });
-      this.#kept = encoded;
-    } catch (error) {
-      if (!isKubeError(error)) throw error;
-      // Another replica has kept the same keys, or the next fetch tries again.
-      this.#etag = undefined;
-    }
-  }
-
-  async #stored(): Promise<unknown> {
-    try {
-      return await this.#deps.client.get(resources.secrets, this.#ref());
-    } catch (error) {
-      if (!isKubeError(error)) throw error;
-      this.#deps.log.warn(
-        { secret: ownObjects.directKeys, code: error.code },
-        "the Secret of the kept keys cannot be read; a restart needs the issuer",
-      );
-      return undefined;
-    }
-  }
-
-  #ref(): { readonly namespace: string; readonly name: string } {
-    return { namespace: this.#options.namespace, name: ownObjects.directKeys };
+    const isKept = await this.#deps.secret.update(() => ({ [dataKey]: encoded }));
+    if (isKept) this.#kept = encoded;
+    // The next fetch tries again.
+    else this.#etag = undefined;
   }
 }

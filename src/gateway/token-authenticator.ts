@@ -17,6 +17,7 @@ import {
   notReady,
 } from "./credential.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
+import type { RevokedTokens } from "./revoked-tokens.ts";
 
 /** Prefixes of the names of other clusters' users and groups. */
 export interface NamePrefixes {
@@ -24,33 +25,45 @@ export interface NamePrefixes {
   readonly groups: string;
 }
 
+/** The result of authenticating a direct token; a closed set for metrics. */
+export type TokenResult = "authenticated" | TokenProblem | "revoked";
+
 /** What decides about direct tokens. */
 export interface TokenAuthenticatorDeps {
   readonly tokens: Pick<VerifiedTokens, "verify">;
   readonly keys: Pick<IssuerKeys, "has" | "refresh" | "problems">;
+  readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
   /** Whether the roles of scopes are current. */
   readonly isFresh: () => boolean;
   readonly roles: () => ScopeRoles;
   readonly clock: Pick<Clock, "now">;
   readonly prefixes: NamePrefixes;
   readonly namespace: string;
-  readonly onResult: (result: "authenticated" | TokenProblem) => void;
+  readonly onResult: (result: TokenResult) => void;
 }
 
-/** Authenticates direct tokens by the keys of their issuer. */
+const listUnknown = "the list of revoked tokens is not known, or was not confirmed in time; retry";
+
+/** Authenticates direct tokens by the keys of their issuer and its list of revoked tokens. */
 export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator {
-  const { tokens, keys, clock, onResult } = deps;
+  const { tokens, keys, revoked, clock, onResult } = deps;
   return {
     async authenticate(presented) {
       const [problem] = keys.problems();
       if (problem !== undefined)
         return notReady("the signing keys of the issuer are not known yet");
+      if (!revoked.isKnown()) return notReady(listUnknown);
       let result = await tokens.verify(presented, clock.now());
       // A token of a new signing key may arrive before the key was fetched.
       if (!result.ok && result.reason === "unknown-kid" && (await keys.refresh()))
         result = await tokens.verify(presented, clock.now());
-      onResult(result.ok ? "authenticated" : result.reason);
-      return result.ok ? tokenCredential(result.token, result.kid, deps) : unauthorized;
+      if (!result.ok) {
+        onResult(result.reason);
+        return unauthorized;
+      }
+      const isRevoked = revoked.has(result.token.jti);
+      onResult(isRevoked ? "revoked" : "authenticated");
+      return isRevoked ? unauthorized : tokenCredential(result.token, result.kid, deps);
     },
   };
 }
@@ -60,10 +73,14 @@ function tokenCredential(
   kid: string,
   deps: TokenAuthenticatorDeps,
 ): Credential {
-  const { clock, keys, prefixes } = deps;
-  const isValid = (): boolean => clock.now() < token.expiresAt && keys.has(kid);
+  const { prefixes } = deps;
+  const ended = (): Decision | undefined => {
+    const reason = endReason({ token, kid }, deps);
+    return reason === undefined ? undefined : { kind: "denied", reason };
+  };
   return {
-    ...{ kind: "credential", id: token.jti, noun: "a direct token", isValid },
+    ...{ kind: "credential", id: token.jti, noun: "a direct token" },
+    isValid: () => ended() === undefined,
     user: {
       username: prefixes.user + token.sub,
       groups: token.groups.map((name) => prefixes.groups + name),
@@ -71,16 +88,17 @@ function tokenCredential(
     },
     async authorize(request, destination) {
       try {
-        const scoped = scoping(request, destination, token.scopes.length > 0);
-        return judge(token, await scoped, deps);
+        const scoped = await scoping(request, destination, token.scopes.length > 0);
+        // The token may have been revoked while discovery was read.
+        return ended() ?? judge(token, scoped, deps);
       } catch (error) {
         if (!isKubeError(error)) throw error;
         return { kind: "not-ready", reason: "API discovery failed; retry" };
       }
     },
     authorizeNow(request, destination) {
-      if (!isValid())
-        return { kind: "denied", reason: "the token has expired, or its signing key was removed" };
+      const denied = ended();
+      if (denied !== undefined) return denied;
       const scoped = scoping(request, destination, false);
       return scoped instanceof Promise
         ? { kind: "not-ready", reason: "API discovery failed; retry" }
@@ -88,6 +106,16 @@ function tokenCredential(
     },
     endsAt: () => token.expiresAt,
   };
+}
+
+/** Why the token is no longer accepted, by what is known now. */
+function endReason(
+  { token, kid }: { readonly token: VerifiedToken; readonly kid: string },
+  { clock, keys, revoked }: Pick<TokenAuthenticatorDeps, "clock" | "keys" | "revoked">,
+): string | undefined {
+  if (clock.now() >= token.expiresAt) return "the token has expired";
+  if (!keys.has(kid)) return "the key that signed the token was removed";
+  return revoked.has(token.jti) ? "the token was revoked" : undefined;
 }
 
 const elsewhere: RequestLocation = { target: "Cluster", cluster: "" };
@@ -108,8 +136,9 @@ function scoping(
 function judge(
   { scopes }: VerifiedToken,
   request: ScopedRequest,
-  { isFresh, roles, namespace }: TokenAuthenticatorDeps,
+  { isFresh, roles, namespace, revoked }: TokenAuthenticatorDeps,
 ): Decision {
+  if (!revoked.isKnown()) return { kind: "not-ready", reason: listUnknown };
   if (scopes.length === 0) return { kind: "no-opinion" };
   if (!isFresh()) return { kind: "not-ready", reason: "roles of scopes not synced; retry" };
   const context = { roles: roles(), ownNamespace: namespace };

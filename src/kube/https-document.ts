@@ -1,6 +1,6 @@
 import { Pool } from "undici";
 
-/** A document of another server; `text` is undefined if it is the one with the given tag. */
+/** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
   readonly bytes: Uint8Array | undefined;
   readonly etag: string | undefined;
@@ -9,62 +9,75 @@ export interface FetchedDocument {
 /** Where a document is, and how much of it is read. */
 export interface HttpsDocumentOptions {
   readonly url: string;
+  /** The media type to ask for; default: JSON. */
+  readonly accept?: string;
   /** CA certificates (PEM) that the server's certificate must come from; undefined: public CAs. */
   readonly ca: string | undefined;
   readonly mostBytes: number;
+  /** Maximum time to the end of the document. */
   readonly timeoutMs: number;
+  /** Maximum time to connect; default: that of the whole request. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** What the client already has, by tag (RFC 9110, section 13.1.2) or by a parameter of the server. */
+export interface FetchOptions {
+  readonly etag?: string | undefined;
+  /** Replaces the query of the URL. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** Ends the request early. */
+  readonly signal?: AbortSignal;
 }
 
 /** A document could not be read; the message names status or code, and nothing of the document. */
 export class HttpsDocumentError extends Error {
-  constructor(problem: string) {
+  readonly isTooLarge: boolean;
+
+  constructor(problem: string, { isTooLarge = false } = {}) {
     super(problem);
     this.name = "HttpsDocumentError";
+    this.isTooLarge = isTooLarge;
   }
 }
 
 /** Reads a document over HTTPS; follows no redirect, and uses no proxy. */
 export class HttpsDocument {
   readonly #pool: Pool;
-  readonly #path: string;
+  readonly #url: URL;
   readonly #options: HttpsDocumentOptions;
 
   constructor(options: HttpsDocumentOptions) {
-    const { origin, pathname, search } = new URL(options.url);
+    const { ca, timeoutMs, connectTimeoutMs = timeoutMs } = options;
     this.#options = options;
-    this.#path = pathname + search;
-    this.#pool = new Pool(origin, {
+    this.#url = new URL(options.url);
+    this.#pool = new Pool(this.#url.origin, {
       ...{ connections: 1, allowH2: false, pipelining: 1 },
-      connect: { timeout: options.timeoutMs, ...(options.ca !== undefined && { ca: options.ca }) },
-      headersTimeout: options.timeoutMs,
-      bodyTimeout: options.timeoutMs,
+      connect: { timeout: connectTimeoutMs, ...(ca !== undefined && { ca }) },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
     });
   }
 
-  /** Reads the document unless it still has this tag (RFC 9110, section 13.1.2). */
-  async fetch(etag?: string): Promise<FetchedDocument> {
-    const { mostBytes, timeoutMs } = this.#options;
+  /**
+   * Reads the document. Only a request that names what the client has may be answered with 304, which
+   * is a document without bytes. Rejects only with an HttpsDocumentError.
+   */
+  async fetch({ etag, query, signal }: FetchOptions = {}): Promise<FetchedDocument> {
+    const { accept = "application/json", timeoutMs } = this.#options;
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const { statusCode, headers, body } = await this.#pool.request({
         method: "GET",
-        path: this.#path,
-        headers: {
-          accept: "application/json",
-          ...(etag !== undefined && { "if-none-match": etag }),
-        },
-        signal: AbortSignal.timeout(timeoutMs),
+        path: this.#path(query),
+        headers: { accept, ...(etag !== undefined && { "if-none-match": etag }) },
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       });
-      const chunks: Uint8Array[] = [];
-      let length = 0;
-      for await (const chunk of body) {
-        chunks.push(chunk);
-        length += chunk.length;
-        if (length > mostBytes) throw new HttpsDocumentError(`more than ${mostBytes} bytes`);
-      }
+      const bytes = await this.#read(body);
       const tag = typeof headers.etag === "string" ? headers.etag : undefined;
-      if (statusCode === 304 && etag !== undefined) return { bytes: undefined, etag };
+      const isConditional = etag !== undefined || query !== undefined;
+      if (statusCode === 304 && isConditional) return { bytes: undefined, etag };
       if (statusCode !== 200) throw new HttpsDocumentError(`status ${statusCode}`);
-      return { bytes: Buffer.concat(chunks), etag: tag };
+      return { bytes, etag: tag };
     } catch (error) {
       if (error instanceof HttpsDocumentError) throw error;
       throw new HttpsDocumentError(codeOf(error));
@@ -74,6 +87,25 @@ export class HttpsDocument {
   /** Closes the connection. */
   close(): Promise<void> {
     return this.#pool.destroy();
+  }
+
+  #path(query: FetchOptions["query"]): string {
+    const { pathname, search } = this.#url;
+    if (query === undefined) return pathname + search;
+    return `${pathname}?${new URLSearchParams(query).toString()}`;
+  }
+
+  async #read(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+    const { mostBytes } = this.#options;
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > mostBytes)
+        throw new HttpsDocumentError(`more than ${mostBytes} bytes`, { isTooLarge: true });
+    }
+    return Buffer.concat(chunks);
   }
 }
 

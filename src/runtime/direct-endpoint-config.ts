@@ -35,7 +35,7 @@ export const directEndpointOptions = {
   jwksUrl: {
     value: "<url>",
     initial: "",
-    help: "URL of the public signing keys; if unset, /openid/v1/jwks below --issuer",
+    help: "URL of the public signing keys; if unset, /openid/v1/jwks below --issuer; the list of revoked tokens is read from `revoked` in the same directory",
     parse: optional(httpsUrl),
   },
   certificateAuthority: {
@@ -43,6 +43,13 @@ export const directEndpointOptions = {
     initial: "",
     help: "file with the PEM certificates of the CAs of the issuer's server; if unset, the public CAs",
     parse: optional(text),
+  },
+  /** Milliseconds. */
+  maximumListAge: {
+    value: "<duration>",
+    initial: "",
+    help: "maximum time since the issuer last confirmed its list of revoked tokens, after which no token is accepted; at least 2m; if unset, the last list is used until the issuer answers again",
+    parse: optional(duration({ unit: 1000, least: 120 })),
   },
   usernamePrefix: {
     value: "<text>",

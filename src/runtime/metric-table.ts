@@ -123,6 +123,16 @@ export const metricTable = {
     help: "Requests in progress by kind: answer, stream (watches, followed logs and proxied responses) and upgrade (exec, attach and port-forward).",
     labelNames: ["kind"],
   },
+  revokedListRefusals: {
+    name: "latchkey_revoked_list_refusals_total",
+    help: "Lists of revoked tokens of the issuer that the direct endpoint refused, by reason; older: the list is older than the list in use.",
+    labelNames: ["reason"],
+  },
+  revokedListConfirmed: {
+    name: "latchkey_revoked_list_confirmed_timestamp_seconds",
+    help: "Time when the issuer last confirmed the list of revoked tokens to the direct endpoint, in seconds since the epoch; after a restart, when the kept list was signed; 0 if no list is known.",
+    labelNames: [],
+  },
   leading: {
     name: "leader_election_master_status",
     help: "1 while this process holds the Lease, else 0.",

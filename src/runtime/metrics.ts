@@ -108,6 +108,13 @@ export interface Metrics {
     /** Registers a callback for each scrape: requests in progress by kind. */
     live(read: () => Readonly<Record<string, number>>): void;
   };
+  /** The metrics of the list of revoked tokens at the direct endpoint. */
+  readonly revokedList: {
+    /** Counts a refused list. */
+    refused(reason: string): void;
+    /** Registers a callback for each scrape: when the list was confirmed, in seconds. */
+    confirmedAt(read: () => number): void;
+  };
   /** Counts a connection or request that a server refused. */
   refusedHttp(server: "http" | "webhook" | "issuer", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
@@ -120,6 +127,8 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
   const instruments = newInstruments(registry);
   const readings: (() => void)[] = [];
+  // Only direct endpoints have the metric: 0 means that no list is known.
+  instruments.revokedListConfirmed.remove();
   return {
     controller: (name) => controllerMetrics(name, instruments),
     queue: (name) => queueMetrics(name, instruments),
@@ -158,6 +167,10 @@ export function createMetrics(): Metrics {
             instruments.gatewayLive.labels(kind).set(count),
           ),
         ),
+    },
+    revokedList: {
+      refused: (reason) => instruments.revokedListRefusals.labels(reason).inc(),
+      confirmedAt: (read) => void readings.push(() => instruments.revokedListConfirmed.set(read())),
     },
     refusedHttp: (server, reason) => instruments.httpRefusals.labels(server, reason).inc(),
     async render() {
@@ -208,6 +221,8 @@ function newInstruments(registry: Registry) {
     }),
     gatewayCuts: new Counter({ ...metricTable.gatewayCuts, registers }),
     gatewayLive: new Gauge({ ...metricTable.gatewayLive, registers }),
+    revokedListRefusals: new Counter({ ...metricTable.revokedListRefusals, registers }),
+    revokedListConfirmed: new Gauge({ ...metricTable.revokedListConfirmed, registers }),
     httpRefusals: new Counter({ ...metricTable.httpRefusals, registers }),
   };
 }

@@ -52,6 +52,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
       cuts() {},
       live() {},
     },
+    revokedList: { refused() {}, confirmedAt() {} },
     refusedHttp() {},
     leading: (_, isLeading) => void (leading = isLeading),
     render: async () => ({ contentType: "text/plain", text: "" }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { IssuerKeys } from "../../src/gateway/issuer-keys.ts";
+import { KeptSecret, type KeptSecretDeps } from "../../src/gateway/kept-secret.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { HttpsDocumentError } from "../../src/kube/https-document.ts";
 import { es256KeyOf, newEs256Jwk } from "../../src/tokens/es256-key.ts";
@@ -24,11 +25,21 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
   const secret = { data: kept === undefined ? {} : { "jwks.json": encoded(kept) } };
   const used: number[] = [];
   const writes: string[] = [];
+  const client: KeptSecretDeps["client"] = {
+    async get() {
+      if (!isKept) throw new KubeError("none", { code: "NotFound", status: 404 });
+      return { ...secret, metadata: observed };
+    },
+    async patch(_resource, _ref, { body }) {
+      writes.push(stringAt(recordAt(body, "data"), "jwks.json") ?? "");
+    },
+  };
   const issuerKeys = new IssuerKeys(
     {
+      secret: new KeptSecret({ client, log }, { namespace: "latchkey-system" }),
       ...{ clock, log },
       document: {
-        async fetch(etag) {
+        async fetch({ etag } = {}) {
           state.fetches += 1;
           state.tags.push(etag);
           if (state.answer instanceof Error) throw state.answer;
@@ -37,18 +48,9 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
             : { bytes: Buffer.from(state.answer), etag: state.answer };
         },
       },
-      client: {
-        async get() {
-          if (!isKept) throw new KubeError("none", { code: "NotFound", status: 404 });
-          return { ...secret, metadata: observed };
-        },
-        async patch(_resource, _ref, { body }) {
-          writes.push(stringAt(recordAt(body, "data"), "jwks.json") ?? "");
-        },
-      },
       onKeys: (known) => void used.push(known.size),
     },
-    { namespace: "latchkey-system", url: "https://issuer/openid/v1/jwks" },
+    { url: "https://issuer/openid/v1/jwks" },
   );
   void issuerKeys.run(stop.signal);
   return { clock, log, state, issuerKeys, used, writes };

@@ -4,6 +4,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
+import { refusalOf } from "../../src/gateway/credential.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import { mintToken } from "../../src/tokens/jwt.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
@@ -36,7 +37,8 @@ function endpoint() {
   const published = parsed.keys;
   const clock = new TestClock();
   const tokens = new VerifiedTokens(published, origin);
-  const state = { isFresh: true, keys: published, refreshes: 0, hasNew: false };
+  const state = { isFresh: true, keys: published, refreshes: 0, hasNew: false, isListKnown: true };
+  const revoked = new Set<string>();
   const results: string[] = [];
   const use = (keys: typeof published): void => {
     state.keys = keys;
@@ -53,6 +55,7 @@ function endpoint() {
         return state.hasNew;
       },
     },
+    revoked: { has: (jti) => revoked.has(jti), isKnown: () => state.isListKnown },
     prefixes: { user: "central:", groups: "team:" },
     isFresh: () => state.isFresh,
     roles: () => new Map(),
@@ -74,7 +77,7 @@ function endpoint() {
       { ...headOf({ ...request, key }), target: `/kubernetes/cluster${request.path ?? "/api"}` },
       deps,
     );
-  return { clock, state, results, use, token, admit, deps };
+  return { clock, state, revoked, results, use, token, admit, deps };
 }
 
 describe("a request with a direct token", () => {
@@ -148,6 +151,50 @@ describe("a request with a direct token", () => {
   });
 });
 
+describe("a revoked token", () => {
+  it("is refused with the 401 of a request without a token, though it was accepted before", async () => {
+    const { admit, token, revoked, results } = endpoint();
+    const text = await token();
+    expect(await admit(text)).toMatchObject({ kind: "admitted" });
+    revoked.add("uid-token");
+    expect(await admit(text)).toEqual(await admit(null));
+    expect(await admit(await token({ jti: "uid-other" }))).toMatchObject({ kind: "admitted" });
+    expect(results).toEqual(["authenticated", "revoked", "authenticated"]);
+  });
+
+  it("learns nothing about paths", async () => {
+    const { deps, token, revoked } = endpoint();
+    const head = { ...headOf({ key: await token() }), target: "/kubernetes/management/api" };
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
+    revoked.add("uid-token");
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
+  });
+
+  it("is refused while its request waits for discovery", async () => {
+    const { deps, token, revoked } = endpoint();
+    const credential = await deps.authenticator.authenticate(new SecretText(await token()));
+    if (credential.kind === "refusal") throw new Error("refused");
+    const decision = credential.authorize(
+      { kind: "path", verb: "get", path: "/api" },
+      { upstream: { kind: "cluster", cluster: "east" }, server: undefined },
+    );
+    revoked.add("uid-token");
+    expect(await decision).toEqual({ kind: "denied", reason: "the token was revoked" });
+  });
+
+  it.for(["a valid token", "a revoked token", "no token that was ever valid"])(
+    "is not told from others while no list is known: %s is 503",
+    async (which) => {
+      const { admit, token, state, revoked, results } = endpoint();
+      if (which === "a revoked token") revoked.add("uid-token");
+      state.isListKnown = false;
+      const text = which.startsWith("no") ? "e30.e30.e30" : await token();
+      expect(await admit(text)).toMatchObject({ status: 503, cause: "not-ready" });
+      expect(results).toEqual([]);
+    },
+  );
+});
+
 describe("a token of a key that is not known", () => {
   const others = (keys: ReturnType<typeof endpoint>["state"]["keys"]) =>
     new Map([...keys].map(([, key]) => ["other", key] as const));
@@ -192,5 +239,24 @@ describe("a request in progress", () => {
     setup.use(new Map());
     expect(authorizeAgain(request, setup.deps)).toMatchObject({ kind: "denied" });
     expect(request.credential.isValid()).toBe(false);
+  });
+
+  it("ends when its token is revoked", async () => {
+    const setup = endpoint();
+    const request = await admitted(setup);
+    setup.revoked.add("uid-token");
+    const decision = authorizeAgain(request, setup.deps);
+    expect(decision).toEqual({ kind: "denied", reason: "the token was revoked" });
+    expect(request.credential.isValid()).toBe(false);
+    if (decision.kind === "no-opinion") throw new Error("not denied");
+    expect(refusalOf(decision, request.credential)).toMatchObject({ status: 401 });
+  });
+
+  it("ends with 503 when it is not known any more which tokens are revoked", async () => {
+    const setup = endpoint();
+    const request = await admitted(setup);
+    setup.state.isListKnown = false;
+    expect(authorizeAgain(request, setup.deps)).toMatchObject({ kind: "not-ready" });
+    expect(request.credential.isValid()).toBe(true);
   });
 });

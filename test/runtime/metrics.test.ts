@@ -215,3 +215,14 @@ test.each([
     expect.stringContaining(problem),
   ]);
 });
+
+test("the list of revoked tokens has a time only where it is read, 0 included", async () => {
+  const name = "latchkey_revoked_list_confirmed_timestamp_seconds";
+  const metrics = createMetrics();
+  metrics.revokedList.refused("older");
+  const before = (await metrics.render()).text;
+  expect(before).toContain('latchkey_revoked_list_refusals_total{reason="older"} 1');
+  expect(before).not.toContain(`\n${name} `);
+  metrics.revokedList.confirmedAt(() => 0);
+  expect((await metrics.render()).text).toContain(`\n${name} 0`);
+});

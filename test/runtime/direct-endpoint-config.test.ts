@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+import { directEndpointOptions } from "../../src/runtime/direct-endpoint-config.ts";
+import { parseConfig } from "../../src/runtime/options.ts";
+import { flagTexts } from "./flag-texts.ts";
+
+const parsed = (...texts: readonly string[]) =>
+  parseConfig(directEndpointOptions, {
+    flags: flagTexts(["--cluster-name=east", ...texts]),
+    env: {},
+  });
+
+describe("the maximum age of the list of revoked tokens", () => {
+  test.each([
+    ["", undefined],
+    ["2m", 120_000],
+    ["1h", 3_600_000],
+  ])("%j is %j", (text, ms) => {
+    expect(parsed(`--maximum-list-age=${text}`).maximumListAge).toBe(ms);
+  });
+
+  test("is off unless it is set", () => {
+    expect(parsed().maximumListAge).toBeUndefined();
+  });
+
+  test.each(["0", "119", "1m", "-5m", "soon"])(
+    "%j is refused: the issuer confirms its list once a minute",
+    (text) => {
+      expect(() => parsed(`--maximum-list-age=${text}`)).toThrow("must be a duration from 120s");
+    },
+  );
+});
