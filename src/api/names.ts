@@ -35,6 +35,11 @@ export const ownObjects = {
   clusterList: "latchkey-clusters",
 } as const;
 
+/** The name of one of the ConfigMaps with the revoked direct tokens, in Latchkey's own namespace. */
+export function revokedTokensName(number: number): string {
+  return `latchkey-revoked-${number}`;
+}
+
 /**
  * Names of the policies that record the requester of a key or token and check the identity of a
  * key. On servers before 1.36, a MutatingWebhookConfiguration has the name of the first. The
@@ -91,7 +96,7 @@ export const labels = {
   requesterHash: `${group}/requester-hash`,
 } as const;
 
-/** Values of the component label on the Secrets in Latchkey's own namespace. */
+/** Values of the component label on the Secrets and ConfigMaps in Latchkey's own namespace. */
 export const components = {
   signingKeys: "signing-keys",
   webhookCertificates: "webhook-certificates",
@@ -100,6 +105,7 @@ export const components = {
   directCertificates: "direct-endpoint-certificates",
   connectorKey: "connector-key",
   connectorData: "connector-data",
+  revokedTokens: "revoked-tokens",
 } as const;
 
 /** The Secret in which replicas share their certificates, and its component label. */

@@ -5,7 +5,7 @@ import { timestamp } from "../domain/plan/conditions.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { RotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.ts";
-import { isRotationRequested, parseSigningKeys } from "../tokens/signing-keys.ts";
+import { dataWithNewEpoch, isRotationRequested, parseSigningKeys } from "../tokens/signing-keys.ts";
 import { notFound } from "./not-found.ts";
 
 /** Dependencies of {@link rotateSigningKey}. */
@@ -16,12 +16,12 @@ export interface RotateSigningKeyDeps {
 }
 
 /**
- * Asks the controller for a new signing key, by an annotation of their Secret, and prints what
- * follows. Throws a UsageError if the Secret does not exist, and a SigningKeysError if it is
+ * Asks the controller for a new signing key, by an annotation of their Secret, raises the epoch of
+ * the list of revoked tokens if `newEpoch` is set, and prints what follows. Throws a UsageError if the Secret does not exist, and a SigningKeysError if it is
  * invalid.
  */
 export async function rotateSigningKey(
-  { namespace }: Pick<RotateSigningKeyOptions, "namespace">,
+  { namespace, newEpoch }: Pick<RotateSigningKeyOptions, "namespace" | "newEpoch">,
   { client, clock, print }: RotateSigningKeyDeps,
 ): Promise<void> {
   const ref = { namespace, name: ownObjects.signingKeys };
@@ -34,12 +34,16 @@ export async function rotateSigningKey(
         ),
       ),
   );
-  if (isRotationRequested(found)) return print(`A new signing key is already requested.\n`);
+  const isRequested = isRotationRequested(found);
   const { uid, resourceVersion } = found.metadata;
-  const requested = { [annotations.rotateSigningKey]: timestamp(clock.now()) };
-  await client.patch(resources.secrets, ref, {
-    body: { metadata: { uid, resourceVersion, annotations: requested } },
-  });
+  const requested = { annotations: { [annotations.rotateSigningKey]: timestamp(clock.now()) } };
+  const body = {
+    metadata: { uid, resourceVersion, ...(isRequested ? {} : requested) },
+    ...(newEpoch ? { data: dataWithNewEpoch(found, clock.now()) } : {}),
+  };
+  if (newEpoch || !isRequested) await client.patch(resources.secrets, ref, { body });
+  if (newEpoch) print("The list of revoked tokens has a new epoch.\n");
+  if (isRequested) return print(`A new signing key is already requested.\n`);
   const next = found.keys.find(({ state }) => state === "next");
   print(
     next === undefined

@@ -21,6 +21,8 @@ import { createInformers, type Informers } from "./informers.ts";
 import { createLeaderFailures, type LeaderFailures } from "./leader-failures.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { createQueues, type Queues } from "./queues.ts";
+import { Revocations } from "./revocations.ts";
+import { revokedTokensKey } from "./revoked-tokens.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { SourceData } from "./source-data.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
@@ -113,6 +115,7 @@ interface Leader {
   readonly queues: Queues;
   readonly deletions: Deletions;
   readonly failures: LeaderFailures;
+  readonly revocations: Revocations;
   readonly enqueuer: Enqueuer;
 }
 
@@ -126,8 +129,12 @@ function createLeader(
   const deletions = new Deletions(clock);
   const failures = createLeaderFailures({ queues, clock, log, enqueuer: () => enqueuer });
   const { copyFailures } = failures;
-  const enqueuer = new Enqueuer({ queues, stores, deletions, copyFailures, clock, yielder });
-  return { queues, deletions, failures, enqueuer };
+  const onDue = (): void => queues.revokedTokens.add(revokedTokensKey, "high");
+  const revocations = new Revocations({ clock, stores, onDue });
+  const enqueuer = new Enqueuer({
+    ...{ queues, stores, deletions, copyFailures, revocations, clock, yielder },
+  });
+  return { queues, deletions, failures, revocations, enqueuer };
 }
 
 interface Leading {
@@ -147,6 +154,8 @@ async function runLoops(leading: Leading): Promise<void> {
   await yielder.forEach(informers.stores.tokens.values(), (token) =>
     reconcileDeps.tokenQuota.note(token),
   );
+  for (const { entries } of informers.stores.revokedTokens.values())
+    reconcileDeps.tokenQuota.noteRevoked(entries);
   await Promise.all(
     informers.reconcilers.map(({ controller, queue, workers, reconcile }) =>
       runLoop({
@@ -178,6 +187,8 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
     log,
     stores,
     deletions: leader.deletions,
+    revocations: leader.revocations,
+    revocationPace: { nextAt: 0 },
     ...leader.failures,
     keyResolver: createKeyResolver({
       keys: stores.keys,

@@ -9,8 +9,9 @@ import {
   planTokenReport,
   planTooMany,
 } from "../domain/endpoint-token/endpoint-token.ts";
+import { type RevocableToken, revocationDecision } from "../domain/endpoint-token/revocation.ts";
 import type { ReportedFailure } from "../domain/plan/failure-history.ts";
-import type { Plan } from "../domain/plan/plan.ts";
+import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import type {
   EndpointTokenConfig,
   ObservedEndpointToken,
@@ -27,6 +28,8 @@ import {
   planGrantedRelease,
   planGrantedStuck,
 } from "./grants.ts";
+import type { Revocations } from "./revocations.ts";
+import { revokedTokensKey } from "./revoked-tokens.ts";
 import type { Stores } from "./stores.ts";
 import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
@@ -40,6 +43,8 @@ export interface EndpointTokenDeps
   readonly keyResolver: Pick<KeyResolver, "parentKey">;
   readonly tokenQuota: TokenQuota;
   readonly tokenFailures: Pick<Failures, "at" | "record" | "end">;
+  readonly revocations: Pick<Revocations, "note" | "isPending">;
+  readonly revocationFailures: Pick<Failures, "at">;
 }
 
 /**
@@ -57,7 +62,12 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   deps.tokenQuota.note(token);
   const grant = observeGrant({ kind, name }, requester, stores);
-  const failure = failures.at(name) ?? grantFailure(token, { grant, requester }, deps);
+  const origin = keyResolver.parentKey(requester);
+  const isPending = noteRevocation({ token, requester, ...origin }, deps);
+  const failure =
+    failures.at(name) ??
+    grantFailure(token, { grant, requester }, deps) ??
+    (isPending ? deps.revocationFailures.at(revokedTokensKey) : undefined);
   const isGoing = token.metadata.deletionTimestamp !== undefined;
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
@@ -68,13 +78,15 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
     knownKids: kids,
     config,
     failure,
-    ...keyResolver.parentKey(requester),
+    ...origin,
   };
   const attempt = {
     async apply() {
       const plan = isGoing
-        ? await planGrantedRelease(token, { kind, requester, failure }, deps)
-        : await decide(view, keys, deps);
+        ? await planGrantedRelease(token, { kind, requester, failure, isHeld: isPending }, deps)
+        : isPending
+          ? nothingToDo
+          : await decide(view, keys, deps);
       await applyPlan(plan, deps);
       return plan.result;
     },
@@ -87,6 +99,21 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
       ),
   };
   return await recordingFailures(name, attempt, failures);
+}
+
+/**
+ * Records whether the token is revoked, and returns whether its entry is still missing. Until the
+ * entry arrives and enqueues the token, its status keeps the expiry of the entry, and its object
+ * the finalizer: nothing is lost if the leader ends.
+ */
+function noteRevocation(
+  revocable: RevocableToken,
+  { revocations, clock }: Pick<EndpointTokenDeps, "revocations" | "clock">,
+): boolean {
+  const { uid } = revocable.token.metadata;
+  const decision = revocationDecision(revocable, clock.now());
+  if (decision !== undefined) revocations.note(uid, decision);
+  return revocations.isPending(uid);
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deletions } from "./deletions.ts";
 import type { Queues } from "./queues.ts";
+import type { Revocations } from "./revocations.ts";
 import { createRefusedObjects, type RefusedObjects } from "./refused-objects.ts";
 import { candidatesFor, indexes, type Stores } from "./stores.ts";
 import type { TargetFailures } from "./target-failures.ts";
@@ -37,6 +38,7 @@ export interface EnqueuerDeps {
   readonly stores: Stores;
   readonly deletions: Pick<Deletions, "forget">;
   readonly copyFailures: Pick<TargetFailures, "in" | "at">;
+  readonly revocations: Revocations;
   readonly clock: Pick<Clock, "now">;
   readonly yielder: Yielder;
 }
@@ -49,15 +51,18 @@ export class Enqueuer {
   readonly queues: Queues;
   readonly stores: Stores;
   readonly yielder: Yielder;
+  readonly revocations: Revocations;
   /** Copies, Roles and RoleBindings that the API server rejected. */
   readonly refused: RefusedObjects;
   readonly #deletions: EnqueuerDeps["deletions"];
   readonly #clock: EnqueuerDeps["clock"];
 
-  constructor({ queues, stores, deletions, copyFailures, clock, yielder }: EnqueuerDeps) {
+  constructor(deps: EnqueuerDeps) {
+    const { queues, stores, deletions, copyFailures, revocations, clock, yielder } = deps;
     this.queues = queues;
     this.stores = stores;
     this.yielder = yielder;
+    this.revocations = revocations;
     this.refused = createRefusedObjects({ queues, stores, copyFailures });
     this.#deletions = deletions;
     this.#clock = clock;
@@ -148,6 +153,14 @@ export class Enqueuer {
       this.queues.key.add(key, "high");
     for (const key of this.stores.tokens.keysBy(indexes.parentKey, uid))
       this.queues.token.add(key, "high");
+  }
+
+  /** Enqueues the tokens that wait for their entry in the list of revoked tokens. */
+  pendingRevocations(): void {
+    for (const jti of this.revocations.pending()) {
+      for (const key of this.stores.tokens.keysBy(indexes.uid, jti))
+        this.queues.token.add(key, "low");
+    }
   }
 
   /** Enqueues a key or token by its name in a grant, `<plural>/<name>`. */

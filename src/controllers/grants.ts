@@ -53,20 +53,24 @@ export async function planGrantedRelease(
     kind,
     requester,
     failure,
+    isHeld = false,
   }: {
     readonly kind: GrantedObject["kind"];
     readonly requester: Requester;
     readonly failure?: ReportedFailure | undefined;
+    /** Whether the finalizer stays for another reason than the grants. */
+    readonly isHeld?: boolean;
   },
   deps: GrantedReleaseDeps,
 ): Promise<Plan> {
   const { metadata } = object;
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, deps.stores);
-  const phase = await observeFinalization(
+  const observed = await observeFinalization(
     { resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
     deps,
   );
+  const phase = observed.kind === "release" && isHeld ? ({ kind: "revoke" } as const) : observed;
   return {
     ...planFinalization(resource, object, { phase, now: deps.clock.now(), failure }),
     result: afterPhase(phase, deps),

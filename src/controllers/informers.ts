@@ -11,6 +11,7 @@ import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import { watchKinds } from "./kinds/kinds.ts";
 import type { CountedObject, KindContext, Reconciler, WatchedKind } from "./kinds/watched-kind.ts";
+import { type Published, PublishedKinds } from "./published-kinds.ts";
 import type { Stores } from "./stores.ts";
 
 /** A change of an object of any watched kind. */
@@ -40,6 +41,8 @@ export interface Informers {
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every store is fresh: a store may have been listed long ago. */
   current(signal: AbortSignal): Promise<void>;
+  /** The kinds that every replica publishes. */
+  readonly published: Published;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
 }
@@ -56,8 +59,10 @@ export function createInformers(
 ): Informers {
   const digestOf = createDataDigest();
   const kinds: WatchedKindInformer[] = [];
+  const published = new PublishedKinds();
   const watch = <T>(kind: WatchedKind<T>): ReadStore<T> => {
-    const informer = informerOf(kind, deps, onChange);
+    const informer = informerOf(kind, deps, published.announcing(kind, onChange));
+    published.add(kind, informer.synced);
     kinds.push({ ...kind, informer });
     return informer.store;
   };
@@ -69,6 +74,7 @@ export function createInformers(
   const all = [...kinds.map(({ informer }) => informer), ...policies.informers];
   return {
     stores,
+    published,
     digestOf,
     reconcilers: kinds.flatMap(({ reconciler }) => reconciler ?? []),
     current: (signal) => untilFresh(all, { clock: deps.clock, signal }),

@@ -38,6 +38,7 @@ export function createIssuer(
     const server = await startHttpServer({
       ...config.issuerAddress,
       ...served(routes),
+      hasLongPolls: true,
       onRefused: (reason) => metrics.refusedHttp("issuer", reason),
       clock,
       log,

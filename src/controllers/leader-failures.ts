@@ -15,6 +15,7 @@ export interface LeaderFailures {
   readonly keyFailures: Failures;
   readonly tokenFailures: Failures;
   readonly grantFailures: Failures;
+  readonly revocationFailures: Failures;
   /**
    * The failure that the status of a target reports; undefined in the first 30 s of a transient
    * one.
@@ -30,7 +31,7 @@ export interface LeaderFailuresDeps {
   readonly queues: Queues;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly enqueuer: () => Pick<Enqueuer, "statusAt" | "requestedBy">;
+  readonly enqueuer: () => Pick<Enqueuer, "statusAt" | "requestedBy" | "pendingRevocations">;
 }
 
 /** Creates the failures of a new leader, without any entry. */
@@ -65,6 +66,10 @@ export function createLeaderFailures({
     grantFailures: new Failures({
       ...requeueing(queues.grant),
       onChange: (hash) => enqueuer().requestedBy(hash),
+    }),
+    revocationFailures: new Failures({
+      ...requeueing(queues.revokedTokens),
+      onChange: () => enqueuer().pendingRevocations(),
     }),
   };
 }

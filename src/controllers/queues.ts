@@ -9,6 +9,7 @@ export interface Queues {
   readonly grant: WorkQueue;
   readonly signingKeys: WorkQueue;
   readonly connectorData: WorkQueue;
+  readonly revokedTokens: WorkQueue;
 }
 
 /** Creates every queue, with the controller name for logs and metrics. */
@@ -21,5 +22,6 @@ export function createQueues(create: (controller: string) => WorkQueue): Queues 
     grant: create("requestergrant"),
     signingKeys: create("signingkeys"),
     connectorData: create("connectordata"),
+    revokedTokens: create("revokedtokens"),
   };
 }

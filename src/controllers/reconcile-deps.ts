@@ -4,6 +4,7 @@ import type { CopyDeps } from "./copy.ts";
 import type { EndpointTokenDeps } from "./endpoint-token.ts";
 import type { OwnedAccessKeyDeps } from "./owned-access-key.ts";
 import type { RequesterGrantDeps } from "./requester-grant.ts";
+import type { RevokedTokensDeps } from "./revoked-tokens.ts";
 import type { SharedSecretDeps } from "./shared-secret.ts";
 import type { SigningKeysDeps } from "./signing-keys.ts";
 
@@ -14,6 +15,7 @@ export type ReconcileDeps = SharedSecretDeps &
   EndpointTokenDeps &
   RequesterGrantDeps &
   ConnectorDataDeps &
+  RevokedTokensDeps &
   SigningKeysDeps & {
     /** A client with its own connections, only used for copies. */
     readonly copyClient: Client;

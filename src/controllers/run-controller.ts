@@ -17,6 +17,7 @@ import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/sh
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly } from "./assemble.ts";
 import { createIssuer } from "./issuer.ts";
+import { RevokedPolls, revokedTokensRoutes } from "./published-revocations.ts";
 import { publishedKeyRoutes } from "./published-keys.ts";
 
 const closeGraceMs = 2_000;
@@ -46,7 +47,10 @@ export async function runController(
     },
     { credentials, clock, random, log, metrics },
   );
-  const routes = publishedKeyRoutes(config, keysOf(config, assembly));
+  const keys = keysOf(config, assembly);
+  const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
+  metrics.revoked(() => ({ tokens: polls.tokens, polls: polls.waiting }));
+  const routes = [...publishedKeyRoutes(config, keys), ...revokedTokensRoutes(config, polls)];
   const issuer = createIssuer(config, routes, {
     ...{ assembly, clock, log, metrics },
     onFailure: exitOnFailure({ exit }, log),
@@ -61,6 +65,7 @@ export async function runController(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
+    hasLongPolls: true,
     onRefused: (reason) => metrics.refusedHttp("http", reason),
     clock,
     log,
@@ -73,10 +78,10 @@ export async function runController(
   log.info({ end }, "controller stops");
   if (end === "lost") exit(1);
   publishing.abort();
-  await Promise.all([
-    ...[server, issuer].map((closing) => closing.close(closeGraceMs)),
-    ...[assembly.close(), published],
-  ]);
+  const closed = [server, issuer].map((closing) => closing.close(closeGraceMs));
+  // After the servers began to close, so that the clients send their next poll to another replica.
+  polls.end();
+  await Promise.all([...closed, assembly.close(), published]);
 }
 
 function keysOf(

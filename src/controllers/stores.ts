@@ -7,6 +7,7 @@ import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
+import type { RevokedTokens } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { copiedSource } from "../domain/sync/copy.ts";
 import { fitsAny } from "../domain/sync/sync-options.ts";
@@ -38,6 +39,8 @@ export interface Stores {
   readonly tokens: ReadStore<EndpointToken>;
   readonly requesterPolicies: PolicyStores;
   readonly signingKeys: ReadStore<ObservedSigningKeys>;
+  /** ConfigMaps of Latchkey's own namespace with the revoked tokens. */
+  readonly revokedTokens: ReadStore<RevokedTokens>;
   /** Secrets of Latchkey's own namespace with the connector data of keys. */
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */

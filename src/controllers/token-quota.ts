@@ -1,5 +1,7 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { requesterAnnotationsOf } from "../api/requester.ts";
+import type { RevokedEntry } from "../domain/endpoint-token/revocation.ts";
+import { requesterHash } from "../domain/grants/granted-names.ts";
 import { instantOf } from "../domain/lifetime.ts";
 
 /** The quota of valid tokens for each requester. */
@@ -20,17 +22,27 @@ export interface CountedToken {
 const sweepMs = 3_600_000;
 
 /**
- * Counts the valid tokens of each requester, in the memory of the leader. A deleted token is valid
- * until its expiry, and counts until then; a new leader only knows the tokens whose objects exist.
+ * Counts the tokens of each requester that have not expired, in the memory of the leader. A deleted
+ * token counts until its expiry, which bounds the list of revoked tokens; a new leader knows it from
+ * there.
  */
 export class TokenQuota {
-  readonly #config: TokenQuotaConfig;
-  /** The expiry of tokens, by requester and uid. */
+  readonly #quota: number;
+  /** The hashes of the requesters that are not counted. */
+  readonly #exempt: ReadonlySet<string>;
+  /** The expiry of tokens, by the hash of their requester and their uid. */
   readonly #ends = new Map<string, Map<string, number>>();
   #sweepAt = 0;
 
-  constructor(config: TokenQuotaConfig) {
-    this.#config = config;
+  constructor({ quotaTokens, quotaExempt }: TokenQuotaConfig) {
+    this.#quota = quotaTokens;
+    this.#exempt = new Set(quotaExempt.map(requesterHash));
+  }
+
+  /** Counts the tokens of the list of revoked tokens, regardless of the quota. */
+  noteRevoked(entries: ReadonlyMap<string, RevokedEntry>): void {
+    for (const [uid, { requester, expiresAt: endsAt }] of entries)
+      if (requester !== "") this.#count(requester, { uid, endsAt });
   }
 
   /** Counts a token that is already in the status of its object, regardless of the quota. */
@@ -41,7 +53,7 @@ export class TokenQuota {
   }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
     const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];
     if (token !== undefined && requester !== undefined && endsAt !== undefined)
-      this.#count({ requester, uid: metadata.uid, endsAt });
+      this.#count(requesterHash(requester), { uid: metadata.uid, endsAt });
   }
 
   /**
@@ -49,13 +61,12 @@ export class TokenQuota {
    * then on.
    */
   take(token: CountedToken, now: number): boolean {
-    const { requester, uid } = token;
+    const hash = requesterHash(token.requester);
     if (now >= this.#sweepAt) this.#sweep(now);
-    const ends = this.#ends.get(requester);
-    if (ends !== undefined && ends.size >= this.#config.quotaTokens)
-      this.#forgetEnded(requester, ends, now);
-    if (ends !== undefined && ends.size >= this.#config.quotaTokens && !ends.has(uid)) return false;
-    this.#count(token);
+    const ends = this.#ends.get(hash);
+    if (ends !== undefined && ends.size >= this.#quota) this.#forgetEnded(hash, ends, now);
+    if (ends !== undefined && ends.size >= this.#quota && !ends.has(token.uid)) return false;
+    this.#count(hash, token);
     return true;
   }
 
@@ -65,26 +76,27 @@ export class TokenQuota {
    */
   nextEnd(requester: string): number {
     let next = Infinity;
-    for (const endsAt of this.#ends.get(requester)?.values() ?? []) next = Math.min(next, endsAt);
+    const ends = this.#ends.get(requesterHash(requester));
+    for (const endsAt of ends?.values() ?? []) next = Math.min(next, endsAt);
     return next;
   }
 
-  #count({ requester, uid, endsAt }: CountedToken): void {
-    if (this.#config.quotaExempt.includes(requester)) return;
-    const ends = this.#ends.get(requester) ?? new Map<string, number>();
-    this.#ends.set(requester, ends);
+  #count(hash: string, { uid, endsAt }: Omit<CountedToken, "requester">): void {
+    if (this.#exempt.has(hash)) return;
+    const ends = this.#ends.get(hash) ?? new Map<string, number>();
+    this.#ends.set(hash, ends);
     ends.set(uid, Math.max(endsAt, ends.get(uid) ?? 0));
   }
 
   #sweep(now: number): void {
     this.#sweepAt = now + sweepMs;
-    for (const [requester, ends] of this.#ends) this.#forgetEnded(requester, ends, now);
+    for (const [hash, ends] of this.#ends) this.#forgetEnded(hash, ends, now);
   }
 
-  #forgetEnded(requester: string, ends: Map<string, number>, now: number): void {
+  #forgetEnded(hash: string, ends: Map<string, number>, now: number): void {
     for (const [uid, endsAt] of ends) {
       if (now >= endsAt) ends.delete(uid);
     }
-    if (ends.size === 0) this.#ends.delete(requester);
+    if (ends.size === 0) this.#ends.delete(hash);
   }
 }

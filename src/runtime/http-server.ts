@@ -33,6 +33,8 @@ export interface HttpServerOptions {
   readonly maximumBodyBytes?: number;
   /** Serves HTTPS with optional client certificates. */
   readonly tls?: ServerTls;
+  /** Whether clients without a certificate may keep many requests waiting for their response. */
+  readonly hasLongPolls?: boolean;
 }
 
 /**
@@ -94,13 +96,21 @@ const limits = {
 const handshakeTimeout = 5_000;
 
 /**
- * An idle TLS connection takes about 50 kB, so clients without a certificate take at most 40 MB.
+ * An idle TLS connection takes about 50 kB, so clients without a certificate take at most 40 MB;
+ * 90 MB with long polls.
  */
 const connectionLimits: ConnectionLimits = {
   pending: 256,
   pendingPerAddress: 64,
   strangers: 512,
   strangersPerAddress: 128,
+};
+
+/** Limits with room for 1,000 polls besides the other clients, who may share one address. */
+const longPollLimits: ConnectionLimits = {
+  ...connectionLimits,
+  strangers: 1_536,
+  strangersPerAddress: 1_280,
 };
 /** Maximum number of connections of all clients. */
 const mostConnections = 4_096;
@@ -112,7 +122,10 @@ const mostBodyBytes = 8 * 1_048_576;
 /** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const onRefused = options.onRefused ?? (() => {});
-  const connections = new Connections(connectionLimits, () => onRefused("connection"));
+  const connections = new Connections(
+    options.hasLongPolls === true ? longPollLimits : connectionLimits,
+    () => onRefused("connection"),
+  );
   const budgets = {
     known: new ByteBudget(mostBodyBytes),
     strangers: new ByteBudget(mostBodyBytes),

@@ -78,6 +78,16 @@ export const metricTable = {
     help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a rejected write) and pending. Every replica of the controller counts all of them.",
     labelNames: ["state"],
   },
+  revokedTokens: {
+    name: "latchkey_revoked_tokens",
+    help: "Direct tokens in the list of revoked tokens that this replica serves.",
+    labelNames: [],
+  },
+  revokedPolls: {
+    name: "latchkey_revoked_polls",
+    help: "Requests that wait for a newer list of revoked tokens; at most 1,000.",
+    labelNames: [],
+  },
   watchOpened: {
     name: "latchkey_watch_opened_timestamp_seconds",
     help: "Time when the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.",

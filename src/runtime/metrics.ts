@@ -89,6 +89,8 @@ export interface Metrics {
   objects(group: ObjectGroup, count: number): void;
   /** Sets the number of targets in a state. */
   syncTargets(state: SyncTargetState, count: number): void;
+  /** Registers a callback for each scrape: revoked tokens, and requests that wait for them. */
+  revoked(read: () => { readonly tokens: number; readonly polls: number }): void;
   /** Registers a callback for each scrape: when watches were opened. */
   watches(read: () => readonly WatchOpened[]): void;
   /** Registers a callback for each scrape: whether a cache is fresh. */
@@ -147,6 +149,12 @@ export function createMetrics(): Metrics {
       else instruments.objects.labels(...values).set(count);
     },
     syncTargets: (state, count) => instruments.syncTargets.labels(state).set(count),
+    revoked: (read) =>
+      void readings.push(() => {
+        const { tokens, polls } = read();
+        instruments.revokedTokens.set(tokens);
+        instruments.revokedPolls.set(polls);
+      }),
     watches: (read) =>
       void readings.push(() =>
         read().forEach(({ resource, openedAt }) =>
@@ -209,6 +217,8 @@ function newInstruments(registry: Registry) {
     certificateProblem: new Gauge({ ...metricTable.certificateProblem, registers }),
     objects: new Gauge({ ...metricTable.objects, registers }),
     syncTargets: new Gauge({ ...metricTable.syncTargets, registers }),
+    revokedTokens: new Gauge({ ...metricTable.revokedTokens, registers }),
+    revokedPolls: new Gauge({ ...metricTable.revokedPolls, registers }),
     watchOpened: new Gauge({ ...metricTable.watchOpened, registers }),
     cacheFresh: new Gauge({ ...metricTable.cacheFresh, registers }),
     gatewayRequests: new Counter({ ...metricTable.gatewayRequests, registers }),

@@ -20,6 +20,10 @@ export interface HttpRequest {
   /** The path as sent, without the query. */
   readonly path: string;
   readonly body: string;
+  /** The query as sent, without the question mark; absent without one. */
+  readonly query?: string;
+  /** Calls a listener once the connection is closed or the response was sent. */
+  readonly onClose?: (listener: () => void) => void;
 }
 
 /** A response as a plain value; header names are in lower case. */

@@ -44,7 +44,8 @@ export async function serve(
     }
     connections.began(id);
     try {
-      const response = await answer({ ...head, body: body.text }, peer, options);
+      const onClose = (listener: () => void): void => void outgoing.once("close", listener);
+      const response = await answer({ ...head, body: body.text, onClose }, peer, options);
       if (isClosing()) outgoing.setHeader("connection", "close");
       send(revalidated(response, incoming.headers["if-none-match"]), outgoing);
     } finally {
@@ -60,16 +61,18 @@ export async function serve(
 const noBody: Body = { kind: "whole", text: "", release() {} };
 
 /**
- * Parses method and path; undefined for an unknown method and for a target that is not a path: `*`,
+ * Parses method, path and query; undefined for an unknown method and for a target that is not a path: `*`,
  * an authority or an absolute URL (RFC 9112, section 3.2).
  */
 function headOf({
   method = "GET",
   url = "",
-}: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
-  return url.startsWith("/") && methods.has(method)
-    ? { method, path: url.split("?", 1)[0] ?? "" }
-    : undefined;
+}: IncomingMessage): Omit<HttpRequest, "body" | "onClose"> | undefined {
+  if (!url.startsWith("/") || !methods.has(method)) return undefined;
+  const end = url.indexOf("?");
+  return end < 0
+    ? { method, path: url }
+    : { method, path: url.slice(0, end), query: url.slice(end + 1) };
 }
 
 function bodyOf(

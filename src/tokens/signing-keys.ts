@@ -1,6 +1,6 @@
 import { annotations, components, labels, ownObjects } from "../api/names.ts";
 import type { Manifest, Metadata } from "../api/object.ts";
-import { listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { listAt, parseMetadata, recordAt, ownValue, isRecord, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
 import {
@@ -28,6 +28,8 @@ export interface ObservedSigningKeys {
   readonly metadata: Metadata;
   readonly keys: readonly SigningKey[];
   readonly signing: SigningKey;
+  /** The epoch of the deny list, see RevocationSeq. */
+  readonly epoch: number;
 }
 
 /** A public key as it is published (RFC 7517 section 4). */
@@ -55,7 +57,8 @@ const dataKey = "keys.json";
 export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
   const encoded = stringAt(recordAt(raw, "data"), dataKey);
   if (encoded === undefined) throw new SigningKeysError(`data key ${dataKey} is missing`);
-  const keys = listAt(parseJson(encoded), "keys").map(parseKey);
+  const stored = parseJson(encoded);
+  const keys = listAt(stored, "keys").map(parseKey);
   const [signing, second] = keys.filter(({ state }) => state === "signing");
   if (signing === undefined || second !== undefined)
     throw new SigningKeysError(`${dataKey} must have exactly one key with state signing`);
@@ -63,7 +66,7 @@ export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
     throw new SigningKeysError(`${dataKey} must have at most one key with state next`);
   if (new Set(keys.map(({ kid }) => kid)).size < keys.length)
     throw new SigningKeysError(`${dataKey} contains a duplicate key`);
-  return { metadata: parseMetadata(raw), keys, signing };
+  return { metadata: parseMetadata(raw), keys, signing, epoch: parseEpoch(stored) };
 }
 
 /**
@@ -86,7 +89,7 @@ export function newSigningKeys({
       labels: { [labels.component]: components.signingKeys },
     },
     type: "Opaque",
-    data: dataOf([newKey("signing", now)]),
+    data: dataOf([newKey("signing", now)], 0),
   };
 }
 
@@ -95,15 +98,26 @@ export function newSigningKeys({
  * it publishes one; `now` in milliseconds since the epoch.
  */
 export function rotationPatch(
-  { metadata: { uid, resourceVersion } }: ObservedSigningKeys,
+  { metadata: { uid, resourceVersion }, epoch }: ObservedSigningKeys,
   { keys, publishes }: Pick<KeyRotation<SigningKey>, "keys" | "publishes">,
   now: number,
 ) {
   const fulfilled = { annotations: { [annotations.rotateSigningKey]: null } };
   return {
     metadata: { uid, resourceVersion, ...(publishes ? fulfilled : {}) },
-    data: dataOf([...keys.map(storedKey), ...(publishes ? [newKey("next", now)] : [])]),
+    data: dataOf([...keys.map(storedKey), ...(publishes ? [newKey("next", now)] : [])], epoch),
   };
+}
+
+/**
+ * The data of the Secret with a higher epoch of the deny list: the seconds since 1970, so that it is
+ * also higher than every epoch that a restore has lost; `now` in milliseconds since the epoch.
+ */
+export function dataWithNewEpoch(
+  { keys, epoch }: ObservedSigningKeys,
+  now: number,
+): Readonly<Record<string, SecretText>> {
+  return dataOf(keys.map(storedKey), Math.max(epoch + 1, Math.floor(now / 1000)));
 }
 
 /** Whether an administrator asked for a new signing key. */
@@ -128,8 +142,9 @@ function storedKey({ kid, state, createdAt, since, privateKey }: SigningKey): St
   return { kid, state, createdAt, since: timestamp(since), privateJwk: { kty, crv, x, y, d } };
 }
 
-function dataOf(keys: readonly StoredKey[]): Readonly<Record<string, SecretText>> {
-  const encoded = Buffer.from(JSON.stringify({ keys }), "utf8").toString("base64");
+function dataOf(keys: readonly StoredKey[], epoch: number): Readonly<Record<string, SecretText>> {
+  const stored = { ...(epoch === 0 ? {} : { epoch }), keys };
+  const encoded = Buffer.from(JSON.stringify(stored), "utf8").toString("base64");
   return { [dataKey]: new SecretText(encoded) };
 }
 
@@ -196,6 +211,13 @@ function parseKey(raw: unknown, index: number): SigningKey {
   if (key.kid !== stringAt(raw, "kid"))
     throw new SigningKeysError(`${where}: kid must be the thumbprint of the key`);
   return { ...key, state, since, createdAt };
+}
+
+function parseEpoch(stored: unknown): number {
+  const epoch = isRecord(stored) ? (ownValue(stored, "epoch") ?? 0) : 0;
+  if (typeof epoch !== "number" || !Number.isInteger(epoch) || epoch < 0 || epoch >= 1e15)
+    throw new SigningKeysError(`${dataKey}: epoch must be a whole number below 10^15`);
+  return epoch;
 }
 
 function stateOf(text: string | undefined): SigningKeyState | undefined {

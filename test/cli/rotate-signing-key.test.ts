@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { rotateSigningKey } from "../../src/cli/rotate-signing-key.ts";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { newSigningKeys, parseSigningKeys, rotationPatch } from "../../src/tokens/signing-keys.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
@@ -8,7 +10,7 @@ import { TestClock } from "../support/test-clock.ts";
 const namespace = "latchkey-system";
 const now = Date.UTC(2026, 0, 1);
 
-async function rotated(secret: object | undefined) {
+async function rotated(secret: object | undefined, newEpoch = false) {
   const patches: unknown[] = [];
   let text = "";
   const client = {
@@ -21,7 +23,7 @@ async function rotated(secret: object | undefined) {
     },
   };
   await rotateSigningKey(
-    { namespace },
+    { namespace, newEpoch },
     { client, clock: new TestClock(now), print: (more) => void (text += more) },
   );
   return { patches, text };
@@ -67,5 +69,33 @@ test("does not ask twice", async () => {
 test("names a missing Secret and what to do", async () => {
   await expect(rotated(undefined)).rejects.toThrow(
     'Secret "latchkey-system/latchkey-signing-keys" does not exist; start latchkey controller',
+  );
+});
+
+test.for([
+  ["a lower epoch", 0, now / 1000],
+  ["an epoch that is ahead of the clock", 5_000_000_000, 5_000_000_001],
+] as const)("raises %s with --new-epoch, and keeps the keys", async ([, epoch, raised]) => {
+  const stored: unknown = JSON.parse(
+    Buffer.from(stringAt(recordAt(first, "data"), "keys.json") ?? "", "base64").toString("utf8"),
+  );
+  const encoded = Buffer.from(JSON.stringify({ ...recordAt({ stored }, "stored"), epoch }));
+  const found = { ...first, data: { "keys.json": encoded.toString("base64") } };
+  const { patches, text } = await rotated(found, true);
+  const sent: unknown = JSON.parse(encodeBody(recordAt({ patch: patches[0] }, "patch")));
+  const after = parseSigningKeys({ ...first, data: recordAt(sent, "data") });
+  expect(after.epoch).toBe(raised);
+  expect(after.signing.kid).toBe(parseSigningKeys(first).signing.kid);
+  expect(recordAt(sent, "metadata")).toMatchObject({ ...version, annotations: expect.anything() });
+  expect(text).toMatch(/^The list of revoked tokens has a new epoch\.\nRequested\./);
+});
+
+test("raises the epoch while a new key is already requested", async () => {
+  const annotations = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
+  const requested = rawSigningKeys(newSigningKeys({ namespace, now }), { ...version, annotations });
+  const { patches, text } = await rotated(requested, true);
+  expect(patches).toEqual([{ metadata: version, data: { "keys.json": expect.anything() } }]);
+  expect(text).toBe(
+    "The list of revoked tokens has a new epoch.\nA new signing key is already requested.\n",
   );
 });

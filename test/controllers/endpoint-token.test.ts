@@ -5,6 +5,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
+import { Revocations } from "../../src/controllers/revocations.ts";
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
@@ -28,6 +29,7 @@ const config = {
 async function passOver(
   listed: Parameters<typeof syncedInformers>[0],
   tokenQuota = new TokenQuota(config),
+  { grantSettleTime = 2_000 } = {},
 ) {
   const { informers, clock } = await syncedInformers({ ...policies, ...listed });
   const client = new FakeClient();
@@ -37,9 +39,12 @@ async function passOver(
     policies: stores.requesterPolicies,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   });
-  const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
+  const due: string[] = [];
+  const revocations = new Revocations({ clock, stores, onDue: () => void due.push("due") });
+  const releasing = { deletions: new Deletions(clock), grantSettleTime };
   const result = await reconcileEndpointToken("t", {
     ...releasing,
+    revocations,
     ...allFailures(clock),
     client,
     clock,
@@ -53,7 +58,7 @@ async function passOver(
     refresh: async () => {},
   });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
-  return { result, lines: client.lines, status };
+  return { result, lines: client.lines, status, due, requests: client.requests };
 }
 
 const token = { directclusterendpointtokens: [rawRequested("t")] };
@@ -113,4 +118,71 @@ test("does not mint a token while its requester is at the quota, including delet
       expect.objectContaining({ type: "Reconciling", status: "True" }),
     ]),
   );
+});
+
+const deleting = {
+  metadata: {
+    deletionTimestamp: "2026-01-01T00:00:00Z",
+    finalizers: ["management.service/cleanup"],
+  },
+};
+const status = { token: "x", keyID: "kid", expiresAt: "2026-01-01T01:00:00Z" };
+const listed = (data: Readonly<Record<string, string>>) => ({
+  configmaps: [
+    rawObject(
+      {
+        namespace: ownNamespace,
+        name: "latchkey-revoked-0",
+        labels: { "management.service/component": "revoked-tokens" },
+      },
+      { data },
+    ),
+  ],
+});
+const releases = (requests: FakeClient["requests"]) =>
+  requests.filter(({ body }) =>
+    Object.hasOwn(recordAt(recordAt(body, "body"), "metadata"), "finalizers"),
+  ).length;
+
+test.for([
+  ["keeps its finalizer until its entry is listed", status, {}, [0, 1]],
+  ["loses its finalizer once its entry is listed", status, { "uid-t": status.expiresAt }, [1, 0]],
+  [
+    "keeps its finalizer while its entry ends early",
+    status,
+    { "uid-t": "2026-01-01T00:30:00Z" },
+    [0, 1],
+  ],
+  ["needs no entry if it was never minted", { expiresAt: status.expiresAt }, {}, [1, 0]],
+  [
+    "needs no entry if it has expired",
+    { ...status, expiresAt: "2026-01-01T00:00:00Z" },
+    {},
+    [1, 0],
+  ],
+] as const)("a deleted token %s", async ([, current, data, expected]) => {
+  const { due, requests } = await passOver(
+    {
+      directclusterendpointtokens: [{ ...rawRequested("t", deleting), status: current }],
+      ...listed(data),
+    },
+    new TokenQuota(config),
+    { grantSettleTime: 0 },
+  );
+  expect([releases(requests), due.length]).toEqual(expected);
+});
+
+test("the status of a token keeps the expiry until the entry is listed", async () => {
+  const { annotations } = rawRequested("t").metadata;
+  const parent = {
+    metadata: {
+      annotations: {
+        ...recordAt({ annotations }, "annotations"),
+        "management.service/requester-key-id": "gone",
+      },
+    },
+  };
+  const invalid = { directclusterendpointtokens: [{ ...rawRequested("t", parent), status }] };
+  const waiting = await passOver({ ...invalid, ...listed({}) });
+  expect([waiting.lines, waiting.due]).toEqual([[], ["due"]]);
 });

@@ -37,7 +37,7 @@ test("reports every kind as stale until it is listed", async () => {
       requireSyncFrom: false,
       onChange: () => {},
     }).staleReasons(),
-  ).toHaveLength(21);
+  ).toHaveLength(22);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
 });

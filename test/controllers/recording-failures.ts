@@ -27,7 +27,12 @@ export function allFailures(
   clock: TestClock,
 ): Readonly<
   Record<
-    "copyFailures" | "sharedSecretFailures" | "keyFailures" | "tokenFailures" | "grantFailures",
+    | "copyFailures"
+    | "sharedSecretFailures"
+    | "keyFailures"
+    | "tokenFailures"
+    | "grantFailures"
+    | "revocationFailures",
     RecordingFailures
   >
 > {
@@ -38,5 +43,6 @@ export function allFailures(
     keyFailures: failures(),
     tokenFailures: failures(),
     grantFailures: failures(),
+    revocationFailures: failures(),
   };
 }

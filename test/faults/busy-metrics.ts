@@ -42,6 +42,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
     certificateProblem() {},
     objects() {},
     syncTargets() {},
+    revoked() {},
     watches() {},
     cacheFresh() {},
     gateway: {

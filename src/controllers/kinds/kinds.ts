@@ -8,6 +8,7 @@ import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
 import { namespaceKind } from "./namespace.ts";
 import { ownedAccessKeyKind } from "./owned-access-key.ts";
 import { resourceQuotaKind } from "./resource-quota.ts";
+import { revokedTokensKind } from "./revoked-tokens.ts";
 import { scopeRoleKind } from "./scope-role.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
 import { signingKeysKind } from "./signing-keys.ts";
@@ -35,6 +36,7 @@ export function watchKinds(
     keys: watch(ownedAccessKeyKind()),
     tokens: watch(endpointTokenKind()),
     signingKeys: watch(signingKeysKind(context)),
+    revokedTokens: watch(revokedTokensKind(context)),
     connectorData: watch(connectorDataKind(context)),
     scopeRoles: watch(scopeRoleKind()),
   };

@@ -18,6 +18,7 @@ export function signingKeysKind({ namespace }: KindContext): WatchedKind<Observe
       fieldSelector: `metadata.name=${ownObjects.signingKeys}`,
     },
     parse: parseSigningKeys,
+    isPublished: true,
     enqueue: (_, enqueuer) => enqueue(enqueuer),
     enqueueAll: async (enqueuer) => enqueue(enqueuer),
     reconciler: {

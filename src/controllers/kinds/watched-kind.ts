@@ -39,6 +39,8 @@ export interface WatchedKind<T> {
   readonly listedAfter?: readonly Resource[];
   /** Whether Latchkey never writes objects of the kind. */
   readonly isReadOnly?: boolean;
+  /** Whether every replica serves a list that is made of objects of the kind. */
+  readonly isPublished?: boolean;
   /** Enqueues the keys that a change affects. */
   readonly enqueue: (change: Change<T>, enqueuer: Enqueuer) => void;
   /** Enqueues the keys that all objects of the kind affect, for a new leader. */

@@ -103,12 +103,12 @@ export function planMinted(
   minted: MintedToken | undefined,
   now: number,
 ): Plan {
-  const { token, keyId } = observed.token;
+  const { token } = observed.token;
   const lifetime = tokenLifetime(observed);
   const updates = mintedConditions(lifetime, observed.config);
   return planStatus(
     observed,
-    { lifetime, updates, token: minted?.token ?? token, keyID: minted?.kid ?? keyId },
+    { lifetime, updates, token: minted?.token ?? token, keyID: minted?.kid },
     now,
   );
 }
@@ -129,15 +129,15 @@ function currentOutcome(
   lifetime: TokenLifetime,
   now: number,
 ): Omit<Outcome, "lifetime"> {
-  const { token, keyId: keyID } = observed.token;
+  const { token } = observed.token;
   const state = tokenState(observed, now);
   switch (state.kind) {
     case "expired":
-      return { updates: expiredConditions(lifetime), keyID };
+      return { updates: expiredConditions(lifetime) };
     case "refused":
       return { updates: refusedConditions(lifetime, state) };
     case "minted":
-      return { updates: mintedConditions(lifetime, observed.config), token, keyID };
+      return { updates: mintedConditions(lifetime, observed.config), token };
     case "wanted":
       return { updates: waitingConditions(lifetime) };
   }
@@ -177,11 +177,7 @@ function planned(plan: Plan): EndpointTokenDecision {
 }
 
 function planExpired(observed: ObservedEndpointToken, lifetime: TokenLifetime, now: number): Plan {
-  const plan = planStatus(
-    observed,
-    { lifetime, updates: expiredConditions(lifetime), keyID: observed.token.keyId },
-    now,
-  );
+  const plan = planStatus(observed, { lifetime, updates: expiredConditions(lifetime) }, now);
   const due = now >= deletionInstant(observed, lifetime);
   return due && plan.steps.length === 0
     ? { ...nothingToDo, steps: [[deleteWrite(resource, observed.token)]] }
@@ -215,7 +211,8 @@ function planStatus(
     observedGeneration: generation,
     conditions: mergeConditions(conditions, updates, { generation, now }),
     expiresAt,
-    keyID,
+    // Stays without the token: it says that a token was minted, which can be revoked.
+    keyID: keyID ?? observed.token.keyId,
     token,
   });
   const events = conditionEvents(

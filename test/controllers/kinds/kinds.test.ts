@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
 import { Enqueuer } from "../../../src/controllers/enqueuer.ts";
+import { Revocations } from "../../../src/controllers/revocations.ts";
 import type { Queues } from "../../../src/controllers/queues.ts";
 import { TargetFailures } from "../../../src/controllers/target-failures.ts";
 import { recordAt } from "../../../src/api/parse.ts";
@@ -73,10 +74,15 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
     grant: queue("grant"),
     signingKeys: queue("signing"),
     connectorData: queue("connector"),
+    revokedTokens: queue("revoked"),
   };
+  const { stores } = informers;
+  const onDue = (): void => void heard.add("revoked tokens due");
+  const revocations = new Revocations({ clock, stores, onDue });
   const made = new Enqueuer({
     queues,
-    stores: informers.stores,
+    stores,
+    revocations,
     deletions: { forget: (uid) => void forgotten.push(uid) },
     copyFailures,
     clock,
@@ -461,6 +467,7 @@ test("a new leader enqueues all objects", async () => {
     "copy pay/lost low",
     `grant ${hash} low`,
     "key a low",
+    "revoked revoked-tokens high",
     "signing signing-keys high",
     "source team/db low",
     "source team/latchkey-a-0123456789abcdef high",

@@ -1,0 +1,63 @@
+import { components, labels } from "../../api/names.ts";
+import type { Key } from "../../api/object.ts";
+import { parseLatchkeyMetadata, recordAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import type { RevokedEntry } from "../../domain/endpoint-token/revocation.ts";
+import { parseEntry, type RevokedTokens } from "../../domain/endpoint-token/revoked-tokens.ts";
+import type { Change } from "../../kube/store.ts";
+import type { Enqueuer } from "../enqueuer.ts";
+import { reconcileRevokedTokens, revokedTokensKey } from "../revoked-tokens.ts";
+import { indexes } from "../stores.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
+
+/** ConfigMaps with the revoked tokens, in Latchkey's own namespace; one key for all of them. */
+export function revokedTokensKind({ namespace }: KindContext): WatchedKind<RevokedTokens> {
+  return {
+    listOptions: {
+      resource: resources.configMaps,
+      namespace,
+      labelSelector: `${labels.component}=${components.revokedTokens}`,
+    },
+    parse: parseRevokedTokens,
+    isPublished: true,
+    enqueue,
+    enqueueAll: async ({ queues }) => queues.revokedTokens.add(revokedTokensKey, "high"),
+    reconciler: {
+      controller: "revokedtokens",
+      queue: "revokedTokens",
+      workers: () => 1,
+      reconcile: (key: Key, deps) => reconcileRevokedTokens(key, deps),
+    },
+  };
+}
+
+/** Parses one of the ConfigMaps; throws a TypeError that names the missing metadata field. */
+export function parseRevokedTokens(raw: unknown): RevokedTokens {
+  const entries = new Map<string, RevokedEntry>();
+  const invalid: string[] = [];
+  for (const [jti, value] of Object.entries(recordAt(raw, "data"))) {
+    const entry = typeof value === "string" ? parseEntry(value) : undefined;
+    if (entry === undefined) invalid.push(jti);
+    else entries.set(jti, entry);
+  }
+  return { metadata: parseLatchkeyMetadata(raw), entries, invalid };
+}
+
+/**
+ * Enqueues the tokens whose entries arrived or left: their finalization waits for the entry. The
+ * entries of a deleted ConfigMap are written again.
+ */
+function enqueue({ before, after }: Change<RevokedTokens>, enqueuer: Enqueuer): void {
+  const { queues, stores, revocations } = enqueuer;
+  if (after === undefined) revocations.lost(before?.entries ?? new Map());
+  queues.revokedTokens.add(revokedTokensKey, "high");
+  for (const [one, other] of [
+    [before, after],
+    [after, before],
+  ]) {
+    for (const jti of one?.entries.keys() ?? []) {
+      if (other?.entries.has(jti) === true) continue;
+      for (const key of stores.tokens.keysBy(indexes.uid, jti)) queues.token.add(key, "high");
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import { type RevocationSeq, revocationSeqText } from "../domain/endpoint-token/revocation-seq.ts";
+import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type HttpResponse, type HttpRequest, plain, type Route } from "../runtime/routes.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
+import type { ObservedSigningKeys, OpenidTerms } from "../tokens/signing-keys.ts";
+import type { Informers } from "./informers.ts";
+
+/** Dependencies of {@link RevokedPolls}. */
+export interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {
+  readonly clock: Clock;
+}
+
+/** How long a request waits for a newer list, in milliseconds; proxies often end it after 60 s. */
+const pollMs = 50_000;
+/** Minimum time between two signatures, in milliseconds. */
+const signIntervalMs = 250;
+/** A list is signed again without a change when it is older, so that clients see its age. */
+const freshMs = 60_000;
+const mostPolls = 1_000;
+
+interface SignedList {
+  /** In text. */
+  readonly seq: string;
+  readonly text: string;
+  /** Monotonic milliseconds. */
+  readonly signedAt: number;
+}
+
+/** The signed list of revoked tokens, and the requests that wait for the next one. */
+export class RevokedPolls {
+  readonly #issuer: string;
+  readonly #keys: () => ObservedSigningKeys | undefined;
+  readonly #deps: RevokedPollsDeps;
+  readonly #waiting = new Set<() => void>();
+  #signed: SignedList | undefined;
+  #signing: Promise<SignedList | undefined> | undefined;
+  #known = new Map<string, RevokedToken>();
+  #hasEnded = false;
+
+  constructor(issuer: string, keys: () => ObservedSigningKeys | undefined, deps: RevokedPollsDeps) {
+    this.#issuer = issuer;
+    this.#keys = keys;
+    this.#deps = deps;
+    deps.published.onChange(() => this.#changed());
+  }
+
+  /** Number of requests that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Number of stored entries. */
+  get tokens(): number {
+    let count = 0;
+    for (const { entries } of this.#deps.stores.revokedTokens.values()) count += entries.size;
+    return count;
+  }
+
+  /** Answers the requests that wait, and lets no other wait. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#changed();
+  }
+
+  /**
+   * Responds with the list, at once unless the client has it already. A request without a newer list
+   * ends with 304.
+   */
+  async respond({ query = "", onClose }: Pick<HttpRequest, "query" | "onClose">) {
+    const seq = this.#seq();
+    if (seq !== undefined && new URLSearchParams(query).get("after") === seq) {
+      if (this.#waiting.size >= mostPolls)
+        return plain(503, "too many requests wait for revoked tokens; retry", retryLater);
+      await this.#change(seq, onClose);
+      if (this.#seq() === seq) return { status: 304, headers: noStore, body: "" };
+    }
+    const list = await this.#list();
+    return list === undefined
+      ? plain(503, "no list of revoked tokens yet", retryLater)
+      : {
+          status: 200,
+          headers: { ...noStore, "content-type": "application/jwt" },
+          body: list.text,
+        };
+  }
+
+  /** Resolves when the seq is another one, after the longest wait, or when the client is gone. */
+  async #change(seq: string, onClose: HttpRequest["onClose"]): Promise<void> {
+    if (this.#hasEnded) return;
+    const done = new AbortController();
+    const end = (): void => {
+      if (this.#hasEnded || this.#seq() !== seq) done.abort();
+    };
+    this.#waiting.add(end);
+    onClose?.(() => done.abort());
+    await sleep(pollMs, { clock: this.#deps.clock, signal: done.signal });
+    this.#waiting.delete(end);
+  }
+
+  #changed(): void {
+    for (const check of this.#waiting) check();
+  }
+
+  /**
+   * The sum of the highest resourceVersion of the ConfigMaps and that of the signing keys: each
+   * change raises it, in whatever order their two watches report changes. Undefined until all of
+   * them are listed.
+   */
+  #current(): RevocationSeq | undefined {
+    const { stores, published } = this.#deps;
+    const keys = this.#keys();
+    if (!published.isListed() || keys === undefined || stores.revokedTokens.size === 0)
+      return undefined;
+    const n = highestVersion(stores.revokedTokens.values()) + Number(keys.metadata.resourceVersion);
+    return Number.isSafeInteger(n) ? { epoch: keys.epoch, n } : undefined;
+  }
+
+  #seq(): string | undefined {
+    const current = this.#current();
+    return current === undefined ? undefined : revocationSeqText(current);
+  }
+
+  /** The current list; signed once for all requests, and at most every 250 ms. */
+  #list(): Promise<SignedList | undefined> {
+    const age = this.#deps.clock.monotonic() - (this.#signed?.signedAt ?? -Infinity);
+    if (this.#signed !== undefined && this.#signed.seq === this.#seq() && age < freshMs)
+      return Promise.resolve(this.#signed);
+    this.#signing ??= this.#sign(signIntervalMs - age).finally(() => (this.#signing = undefined));
+    return this.#signing;
+  }
+
+  async #sign(waitMs: number): Promise<SignedList | undefined> {
+    const { clock, stores } = this.#deps;
+    if (waitMs > 0) await sleep(waitMs, { clock });
+    const [keys, seq] = [this.#keys(), this.#current()];
+    if (keys === undefined || seq === undefined) return undefined;
+    const known = new Map<string, RevokedToken>();
+    for (const { entries } of stores.revokedTokens.values()) {
+      for (const [jti, { expiresAt }] of entries) {
+        const end = expiresAt + keptAfterExpiryMs;
+        const before = this.#known.get(jti);
+        known.set(jti, before?.expiresAt === end ? before : revokedToken(jti, end));
+      }
+    }
+    this.#known = known;
+    const revoked = [...known.values()];
+    const signedAt = clock.monotonic();
+    const terms = { issuer: this.#issuer, now: clock.now(), seq, revoked };
+    this.#signed = {
+      seq: revocationSeqText(seq),
+      text: await signRevokedList(terms, keys),
+      signedAt,
+    };
+    return this.#signed;
+  }
+}
+
+const retryLater = { "retry-after": "1" } as const;
+const noStore = { "cache-control": "no-store" } as const;
+
+/** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
+export function revokedTokensRoutes(
+  { issuer }: Pick<OpenidTerms, "issuer">,
+  polls: Pick<RevokedPolls, "respond">,
+): readonly Route[] {
+  const below = new URL(issuer).pathname.replace(/\/+$/, "");
+  return [...new Set(["", below])].map((prefix) => ({
+    method: "GET",
+    path: `${prefix}/openid/v1/revoked`,
+    handler: (request): Promise<HttpResponse> => polls.respond(request),
+  }));
+}
