@@ -15,7 +15,7 @@ import {
 } from "../runtime/routes.ts";
 import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
-import { assembleController, type Assembly } from "./assemble.ts";
+import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
 import { createIssuer } from "./issuer.ts";
 import { RevokedPolls, revokedTokensRoutes } from "./published-revocations.ts";
 import { publishedKeyRoutes } from "./published-keys.ts";
@@ -32,21 +32,9 @@ export async function runController(
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
   const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
-  const assembly = assembleController(
-    {
-      ...config,
-      identity,
-      prefixes: { user: config.userPrefix, team: config.teamPrefix },
-      writers: config.writeConcurrency,
-      maximumBodyBytesInFlight: config.maxBodyBytesInFlight,
-      lease: {
-        leaseDuration: config.leaseDuration,
-        renewDeadline: config.renewDeadline,
-        retryPeriod: config.retryPeriod,
-      },
-    },
-    { credentials, clock, random, log, metrics },
-  );
+  const assembly = assembleController(assemblyOptions(config, identity), {
+    ...{ credentials, clock, random, log, metrics },
+  });
   const keys = keysOf(config, assembly);
   const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
   metrics.revoked(() => ({ tokens: polls.tokens, polls: polls.waiting }));
@@ -82,6 +70,18 @@ export async function runController(
   // After the servers began to close, so that the clients send their next poll to another replica.
   polls.end();
   await Promise.all([...closed, assembly.close(), published]);
+}
+
+function assemblyOptions(config: ControllerConfig, identity: string): AssemblyOptions {
+  const { leaseDuration, renewDeadline, retryPeriod } = config;
+  return {
+    ...config,
+    identity,
+    prefixes: { user: config.userPrefix, team: config.teamPrefix },
+    writers: config.writeConcurrency,
+    maximumBodyBytesInFlight: config.maxBodyBytesInFlight,
+    lease: { leaseDuration, renewDeadline, retryPeriod },
+  };
 }
 
 function keysOf(
