@@ -163,19 +163,7 @@ export function createMetrics(): Metrics {
       ),
     cacheFresh: (cache, read) =>
       void readings.push(() => instruments.cacheFresh.labels(cache).set(read() ? 1 : 0)),
-    gateway: {
-      requests: (verb, code) => instruments.gatewayRequests.labels(verb, code).inc(),
-      refusals: (reason, code) => instruments.gatewayRefusals.labels(reason, code).inc(),
-      authentications: (result) => instruments.gatewayAuthentications.labels(result).inc(),
-      overheadSeconds: (seconds) => instruments.gatewayOverhead.observe(seconds),
-      cuts: (reason) => instruments.gatewayCuts.labels(reason).inc(),
-      live: (read) =>
-        void readings.push(() =>
-          Object.entries(read()).forEach(([kind, count]) =>
-            instruments.gatewayLive.labels(kind).set(count),
-          ),
-        ),
-    },
+    gateway: gatewayInstruments(instruments, readings),
     revokedList: {
       refused: (reason) => instruments.revokedListRefusals.labels(reason).inc(),
       confirmedAt: (read) => void readings.push(() => instruments.revokedListConfirmed.set(read())),
@@ -185,6 +173,25 @@ export function createMetrics(): Metrics {
       for (const read of readings) read();
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
+  };
+}
+
+function gatewayInstruments(
+  instruments: Instruments,
+  readings: (() => void)[],
+): Metrics["gateway"] {
+  return {
+    requests: (verb, code) => instruments.gatewayRequests.labels(verb, code).inc(),
+    refusals: (reason, code) => instruments.gatewayRefusals.labels(reason, code).inc(),
+    authentications: (result) => instruments.gatewayAuthentications.labels(result).inc(),
+    overheadSeconds: (seconds) => instruments.gatewayOverhead.observe(seconds),
+    cuts: (reason) => instruments.gatewayCuts.labels(reason).inc(),
+    live: (read) =>
+      void readings.push(() =>
+        Object.entries(read()).forEach(([kind, count]) =>
+          instruments.gatewayLive.labels(kind).set(count),
+        ),
+      ),
   };
 }
 
