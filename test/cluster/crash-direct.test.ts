@@ -9,7 +9,7 @@ import { parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys.ts";
 import { requesters } from "../support/actions.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import type { Caller } from "../support/cluster-connection.ts";
+import { type Caller, patchTypes } from "../support/cluster-connection.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import {
   type DedicatedCluster,
@@ -63,10 +63,10 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
   let dispatcher: Agent;
   let trusted: Awaited<ReturnType<typeof trustTokens>>;
 
-  async function mint(name: string, spec: object = {}): Promise<string> {
+  async function mint(name: string, spec: object = {}, by: Caller = alice): Promise<string> {
     const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
     const object = { ...body, metadata: { name }, spec };
-    const made = await central.ask(alice, { method: "POST", path: collection, body: object });
+    const made = await central.ask(by, { method: "POST", path: collection, body: object });
     expect(made).toMatchObject({ code: 201 });
     return eventually(
       async () => {
@@ -286,12 +286,8 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
 
   it("ends a watch with its token, at the direct endpoint", async () => {
     const token = await forge({ claims: { exp: now() + 5 } });
-    const path = "/api/v1/namespaces?watch=true";
-    const headers = { authorization: `Bearer ${token}` };
-    const watch = await fetch(serverOf("direct endpoint") + path, { dispatcher, headers });
-    const text = await watch.text();
-    const last: unknown = JSON.parse(text.trimEnd().split("\n").at(-1) ?? "");
-    expect(last).toMatchObject({ type: "ERROR", object: { code: 401 } });
+    const { ended } = await lastEventOf(token);
+    expect(await ended).toMatchObject({ type: "ERROR", object: { code: 401 } });
   });
 
   it("accepts every token during a rotation of the signing keys", async () => {
@@ -309,6 +305,54 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     }
     await tryAll([first, await mint("rotated")]);
     expect([...statuses]).toEqual([200]);
+  });
+
+  /** Opens a watch at the direct endpoint; resolves with its last event when it has ended. */
+  async function lastEventOf(token: string): Promise<{ readonly ended: Promise<unknown> }> {
+    const path = "/api/v1/namespaces?watch=true";
+    const headers = { authorization: `Bearer ${token}` };
+    const watch = await fetch(serverOf("direct endpoint") + path, { dispatcher, headers });
+    expect(watch.status).toBe(200);
+    return {
+      ended: watch.text().then((text) => JSON.parse(text.trimEnd().split("\n").at(-1) ?? "")),
+    };
+  }
+
+  it("revokes the token of a deleted object at the direct endpoint, and ends its watches; kube-apiserver accepts it until it expires", async () => {
+    const token = await mint("revoked");
+    expect(await statusesOf(token)).toEqual([200, 200]);
+    const { ended } = await lastEventOf(token);
+    const began = Date.now();
+    const path = `${collection}/revoked`;
+    expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    expect(await ended).toMatchObject({ type: "ERROR", object: { code: 401 } });
+    process.stderr.write(
+      `direct endpoint: a watch ended ${Date.now() - began} ms after its token was deleted\n`,
+    );
+    expect(await statusesOf(token)).toEqual([200, 401]);
+  });
+
+  it("revokes a token while the key that it was requested with is disabled", async () => {
+    const keys = "/apis/management.service/v1/ownedaccesskeys";
+    const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
+    const object = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
+    const body = { ...object, metadata: { name: "parent" }, spec };
+    const { metadata } = await central.arrange({ method: "POST", path: keys, body });
+    const extra = { "management.service/key-id": [String(metadata["uid"])] };
+    const token = await mint("child", {}, { ...alice, extra });
+    const isAccepted = async () => (await whoami(token, "direct endpoint")).status === 200;
+    expect(await isAccepted()).toBe(true);
+    for (const disabled of [true, false]) {
+      const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
+      await central.arrange({ ...change, body: { spec: { disabled } } });
+      await eventually(async () => (await isAccepted()) !== disabled, {
+        what: `the token of a key with disabled: ${disabled} to be ${disabled ? "refused" : "accepted"}`,
+      });
+    }
+    await central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await eventually(async () => !(await isAccepted()), {
+      what: "the token of a deleted key to be refused",
+    });
   });
 
   it("drops a stolen signing key at the direct endpoint; kube-apiserver does when it sees a token of another key", async () => {
