@@ -106,7 +106,10 @@ describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
   });
 
   it("has the tokens of a key while it is disabled", async () => {
-    const key = await make("OwnedAccessKey", { by: alice, spec: { subject: "alice" } });
+    const key = await make("OwnedAccessKey", {
+      by: alice,
+      spec: { subject: "alice", key: `lk.${unique("key")}.0123456789` },
+    });
     const disable = (disabled: boolean) =>
       arrange({
         method: "PATCH",

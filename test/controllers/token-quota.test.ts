@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
 import { annotations } from "../../src/api/names.ts";
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
 const minute = 60_000;
@@ -74,4 +75,21 @@ describe("a quota of tokens", () => {
     quota.take(token("b", 10 * 60 * minute, "bob"), 2 * 60 * minute);
     expect(quota.nextEnd("ann")).toBe(Infinity);
   });
+});
+
+test("counts the list of revoked tokens for a new leader, except those of exempt requesters", () => {
+  const quota = quotaOf(1);
+  const entry = (requester: string) => ({
+    expiresAt: minute,
+    requester: requester === "" ? "" : requesterHash(requester),
+  });
+  quota.noteRevoked(
+    new Map([
+      ["a", entry("ann")],
+      ["b", entry("deployer")],
+      ["c", entry("")],
+    ]),
+  );
+  const taken = ["ann", "deployer", "bob"].map((who) => quota.take(token("d", minute, who), 0));
+  expect([taken, quota.nextEnd("ann")]).toEqual([[false, true, true], minute]);
 });

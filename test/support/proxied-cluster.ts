@@ -101,7 +101,7 @@ function ignoreDestroyed(error: Error): void {
 
 /**
  * Requesters may create tokens, and keys for any user; Latchkey may write its Leases, Secrets and
- * ConfigMap in the own namespaces of many workers.
+ * ConfigMaps in the own namespaces of many workers.
  */
 async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
@@ -118,13 +118,18 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
       resources: ["leases"],
       verbs: ["create", "get", "update"],
     },
+    {
+      apiGroups: [""],
+      resources: ["configmaps"],
+      verbs: ["get", "list", "watch", "create", "patch", "delete"],
+    },
   ];
   await arrange({
     method: "POST",
     path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-leases" }, rules },
+    body: { metadata: { name: "fault-own-objects" }, rules },
   });
-  await bind("fault-leases", "fault-leases", {
+  await bind("fault-own-objects", "fault-own-objects", {
     kind: "ServiceAccount",
     name: "latchkey-controller",
     namespace: "latchkey-system",

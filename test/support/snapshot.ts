@@ -1,4 +1,4 @@
-import { annotations, apiVersion, components, labels } from "../../src/api/names.ts";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import {
   isRecord,
   listAt,
@@ -14,7 +14,6 @@ const collections = [
   `/apis/${apiVersion}/ownedaccesskeys`,
   `/apis/${apiVersion}/directclusterendpointtokens`,
   "/api/v1/secrets",
-  `/api/v1/configmaps?labelSelector=${encodeURIComponent(`${labels.component}=${components.revokedTokens}`)}`,
   "/apis/rbac.authorization.k8s.io/v1/roles",
   "/apis/rbac.authorization.k8s.io/v1/rolebindings",
   `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${encodeURIComponent(labels.requesterHash)}`,
@@ -133,17 +132,9 @@ function essence(item: unknown): Readonly<Record<string, unknown>> {
   return {
     ...rest,
     ...specOf(rest),
-    ...revokedOf(marked, rest),
     metadata,
     ...(isRecord(status) && { status: statusOf(status, generation) }),
   };
-}
-
-/** Uids of tokens that no longer exist differ between all runs, so only their number counts. */
-function revokedOf(marked: unknown, { data }: Readonly<Record<string, unknown>>): object {
-  return stringAt(marked, labels.component) === components.revokedTokens
-    ? { data: Object.keys(isRecord(data) ? data : {}).length }
-    : {};
 }
 
 /** Keys differ between all runs. */
