@@ -1,4 +1,8 @@
-import { type RevocationSeq, revocationSeqText } from "../domain/endpoint-token/revocation-seq.ts";
+import {
+  parseRevocationSeq,
+  type RevocationSeq,
+  revocationSeqText,
+} from "../domain/endpoint-token/revocation-seq.ts";
 import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type HttpResponse, type HttpRequest, plain, type Route } from "../runtime/routes.ts";
@@ -14,6 +18,8 @@ export interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"
 
 /** How long a request waits for a newer list, in milliseconds; proxies often end it after 60 s. */
 const pollMs = 50_000;
+/** How long a replica that observes changes later than another one may take to catch up. */
+const behindMs = 5_000;
 /** Minimum time between two signatures, in milliseconds. */
 const signIntervalMs = 250;
 /** A list is signed again without a change when it is older, so that clients see its age. */
@@ -70,11 +76,13 @@ export class RevokedPolls {
    */
   async respond({ query = "", onClose }: Pick<HttpRequest, "query" | "onClose">) {
     const seq = this.#seq();
-    if (seq !== undefined && new URLSearchParams(query).get("after") === seq) {
+    const after = new URLSearchParams(query).get("after") ?? "";
+    const waitMs = waitMsAfter(after, this.#current());
+    if (seq !== undefined && waitMs > 0) {
       if (this.#waiting.size >= mostPolls)
         return plain(503, "too many requests wait for revoked tokens; retry", retryLater);
-      await this.#change(seq, onClose);
-      if (this.#seq() === seq) return { status: 304, headers: noStore, body: "" };
+      await this.#change(seq, waitMs, onClose);
+      if (this.#seq() === after) return { status: 304, headers: noStore, body: "" };
     }
     const list = await this.#list();
     return list === undefined
@@ -86,8 +94,8 @@ export class RevokedPolls {
         };
   }
 
-  /** Resolves when the seq is another one, after the longest wait, or when the client is gone. */
-  async #change(seq: string, onClose: HttpRequest["onClose"]): Promise<void> {
+  /** Resolves when the seq is another one, after the wait, or when the client is gone. */
+  async #change(seq: string, waitMs: number, onClose: HttpRequest["onClose"]): Promise<void> {
     if (this.#hasEnded) return;
     const done = new AbortController();
     const end = (): void => {
@@ -95,7 +103,7 @@ export class RevokedPolls {
     };
     this.#waiting.add(end);
     onClose?.(() => done.abort());
-    await sleep(pollMs, { clock: this.#deps.clock, signal: done.signal });
+    await sleep(waitMs, { clock: this.#deps.clock, signal: done.signal });
     this.#waiting.delete(end);
   }
 
@@ -155,6 +163,17 @@ export class RevokedPolls {
     };
     return this.#signed;
   }
+}
+
+/**
+ * How long a request waits, in milliseconds: for a newer list if the client has this one, and for
+ * this replica to catch up if the client has a newer one of another replica. After a restore of
+ * etcd it never catches up.
+ */
+function waitMsAfter(after: string, current: RevocationSeq | undefined): number {
+  const known = parseRevocationSeq(after);
+  if (known === undefined || current === undefined || known.epoch !== current.epoch) return 0;
+  return known.n === current.n ? pollMs : known.n > current.n ? behindMs : 0;
 }
 
 const retryLater = { "retry-after": "1" } as const;

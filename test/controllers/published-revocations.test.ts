@@ -73,7 +73,7 @@ describe("the list of revoked tokens", () => {
     ]);
   });
 
-  test.for(["after=0.29", "after=0.31", "after=1.30", "after=", "after=x", "other=0.30"])(
+  test.for(["after=0.29", "after=1.31", "after=", "after=x", "other=0.30"])(
     "is answered at once for ?%s",
     async (query) => {
       const { get } = await setup();
@@ -126,6 +126,21 @@ describe("a poll for a newer list", () => {
     const waiting = get("after=0.30");
     await clock.run(50_000);
     expect(await waiting).toMatchObject({ status: 304, body: "" });
+  });
+
+  test("by a client with a newer list waits until this replica has it, too", async () => {
+    const { get, listWatch } = await setup();
+    const waiting = get("after=0.31");
+    await settled();
+    listWatch.emit("configmaps", "MODIFIED", configMap(21, { a: expiry, b: expiry }));
+    expect(await waiting).toMatchObject({ status: 304, body: "" });
+  });
+
+  test("by a client with a newer list ends after 5 s with that of this replica: etcd was restored", async () => {
+    const { get, clock, verified } = await setup();
+    const waiting = get("after=0.31");
+    await clock.run(5_000);
+    expect((await verified((await waiting).body)).seq.n).toBe(30);
   });
 
   test("waits for the next signature while changes stream in", async () => {
