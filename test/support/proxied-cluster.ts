@@ -80,13 +80,13 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   });
   const stop = async () => {
     for (const made of logins) made.close();
-    // The last forwarded data may still be in flight: if the pool is destroyed, an HTTP/2 stream
-    // would emit an error without a listener.
+    // The last forwarded data may still be in flight: an HTTP/2 stream then emits an error without
+    // a listener.
+    process.on("uncaughtException", ignoreDestroyed);
     const isClosed = await Promise.race([
       upstream.close().then(() => true),
       pause(10_000, false, { ref: false }),
     ]);
-    process.on("uncaughtException", ignoreDestroyed);
     await Promise.all([isClosed ? undefined : upstream.destroy(), connection.pool.destroy()]);
     await controlPlane.stop();
   };
