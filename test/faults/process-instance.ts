@@ -1,5 +1,8 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { stringAt } from "../../src/api/parse.ts";
+import { testCertificates } from "../support/gateway-fixture.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
 import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
 import { readVitals, type Vitals } from "../support/controller-vitals.ts";
 import type { Exit } from "../support/tied-child.ts";
@@ -34,6 +37,18 @@ export interface ProcessInstanceOptions {
  * the machine busy.
  */
 const restartMs = 50;
+
+/**
+ * A directory with certificates of the issuer. Without it, every replica writes their Secret,
+ * leading or not.
+ */
+async function certificateDirectory({ controlPlane }: ProxiedCluster): Promise<string> {
+  const directory = mkdtempSync(join(controlPlane.directory, "certificates-"));
+  const { ca, tls } = await testCertificates();
+  const files = { "ca.crt": ca, "tls.crt": tls.certificate, "tls.key": tls.privateKey };
+  for (const [name, text] of Object.entries(files)) writePrivately(join(directory, name), text);
+  return directory;
+}
 
 /** A real `latchkey controller` process with its own proxy. */
 export class ProcessInstance implements Instance {
@@ -70,7 +85,10 @@ export class ProcessInstance implements Instance {
         `--renew-deadline=${lease.deadline}s`,
         `--retry-period=${lease.retry}s`,
       ],
-      env: { LATCHKEY_NAMESPACE: view.system },
+      env: {
+        LATCHKEY_NAMESPACE: view.system,
+        LATCHKEY_CERTIFICATE_DIRECTORY: await certificateDirectory(cluster),
+      },
       onDeath: (exit) => instance.#onDeath(exit),
     });
     return instance;
