@@ -1,7 +1,6 @@
 import {
   ConfigError,
   duration,
-  hostNames,
   hostPort,
   httpsUrl,
   namePrefix,
@@ -9,7 +8,13 @@ import {
   type ParseValue,
   text,
 } from "./config-values.ts";
-import { type ConfigOf, directTokenOptions, type OptionTable, serverOptions } from "./options.ts";
+import {
+  clientServerOptions,
+  type ConfigOf,
+  directTokenOptions,
+  type OptionTable,
+  serverOptions,
+} from "./options.ts";
 
 const { kubeconfig, namespace, httpAddress, logLevel } = serverOptions;
 const { issuer, audience } = directTokenOptions;
@@ -75,19 +80,8 @@ export const directEndpointOptions = {
     help: "name of the endpoint's Service; certificates are for <name>.<namespace>.svc",
     parse: text,
   },
-  externalNames: {
-    value: "<names>",
-    initial: "",
-    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
-    parse: hostNames,
-  },
-  /** Where certificates come from; undefined: Latchkey makes them. */
-  certificateDirectory: {
-    value: "<directory>",
-    initial: "",
-    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
-    parse: optional(text),
-  },
+  externalNames: clientServerOptions.externalNames,
+  certificateDirectory: clientServerOptions.certificateDirectory,
   /** Milliseconds. */
   drainTimeout: {
     value: "<duration>",

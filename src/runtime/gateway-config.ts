@@ -1,5 +1,5 @@
-import { duration, hostNames, hostPort, httpsOrigin, optional, text } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
+import { duration, hostPort, httpsOrigin, optional, text } from "./config-values.ts";
+import { clientServerOptions, type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
 
 /** Every option of `latchkey gateway`. */
 export const gatewayOptions = {
@@ -16,13 +16,7 @@ export const gatewayOptions = {
     help: "name of the gateway's Service; certificates are for <name>.<namespace>.svc",
     parse: text,
   },
-  /** DNS names beside those of the Service. */
-  externalNames: {
-    value: "<names>",
-    initial: "",
-    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
-    parse: hostNames,
-  },
+  externalNames: clientServerOptions.externalNames,
   /** Without a trailing slash; undefined: not known. */
   externalUrl: {
     value: "<url>",
@@ -30,13 +24,7 @@ export const gatewayOptions = {
     help: "https URL at which clients reach the gateway, such as https://latchkey.example.com, for the list of connected clusters; if unset, the list has no addresses",
     parse: optional(httpsOrigin),
   },
-  /** Where certificates come from; undefined: Latchkey makes them. */
-  certificateDirectory: {
-    value: "<directory>",
-    initial: "",
-    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
-    parse: optional(text),
-  },
+  certificateDirectory: clientServerOptions.certificateDirectory,
   /** Milliseconds. */
   drainTimeout: {
     value: "<duration>",

@@ -1,5 +1,6 @@
 import {
   duration,
+  hostNames,
   hostPort,
   httpsUrl,
   level,
@@ -163,5 +164,23 @@ export const directTokenOptions = {
     initial: "24h",
     help: "maximum lifetime of a direct token; set the same for controller and trust-config",
     parse: duration({ unit: 1, least: 1 }),
+  },
+} as const satisfies OptionTable;
+
+/** Options of servers whose clients get the CA from an administrator. */
+export const clientServerOptions = {
+  /** DNS names beside those of the Service. */
+  externalNames: {
+    value: "<names>",
+    initial: "",
+    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
+    parse: hostNames,
+  },
+  /** Where certificates come from; undefined: Latchkey makes them. */
+  certificateDirectory: {
+    value: "<directory>",
+    initial: "",
+    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    parse: optional(text),
   },
 } as const satisfies OptionTable;
