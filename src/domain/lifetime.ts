@@ -81,14 +81,16 @@ export function instantOf(text: string | undefined): number | undefined {
 /**
  * When the lifetime of an object began, in milliseconds since the epoch: its creation, or the
  * earlier start in its annotation, so that a restore does not start a new lifetime.
+ *
+ * The webhook writes the start before the API server sets `metadata.creationTimestamp`, so a start
+ * up to a second before the creation is that of the creation itself.
  */
 export function lifetimeStart(
   metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
 ): number {
-  return Math.min(
-    createdAt(metadata),
-    instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity,
-  );
+  const created = createdAt(metadata);
+  const recorded = instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity;
+  return recorded < created - secondMs ? recorded : created;
 }
 
 /**

@@ -5,6 +5,7 @@ import { annotations, extras } from "../api/names.ts";
 import { parseTerms } from "../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
+import { asNewObject } from "../domain/requester/new-object.ts";
 import { attenuationProblem } from "../domain/access-key/attenuation.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import {
@@ -183,3 +184,8 @@ export const defaultKey: AdmissionStep = (request) => {
   const key = missingKey(object, oldObject);
   return key === undefined ? admitted(request) : { kind: "admitted", object: withKey(object, key) };
 };
+
+/** Adds the finalizer and the start of the lifetime to a new object. */
+export function newObject({ clock }: { readonly clock: Pick<Clock, "now"> }): AdmissionStep {
+  return (request) => ({ kind: "admitted", object: asNewObject(request, clock.now()) });
+}

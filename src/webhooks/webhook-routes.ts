@@ -22,6 +22,7 @@ import {
   enforceQuota,
   type KeyQuota,
   newKeyOnTakeOver,
+  newObject,
   rejectDuplicateKey,
 } from "./key-admission.ts";
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
@@ -118,12 +119,16 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
         rejectDuplicateKey(deciding),
         enforceAttenuation(deciding),
         defaultKey,
+        newObject(deciding),
       ],
       warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)],
     }),
     admission(webhookPaths.sharedSecretData, { steps: [base64Data] }),
     admission(webhookPaths.requesterStamp, {
-      steps: [(request) => admitted({ object: withRequesterAnnotations(request) })],
+      steps: [
+        newObject(deciding),
+        (request) => admitted({ object: withRequesterAnnotations(request) }),
+      ],
     }),
     admission(webhookPaths.connectorData, {
       steps: [extractConnectorData({ client, key: connectorKey, accessKeys, clock, namespace })],

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import {
   admin,
   answered,
@@ -265,6 +266,119 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     });
   },
 );
+
+describe.skipIf(!inject("hasPolicies")).each(kinds)(
+  "the finalizer of a new object of $plural",
+  ({ plural, kind, spec }) => {
+    const cleanup = "management.service/cleanup";
+    it.for<[string, unknown, readonly string[]]>([
+      ["is added", undefined, [cleanup]],
+      ["is added if there are none", [], [cleanup]],
+      ["is added if they are null", null, [cleanup]],
+      ["is added after those of others", ["example.com/hold"], ["example.com/hold", cleanup]],
+      ["is not added twice", [cleanup], [cleanup]],
+    ])("%s", async ([, finalizers, then]) => {
+      const answer = await ask(alice, {
+        method: "POST",
+        path: `${api}/${plural}?dryRun=All`,
+        body: {
+          apiVersion: "management.service/v1",
+          kind,
+          metadata: { name: unique("stamp"), finalizers },
+          spec,
+          status: "of the wrong type",
+        },
+      });
+      expect(answer).toMatchObject({ code: 201, metadata: { finalizers: then } });
+    });
+  },
+);
+
+// An exported key has the start of its lifetime, which the webhook writes.
+describe.skipIf(!inject("hasPolicies"))("a token that is created from an export", () => {
+  const collection = `${api}/directclusterendpointtokens`;
+  const finalizers = ["management.service/cleanup"];
+  const make = (metadata: object = {}) =>
+    ask(alice, {
+      method: "POST",
+      path: collection,
+      body: {
+        apiVersion: "management.service/v1",
+        kind: "DirectClusterEndpointToken",
+        metadata: { ...metadata, name: unique("export") },
+        spec: { ttl: 600 },
+        status: { token: "not.a.token", observedGeneration: 1 },
+      },
+    });
+  const start = ({ metadata }: Answer) => metadata.annotations?.["management.service/created-at"];
+
+  it("counts as expired, because nothing says when its lifetime began", async () => {
+    const { annotations } = (await make()).metadata;
+    expect(start(await make({ annotations, finalizers }))).toBe("1970-01-01T00:00:00Z");
+  });
+
+  it("is not an export if only the requester is forged", async () => {
+    expect(start(await make({ annotations: forged }))).toBeUndefined();
+  });
+
+  it("keeps a start that an earlier version recorded", async () => {
+    const times = { "management.service/created-at": "2025-01-01T00:00:00Z" };
+    const annotations = { ...stampOfAlice, ...times };
+    expect(start(await make({ annotations, finalizers }))).toBe("2025-01-01T00:00:00Z");
+  });
+
+  it("is told from a new token that the policy sees a second time", async () => {
+    const name = unique("relabel");
+    await arrange({
+      method: "POST",
+      path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+      body: labelsStampedTokens(name),
+    });
+    await arrange({
+      method: "POST",
+      path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+      body: { metadata: { name }, spec: { policyName: name } },
+    });
+    await eventually(async () => (await make()).metadata.labels?.["seen"] === name, {
+      what: "the other policy to change tokens",
+    });
+    const answer = await make();
+    expect(answer.metadata).toMatchObject({ labels: { seen: name } });
+    expect(start(answer)).toBeUndefined();
+    expect(answer["status"]).toEqual({ observedGeneration: -1 });
+  });
+});
+
+/**
+ * A policy that changes what latchkey-requester-stamp has changed, so that the API server calls that
+ * policy again; it calls the two in any order.
+ */
+function labelsStampedTokens(name: string): object {
+  const isDue =
+    "object.metadata.name.startsWith('export-') && !has(object.metadata.labels)" +
+    " && 'management.service/requester' in object.metadata.?annotations.orValue({})";
+  const patch = `[JSONPatch{op: 'add', path: '/metadata/labels', value: {'seen': '${name}'}}]`;
+  return {
+    metadata: { name },
+    spec: {
+      failurePolicy: "Fail",
+      reinvocationPolicy: "IfNeeded",
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ["management.service"],
+            apiVersions: ["*"],
+            operations: ["CREATE"],
+            resources: ["directclusterendpointtokens"],
+          },
+        ],
+      },
+      mutations: [
+        { patchType: "JSONPatch", jsonPatch: { expression: `${isDue} ? ${patch} : []` } },
+      ],
+    },
+  };
+}
 
 // Only for tokens: latchkey-mint-guard rejects a request that creates keys with this key.
 describe.skipIf(!inject("hasPolicies"))("the key of a request for a token", () => {

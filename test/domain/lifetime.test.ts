@@ -6,6 +6,7 @@ import {
   instantOf,
   isOver,
   lifetimeOf,
+  lifetimeStart,
 } from "../../src/domain/lifetime.ts";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
@@ -91,6 +92,18 @@ describe("instants", () => {
     [undefined, undefined],
   ])("%s is %s", (text, instant) => {
     expect(instantOf(text)).toBe(instant);
+  });
+
+  test.each([
+    ["is its creation without a record", undefined, born],
+    ["is its creation if the record is invalid", "soon", born],
+    ["is its creation if the record is later", "2026-01-01T00:00:01Z", born],
+    ["is its creation if the record is a second earlier", "2025-12-31T23:59:59Z", born],
+    ["is the record of a restored object", "2025-12-31T23:59:58Z", born - 2_000],
+  ])("the start of a lifetime %s", (_rule, recorded, start) => {
+    const annotations: Record<string, string> =
+      recorded === undefined ? {} : { "management.service/created-at": recorded };
+    expect(lifetimeStart({ creationTimestamp: "2026-01-01T00:00:00Z", annotations })).toBe(start);
   });
 
   test("an object with an invalid creation timestamp was created in 1970", () => {

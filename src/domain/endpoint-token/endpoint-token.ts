@@ -4,7 +4,7 @@ import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import type { SecretText } from "../../api/secret-text.ts";
 import { withApplyFailure } from "../plan/apply-failure.ts";
 import { mergeConditions, timestamp } from "../plan/conditions.ts";
-import { addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
+import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { effectiveScopes } from "../access-key/key-state.ts";
 import { createdAt } from "../lifetime.ts";
 import { requeueAt } from "../plan/plan.ts";
@@ -65,7 +65,7 @@ export function planEndpointToken(
   const state = tokenState(observed, now);
   const lifetime = tokenLifetime(observed);
   if (state.kind !== "expired" && !hasFinalizer(metadata))
-    return planned({ ...nothingToDo, steps: [[addFinalizerAndStart(resource, metadata)]] });
+    return planned({ ...nothingToDo, steps: [[addFinalizer(resource, metadata)]] });
   switch (state.kind) {
     case "expired":
       return planned(planExpired(observed, lifetime, now));
@@ -234,6 +234,10 @@ function scopesBehind({ parentKey, token }: ObservedEndpointToken): readonly Sco
   return effectiveScopes(parentKey).filter(isBeyond);
 }
 
-function deletionInstant({ config }: ObservedEndpointToken, lifetime: TokenLifetime): number {
-  return lifetime.endsAt + config.deleteExpiredTokensAfter * secondMs;
+/** A restored token that expired long ago is kept as long as one that expires now. */
+function deletionInstant(
+  { token, config }: ObservedEndpointToken,
+  { endsAt }: TokenLifetime,
+): number {
+  return Math.max(endsAt, createdAt(token.metadata)) + config.deleteExpiredTokensAfter * secondMs;
 }

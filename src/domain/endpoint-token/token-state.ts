@@ -1,4 +1,5 @@
 import type { ConditionUpdate } from "../../api/conditions.ts";
+import { annotations } from "../../api/names.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import type { Requester, RequesterAnnotations } from "../../api/requester.ts";
 import { reconciling, stalled, timestamp } from "../plan/conditions.ts";
@@ -45,6 +46,8 @@ export interface TokenLifetime {
   readonly clamped: boolean;
   /** Whether it expires early because its parent key does. */
   readonly endsWithParentKey: boolean;
+  /** Whether the object was created from an export, so that the start of its lifetime is unknown. */
+  readonly isExport: boolean;
 }
 
 /** The state of a token, which decides the next action. */
@@ -89,6 +92,8 @@ export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToke
     requestedTtl,
     clamped,
     endsWithParentKey: keyEndsAt < endsAt,
+    // Written by the policy latchkey-requester-stamp.
+    isExport: instantOf(metadata.annotations[annotations.createdAt]) === 0,
   };
 }
 
@@ -135,8 +140,10 @@ function unsupportedBecause({ name }: RequesterAnnotations): string | undefined 
 }
 
 /** Conditions of an expired token. */
-export function expiredConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
-  const message = `The token expired at ${timestamp(lifetime.endsAt)}. Create another one.`;
+export function expiredConditions({ endsAt, isExport }: TokenLifetime): readonly ConditionUpdate[] {
+  const message = isExport
+    ? `The object was created from an export of another token, so its lifetime counts as over. Create a token without metadata.annotations and metadata.finalizers of the export.`
+    : `The token expired at ${timestamp(endsAt)}. Create another one.`;
   return [
     ...stalled("Expired", message),
     { type: "Expired", status: "True", reason: "Expired", message },

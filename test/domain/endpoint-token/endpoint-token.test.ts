@@ -566,6 +566,23 @@ describe("the object of an expired token", () => {
     ]);
   });
 
+  test("says that it is an export, and is kept for the retention after its creation", () => {
+    const metadata = {
+      ...observedMetadata(),
+      annotations: { "management.service/created-at": "1970-01-01T00:00:00Z" },
+    };
+    const seen = viewOf({ token: { metadata } });
+    const view = after(seen, planOf(planEndpointToken(seen, born)));
+    expect(summary(view.token.conditions)).toMatchObject({ Ready: "False/Expired" });
+    expect(messageOf(view)).toContain(
+      "Create a token without metadata.annotations and metadata.finalizers of the export.",
+    );
+    expect(planOf(planEndpointToken(view, born + 59_999)).steps).toEqual([]);
+    expect(planOf(planEndpointToken(view, born + 60_000)).steps).toMatchObject([
+      [{ do: "delete", uid: "uid-one" }],
+    ]);
+  });
+
   test("is not deleted before its expiry is recorded", () => {
     expect(notesOf(planOf(planEndpointToken(mintedView(), born + 2 * hour)))).toEqual([
       "Normal Expired 2026-01-01T01:00:00Z",
