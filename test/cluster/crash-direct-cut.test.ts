@@ -26,7 +26,7 @@ const clients = streamClients(directPath);
 interface Loss {
   readonly name: string;
   /** Makes the token, and what ends it: resolves with the instant, by `performance.now()`. */
-  begin(): Promise<{ readonly token: string; readonly lose: () => Promise<number> }>;
+  readonly begin: () => Promise<{ readonly token: string; readonly lose: () => Promise<number> }>;
 }
 
 describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint end", () => {

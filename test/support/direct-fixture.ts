@@ -43,7 +43,7 @@ export interface DirectFixture {
   /** Address and CA of the endpoint. */
   readonly server: { readonly url: string; readonly certificateAuthority: string };
   /** Sends a request to the connected cluster as its administrator; throws if it is rejected. */
-  arrange(request: Ask): Promise<Answer>;
+  readonly arrange: (request: Ask) => Promise<Answer>;
   /** Creates a token and waits until it is minted. */
   mint(name: string, spec?: object, by?: Caller): Promise<string>;
   stop(): Promise<void>;

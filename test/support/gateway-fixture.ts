@@ -47,11 +47,11 @@ export interface GatewayFixtureOptions {
 /** How a front finds out who asks, and the paths that it serves. */
 export interface FrontCredentials {
   readonly routes: Routes;
-  authenticator(terms: {
+  readonly authenticator: (terms: {
     readonly clock: Clock;
     readonly isFresh: () => boolean;
     readonly onResult: (result: string) => void;
-  }): Authenticator;
+  }) => Authenticator;
 }
 
 /** A gateway in this process, between raw clients and a recorder. */

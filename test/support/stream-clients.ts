@@ -14,7 +14,7 @@ export type StreamTarget = Pick<GatewayRequest, "key" | "replica" | "server">;
 /** What a client opens at a way in; upgrades exist only over HTTP/1.1. */
 export interface StreamClient {
   readonly name: string;
-  open(at: StreamTarget, pod: RunningPod): GatewayStream;
+  readonly open: (at: StreamTarget, pod: RunningPod) => GatewayStream;
 }
 
 /** Everything that stays open, over every protocol, below the path of a way in. */
