@@ -128,7 +128,10 @@ const direct: FrontWay = {
 export const frontWays: readonly FrontWay[] = [gateway, direct];
 
 /** Bytes that are meant for the gateway, as bytes for a way in: another path and credential. */
-export function bytesFor({ prefix, alice, bob }: FrontWay, bytes: string): string {
+export function bytesFor(
+  { prefix, alice, bob }: Pick<FrontWay, "prefix" | "alice" | "bob">,
+  bytes: string,
+): string {
   return bytes
     .replaceAll(managementPath, prefix)
     .replaceAll(aliceKey, alice)
