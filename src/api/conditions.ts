@@ -50,6 +50,7 @@ export const reasons = {
   Failed: "The API server rejected the write of a target Secret.",
   WaitingForGrant: "Waiting for the requester's RBAC grant.",
   TooManyTokens: "The requester has reached the limit of valid tokens.",
+  TokenTooLarge: "The token would be longer than a direct endpoint accepts.",
   NotExpired: "The lifetime has not ended.",
   NotExpiring: "The lifetime does not end soon.",
   Expiring: "The lifetime ends soon.",

@@ -3,6 +3,7 @@ import type { SecretText } from "../api/secret-text.ts";
 import type { NotReady } from "../authn/authorize-key.ts";
 import type { UserInfo } from "../domain/access-key/authentication.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
+import type { LimitTerms } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
@@ -19,11 +20,11 @@ export interface Destination {
 /** A valid credential that a client has presented. */
 export interface Credential {
   readonly kind: "credential";
-  /** The uid of its object, which limits count by. */
+  /** The uid of its object: of the access key, or of the direct token (`jti`); limits count by it. */
   readonly id: string;
   readonly user: UserInfo;
   /** Its name in messages. */
-  readonly noun: "an access key" | "a direct token";
+  readonly noun: LimitTerms["noun"];
   /** Authorizes a request; a resource that discovery does not know waits for one refresh. */
   authorize(request: ReviewedRequest, destination: Destination): Promise<Decision>;
   /** The same by what is known at this moment. */

@@ -95,7 +95,11 @@ async function handle(deps: GatewayDeps, carrier: Carrier): Promise<void> {
     const { credential } = admitted;
     const terms = { username: credential.user.username, keyId: credential.id, kind };
     const group = liveGroup(kind);
-    const problem = limitProblem(live.countsOf(group, terms), { group, limits });
+    const problem = limitProblem(live.countsOf(group, terms), {
+      group,
+      limits,
+      noun: credential.noun,
+    });
     if (problem !== undefined) return refuse(deps, carrier, problem);
     let end = (): void => {};
     let isOver = false;

@@ -42,11 +42,15 @@ export interface TokenAuthenticatorDeps {
   readonly onResult: (result: TokenResult) => void;
 }
 
+/** Anybody can make a token with an unknown kid, and an issuer may take 10 s to answer. */
+const mostWaiting = 1_000;
+
 const listUnknown = "the list of revoked tokens is not known, or was not confirmed in time; retry";
 
 /** Authenticates direct tokens by the keys of their issuer and its list of revoked tokens. */
 export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator {
   const { tokens, keys, revoked, clock, onResult } = deps;
+  const refreshes = new Refreshes(keys);
   return {
     async authenticate(presented) {
       const [problem] = keys.problems();
@@ -55,7 +59,7 @@ export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator 
       if (!revoked.isKnown()) return notReady(listUnknown);
       let result = await tokens.verify(presented, clock.now());
       // A token of a new signing key may arrive before the key was fetched.
-      if (!result.ok && result.reason === "unknown-kid" && (await keys.refresh()))
+      if (!result.ok && result.reason === "unknown-kid" && (await refreshes.wait()))
         result = await tokens.verify(presented, clock.now());
       if (!result.ok) {
         onResult(result.reason);
@@ -66,6 +70,27 @@ export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator 
       return isRevoked ? unauthorized : tokenCredential(result.token, result.kid, deps);
     },
   };
+}
+
+/** The tokens of an unknown key that wait for the issuer; past the limit, none waits. */
+class Refreshes {
+  readonly #keys: Pick<IssuerKeys, "refresh">;
+  #waiting = 0;
+
+  constructor(keys: Pick<IssuerKeys, "refresh">) {
+    this.#keys = keys;
+  }
+
+  /** Waits for the keys of now; false if there are no other ones, and at once if too many wait. */
+  async wait(): Promise<boolean> {
+    if (this.#waiting >= mostWaiting) return false;
+    this.#waiting += 1;
+    try {
+      return await this.#keys.refresh();
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
 }
 
 function tokenCredential(

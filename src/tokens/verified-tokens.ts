@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { SecretText } from "../api/secret-text.ts";
+import { longestToken } from "../domain/endpoint-token/token-size.ts";
 import type { VerificationKeys } from "./compact-jws.ts";
 import {
-  mostTokenCharacters,
   type TokenOrigin,
   type TokenVerification,
   type VerifiedToken,
@@ -62,7 +62,7 @@ export class VerifiedTokens {
 
   /** Verifies a token like {@link verifyDirectToken}; `now` in milliseconds since the epoch. */
   async verify(token: SecretText, now: number): Promise<TokenVerification> {
-    if (token.length > mostTokenCharacters) return { ok: false, reason: "oversized" };
+    if (token.length > longestToken) return { ok: false, reason: "oversized" };
     const digest = digestOf(token);
     const known = this.#entries.get(digest);
     if (known !== undefined) {

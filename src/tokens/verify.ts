@@ -2,6 +2,7 @@ import { group } from "../api/names.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
 import { parseScope, type Scope } from "../api/scope.ts";
 import { SecretText } from "../api/secret-text.ts";
+import { longestToken } from "../domain/endpoint-token/token-size.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
 import { strictJson } from "./strict-json.ts";
@@ -54,9 +55,6 @@ export interface VerificationTerms extends TokenOrigin {
   readonly now: number;
 }
 
-/** Longest token; its size also bounds its scopes. */
-export const mostTokenCharacters = 8 * 1024;
-
 /**
  * How far `nbf` and `iat` may be in the future: the clock of the cluster that mints may be ahead of
  * this one. kube-apiserver allows as much for `nbf` (go-oidc), so that both accept a new token.
@@ -83,7 +81,7 @@ export async function verifyDirectToken(
   const verified = await verifyJws(SecretText.reveal(token), {
     keys: terms.keys,
     typ: "JWT",
-    mostCharacters: mostTokenCharacters,
+    mostCharacters: longestToken,
   });
   if (!verified.ok) return verified;
   const read = readClaims(verified.payload, terms);

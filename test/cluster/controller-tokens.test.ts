@@ -191,6 +191,35 @@ describe.skipIf(!inject("hasPolicies"))(
       },
     );
 
+    const long = (count: number) => ({
+      clusters: Array.from({ length: count }, (_, index) => ({
+        cluster: `production-cluster-${index}`,
+      })),
+    });
+    it("is issued with a long scope, up to what a direct endpoint accepts", async () => {
+      const { token } = await minted({ spec: { scope: long(120) } });
+      expect(token.length).toBeGreaterThan(6_000);
+      expect(token.length).toBeLessThanOrEqual(8_192);
+    });
+
+    it("is not issued if a direct endpoint would refuse it, and reports the length", async () => {
+      const own = await make(kind, { by: alice, spec: { scope: long(250) } });
+      const Ready = { status: "False", reason: "TokenTooLarge" };
+      await becomes("the refusal", () => viewOf(own), {
+        settled: true,
+        token: undefined,
+        conditions: { Ready, Stalled: { status: "True" }, Expired: { status: "False" } },
+      });
+      const { conditions } = await viewOf(own);
+      expect(conditions.Ready?.message).toMatch(
+        /^The token would have 1\d{4} characters, and a direct endpoint accepts at most 8192\. /,
+      );
+      await becomes("the Event", () => eventsAbout(own), ["TokenTooLarge"]);
+      const path = own.path;
+      expect(await ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+      await becomesGone(path);
+    });
+
     it("has an immutable spec", async () => {
       const own = await make(kind, { by: alice, spec: { ttl: 600 } });
       const widen = {

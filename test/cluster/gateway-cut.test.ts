@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { connect, type ClientHttp2Session } from "node:http2";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -7,23 +6,24 @@ import {
   cutWithinMs,
   type GatewayStream,
   gatewayUrl,
-  openGatewayStream,
-  openGatewayUpgrade,
 } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
+import {
+  cutEnd,
+  openStatus,
+  shownEnd,
+  streamClients,
+  watchPath,
+} from "../support/stream-clients.ts";
 
 const editors = unique("editors");
 const management = "/kubernetes/management";
 const keysPath = `${management}/apis/management.service/v1/ownedaccesskeys`;
 const namespacePath = ({ namespace }: RunningPod) => `/api/v1/namespaces/${namespace}`;
-const watchPath = (pod: RunningPod) =>
-  `${management}${namespacePath(pod)}/configmaps?watch=1&resourceVersion=0`;
-const podPath = (pod: RunningPod) => `${management}${namespacePath(pod)}/pods/${pod.name}`;
-
 /**
  * Watches of other keys at each replica, 250 of each key: the first replica is close to its limit
  * of 2,000 streams.
@@ -32,48 +32,9 @@ const crowdOf = [1_750, 250] as const;
 const streamsOfKey = 250;
 const crowdSize = crowdOf[0] + crowdOf[1];
 
-/** What a client opens; upgrades exist only over HTTP/1.1. */
-interface Client {
-  readonly name: string;
-  readonly open: (
-    at: { readonly key: string; readonly replica: number },
-    pod: RunningPod,
-  ) => GatewayStream;
-}
-
-const overBoth = (name: string, pathOf: (pod: RunningPod) => string): readonly Client[] =>
-  [false, true].map((http2) => ({
-    name: `${name} over ${http2 ? "HTTP/2" : "HTTP/1.1"}`,
-    open: (at, pod) => openGatewayStream({ ...at, http2, path: pathOf(pod) }),
-  }));
-const overWebSocket = (name: string, path: string, subprotocol: string): Client => ({
-  name: `${name} over WebSocket`,
-  open: (at, pod) => {
-    const headers = {
-      "sec-websocket-version": "13",
-      "sec-websocket-key": randomBytes(16).toString("base64"),
-      "sec-websocket-protocol": subprotocol,
-    };
-    return openGatewayUpgrade({ ...at, path: `${podPath(pod)}/${path}`, headers }, "websocket");
-  },
-});
-
-const kinds: readonly Client[] = [
-  ...overBoth("watch", watchPath),
-  ...overBoth("logs -f", (pod) => `${podPath(pod)}/log?follow=true`),
-  overWebSocket("exec", "exec?command=cat&stdin=true&stdout=true", "v5.channel.k8s.io"),
-  overWebSocket("attach", "attach?stdin=true&stdout=true", "v5.channel.k8s.io"),
-  overWebSocket("port-forward", "portforward", "SPDY/3.1+portforward.k8s.io"),
-  {
-    name: "port-forward over SPDY",
-    open: (at, pod) => {
-      const headers = { "x-stream-protocol-version": "portforward.k8s.io" };
-      const path = `${podPath(pod)}/portforward`;
-      return openGatewayUpgrade({ ...at, method: "POST", path, headers }, "SPDY/3.1");
-    },
-  },
-];
-const clients = [0, 1].flatMap((replica) => kinds.map((kind) => ({ ...kind, replica })));
+const clients = [0, 1].flatMap((replica) =>
+  streamClients(management).map((client) => ({ ...client, replica })),
+);
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -146,12 +107,10 @@ async function openAll(key: string, pod: RunningPod): Promise<readonly GatewaySt
   const streams = clients.map(({ open, replica }) => open({ key, replica }, pod));
   const statuses = await Promise.all(streams.map(({ opened }) => opened));
   expect(clients.map(({ name }, at) => [name, statuses[at]])).toEqual(
-    clients.map(({ name }) => [name, isUpgrade(name) ? 101 : 200]),
+    clients.map(({ name }) => [name, openStatus(name)]),
   );
   return streams;
 }
-
-const isUpgrade = (name: string): boolean => !name.includes(" over HTTP");
 
 async function knownAt(key: string, replica: number): Promise<boolean> {
   return (await askGateway({ key, replica, path: `${management}/api` })).status === 200;
@@ -183,21 +142,13 @@ async function expectCut(
   const slowest = Math.max(...took.map(({ ms }) => ms));
   process.stdout.write(`${name}: the slowest of ${took.length} ended after ${slowest} ms\n`);
   expect(slowest).toBeLessThan(cutWithinMs);
-  const shown = clients.map(({ name: client }, at) => {
-    const text = streams[at]?.text() ?? "";
-    const end = isWatch(client) ? lastEvent(text) : ends[at]?.isWhole === false && "reset";
-    return [client, end];
-  });
-  const error = { type: "ERROR", object: expect.objectContaining({ kind: "Status", code }) };
-  expect(shown).toEqual(
-    clients.map(({ name: client }) => [client, isWatch(client) ? error : "reset"]),
+  const shown = await Promise.all(
+    clients.map(async ({ name: client }, at) => [
+      client,
+      streams[at] === undefined ? undefined : await shownEnd(client, streams[at]),
+    ]),
   );
-}
-
-const isWatch = (name: string): boolean => name.startsWith("watch");
-
-function lastEvent(text: string): unknown {
-  return JSON.parse(text.trimEnd().split("\n").at(-1) ?? "");
+  expect(shown).toEqual(clients.map(({ name: client }) => [client, cutEnd(client, code)]));
 }
 
 /** Ends the access of a key; returns what tells when it ended, on the clock of `performance`. */
@@ -245,7 +196,10 @@ describe.skipIf(inject("gateway") === undefined)(
       let mine = 0;
       const open = (): void => {
         if (isComplete || session.destroyed) return;
-        const stream = session.request({ ":path": watchPath(pod), authorization: `Bearer ${key}` });
+        const stream = session.request({
+          ":path": watchPath(management, pod),
+          authorization: `Bearer ${key}`,
+        });
         const count = (change: 1 | -1): void => {
           mine += change;
           opened += change;

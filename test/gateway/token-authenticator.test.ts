@@ -10,6 +10,7 @@ import { mintToken } from "../../src/tokens/jwt.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
 import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
 import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
+import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 import { fakeGatewayDeps } from "../support/gateway-deps.ts";
@@ -30,6 +31,10 @@ const readPods = {
   ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },
 };
 
+const everything = {
+  ...{ apiGroups: ["*"], resources: ["*"], verbs: ["*"], resourceNames: [], nonResourceURLs: [] },
+};
+
 /** The pipeline of a direct endpoint of the cluster `east`, and tokens for it. */
 function endpoint() {
   const parsed = parseVerificationKeys(Buffer.from(JSON.stringify(publicJwks(signingKeys))));
@@ -37,7 +42,14 @@ function endpoint() {
   const published = parsed.keys;
   const clock = new TestClock();
   const tokens = new VerifiedTokens(published, origin);
-  const state = { isFresh: true, keys: published, refreshes: 0, hasNew: false, isListKnown: true };
+  const state = {
+    isFresh: true,
+    keys: published,
+    refreshes: 0,
+    hasNew: false,
+    isListKnown: true,
+    issuerAnswers: Promise.resolve(),
+  };
   const revoked = new Set<string>();
   const results: string[] = [];
   const use = (keys: typeof published): void => {
@@ -51,6 +63,7 @@ function endpoint() {
       problems: () => (state.keys.size === 0 ? ["no signing keys"] : []),
       async refresh() {
         state.refreshes += 1;
+        await state.issuerAnswers;
         if (state.hasNew) use(published);
         return state.hasNew;
       },
@@ -58,7 +71,7 @@ function endpoint() {
     revoked: { has: (jti) => revoked.has(jti), isKnown: () => state.isListKnown },
     prefixes: { user: "central:", groups: "team:" },
     isFresh: () => state.isFresh,
-    roles: () => new Map(),
+    roles: () => new Map([["reader", [everything]]]),
     onResult: (result) => void results.push(result),
   });
   const { findUpstream } = fakeGatewayDeps();
@@ -110,6 +123,12 @@ describe("a request with a direct token", () => {
     ["of this cluster", { clusters: ["east"] }, "/api/v1/pods", undefined],
     ["of another cluster", { clusters: ["west"] }, "/api/v1/pods", 403],
     ["of the management cluster", { projects: ["a"] }, "/api/v1/namespaces/a/pods", 403],
+    [
+      "of a role, although this cluster has one of that name",
+      { roles: [{ role: "reader", projects: [], virtualClusters: [] }] },
+      "/api/v1/pods",
+      403,
+    ],
     ["of a rule", { rules: [readPods] }, "/api/v1/namespaces/a/pods/b", undefined],
     [
       "of a rule for another resource",
@@ -205,6 +224,24 @@ describe("a token of a key that is not known", () => {
     state.hasNew = true;
     expect(await admit(await token())).toMatchObject({ kind: "admitted" });
     expect(state.refreshes).toBe(1);
+  });
+
+  it("waits for the issuer; beside 1,000 others, it is refused at once", async () => {
+    const { admit, token, state, use } = endpoint();
+    use(others(state.keys));
+    const answered = Promise.withResolvers<void>();
+    state.issuerAnswers = answered.promise;
+    const text = await token();
+    let over = 0;
+    const first = Array.from({ length: 1_000 }, () => admit(text).finally(() => (over += 1)));
+    await eventually(() => state.refreshes === 1_000, { what: "1,000 tokens to wait" });
+    expect(await admit(text)).toMatchObject({ status: 401 });
+    expect([state.refreshes, over]).toEqual([1_000, 0]);
+    state.hasNew = true;
+    answered.resolve();
+    const statuses = (await Promise.all(first)).map(({ kind }) => kind);
+    expect(new Set(statuses)).toEqual(new Set(["admitted"]));
+    expect(await admit(text)).toMatchObject({ kind: "admitted" });
   });
 
   it("is refused if it is not published", async () => {

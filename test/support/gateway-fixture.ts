@@ -1,18 +1,19 @@
 import { connect, type TLSSocket } from "node:tls";
 import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
-import { type IdentificationResult, SecondLooks } from "../../src/authn/identify-key.ts";
+import { SecondLooks } from "../../src/authn/identify-key.ts";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
+import type { Authenticator } from "../../src/gateway/credential.ts";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { createForwarder } from "../../src/kube/forwarder.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
-import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
+import { gatewayRoutes, type Routes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { ByteBudget } from "../../src/runtime/body.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
@@ -35,10 +36,22 @@ export interface GatewayFixtureOptions {
   readonly headTimeoutMs?: number;
   /** Connections to the API server for requests with a short answer. */
   readonly connections?: number;
+  /** Who may ask, and where; default: the keys, at the paths of the gateway. */
+  readonly credentials?: FrontCredentials;
   /** Keys by their text; default: {@link aliceKey} and {@link bobKey}. */
   readonly keys?: Readonly<Record<string, ResolvedKey>>;
   /** The server of the credentials; default: that of the recorder. */
   readonly server?: string;
+}
+
+/** How a front finds out who asks, and the paths that it serves. */
+export interface FrontCredentials {
+  readonly routes: Routes;
+  readonly authenticator: (terms: {
+    readonly clock: Clock;
+    readonly isFresh: () => boolean;
+    readonly onResult: (result: string) => void;
+  }) => Authenticator;
 }
 
 /** A gateway in this process, between raw clients and a recorder. */
@@ -52,7 +65,8 @@ export interface GatewayFixture {
   readonly log: ReturnType<typeof recordingLog>;
   /** The refusals that were counted, as `<cause> <status>`. */
   readonly refusals: readonly string[];
-  readonly identifications: readonly IdentificationResult[];
+  /** The results that the authenticator counted. */
+  readonly identifications: readonly string[];
   readonly cuts: readonly string[];
   /** How often the gateway's own credential was given up. */
   forgotten(): number;
@@ -108,7 +122,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     Object.entries(options.keys ?? { [aliceKey]: keyOf("alice"), [bobKey]: keyOf("bob") }),
   );
   const seen = { refusals: new Array<string>(), cuts: new Array<string>() };
-  const identifications: IdentificationResult[] = [];
+  const identifications: string[] = [];
   const log = recordingLog();
   const budget = new ByteBudget(options.budgetBytes ?? 64 * 1024 * 1024);
   const live = new LiveRequests({
@@ -124,21 +138,17 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     headTimeoutMs: options.headTimeoutMs ?? 75_000,
     connections: options.connections ?? 128,
   });
+  const server = { forwarder, credentials: own.credentials, discovery: servedDiscovery };
+  const { routes, authenticator } = options.credentials ?? keyCredentials(keys);
   const handler = gatewayHandler({
-    ...{ clock, live, log, budget },
-    routes: gatewayRoutes,
-    authenticator: keyAuthenticator({
-      accessKeys: fakeAccessKeys(keys, () => fixture.isFresh),
+    ...{ clock, live, log, budget, routes },
+    authenticator: authenticator({
       clock,
-      secondLooks: new SecondLooks(),
-      onUse() {},
-      onMismatch() {},
+      isFresh: () => fixture.isFresh,
       onResult: (result) => void identifications.push(result),
     }),
-    findUpstream: findUpstreamIn(
-      { forwarder, credentials: own.credentials, discovery: servedDiscovery },
-      () => undefined,
-    ),
+    findUpstream:
+      options.credentials === undefined ? findUpstreamIn(server, () => undefined) : () => server,
     limits: { ...liveLimits, ...options.liveLimits },
     metrics: {
       answered() {},
@@ -162,6 +172,20 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     },
   };
   return fixture;
+}
+
+function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredentials {
+  return {
+    routes: gatewayRoutes,
+    authenticator: ({ clock, isFresh, onResult }) =>
+      keyAuthenticator({
+        accessKeys: fakeAccessKeys(keys, isFresh),
+        ...{ clock, onResult },
+        secondLooks: new SecondLooks(),
+        onUse() {},
+        onMismatch() {},
+      }),
+  };
 }
 
 /** Credentials whose header is read again after each `forget`: `Bearer own-0`, `own-1` ... */

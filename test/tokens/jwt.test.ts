@@ -1,7 +1,9 @@
+import fc from "fast-check";
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
+import { tokenLength } from "../../src/domain/endpoint-token/token-size.ts";
 import { mintToken } from "../../src/tokens/jwt.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
@@ -43,6 +45,17 @@ describe("a minted token", async () => {
   test("has a header with ES256, JWT and the kid of the signing key", () => {
     expect(decodeProtectedHeader(text)).toEqual({ alg: "ES256", typ: "JWT", kid });
     expect(kid).toBe(keys.signing.kid);
+  });
+
+  test("has the length that its claims say before it is signed", async () => {
+    const text = fc.string({ unit: "binary" });
+    const made = fc.record({ sub: text, groups: fc.array(text), scope: text });
+    const isExact = async ({ scope, ...others }: { scope: string }): Promise<void> => {
+      const some = { ...claims, ...others, "management.service": { name: "one", scope } };
+      const minted = await mintToken(some, keys);
+      expect(minted.token.length).toBe(tokenLength(some, minted.kid));
+    };
+    await fc.assert(fc.asyncProperty(made, isExact));
   });
 
   test("is rejected at its expiry time", async () => {

@@ -13,6 +13,7 @@ import { nothingToDo, type Plan, deleteWrite } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
 import { statusWrites } from "../plan/status-write.ts";
 import { type TokenClaims, tokenClaims } from "./token-claims.ts";
+import { longestToken, tokenLength } from "./token-size.ts";
 import {
   type ObservedEndpointToken,
   expiredConditions,
@@ -20,6 +21,7 @@ import {
   refusedConditions,
   type TokenLifetime,
   tokenLifetime,
+  type TokenState,
   tokenState,
   tooManyConditions,
   waitingConditions,
@@ -76,16 +78,14 @@ export function planEndpointToken(
     case "minted":
       return planned(planMinted(observed, undefined, now));
     case "wanted": {
+      const claims = claimsOf(observed, state, now);
+      const refused = sizeProblem(observed, claims);
+      if (refused !== undefined)
+        return planned(
+          planStatus(observed, { lifetime, updates: refusedConditions(lifetime, refused) }, now),
+        );
       if (!observed.grant.granted || observed.grant.namedByOthers)
         return planned(planWaiting(observed, lifetime, now));
-      const { issuer, audience } = observed.config;
-      const claims = tokenClaims(observed.token, state.requester, {
-        issuer,
-        audience,
-        now,
-        endsAt: lifetime.endsAt,
-        keyScopes: scopesBehind(observed),
-      });
       return {
         kind: "mint",
         claims,
@@ -95,6 +95,31 @@ export function planEndpointToken(
       };
     }
   }
+}
+
+function claimsOf(
+  observed: ObservedEndpointToken,
+  { requester }: Extract<TokenState, { kind: "wanted" }>,
+  now: number,
+): TokenClaims {
+  const { issuer, audience } = observed.config;
+  return tokenClaims(observed.token, requester, {
+    ...{ issuer, audience, now },
+    endsAt: tokenLifetime(observed).endsAt,
+    keyScopes: scopesBehind(observed),
+  });
+}
+
+/** Refuses a token that no direct endpoint would accept; the kids of all keys have one length. */
+function sizeProblem(
+  { knownKids }: ObservedEndpointToken,
+  claims: TokenClaims,
+): Extract<TokenState, { kind: "refused" }> | undefined {
+  const [kid = ""] = knownKids;
+  const length = tokenLength(claims, kid);
+  if (length <= longestToken) return undefined;
+  const message = `The token would have ${length} characters, and a direct endpoint accepts at most ${longestToken}. Create another token with a narrower spec.scope, or as a user in fewer groups (this one has ${claims.groups.length}).`;
+  return { kind: "refused", reason: "TokenTooLarge", message };
 }
 
 /** Plans the status with the minted token; without one, the existing token is kept. */
@@ -138,8 +163,15 @@ function currentOutcome(
       return { updates: refusedConditions(lifetime, state) };
     case "minted":
       return { updates: mintedConditions(lifetime, observed.config), token };
-    case "wanted":
-      return { updates: waitingConditions(lifetime) };
+    case "wanted": {
+      const refused = sizeProblem(observed, claimsOf(observed, state, now));
+      return {
+        updates:
+          refused === undefined
+            ? waitingConditions(lifetime)
+            : refusedConditions(lifetime, refused),
+      };
+    }
   }
 }
 

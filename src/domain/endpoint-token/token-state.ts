@@ -59,7 +59,8 @@ export type TokenState =
         | "UnknownRequester"
         | "UnsupportedRequester"
         | "ParentKeyInvalid"
-        | "InvalidScope";
+        | "InvalidScope"
+        | "TokenTooLarge";
       readonly message: string;
     }
   | { readonly kind: "minted" }

@@ -3,7 +3,10 @@ import { type Refusal, refusal } from "./refusal.ts";
 /** What a request that is forwarded is, for limits and metrics. */
 export type LiveKind = "answer" | "stream" | "upgrade";
 
-/** Numbers of requests under way: all of them, those of a user and those with a key. */
+/**
+ * Numbers of requests under way: all of them, those of a user and those with a key, which is an
+ * access key or a direct token.
+ */
 export interface LiveCounts {
   readonly all: number;
   readonly user: number;
@@ -27,10 +30,18 @@ export function liveGroup(kind: LiveKind): LiveGroup {
   return kind === "answer" ? "answers" : "streams";
 }
 
+/** What decides whether there is room for another request. */
+export interface LimitTerms {
+  readonly group: LiveGroup;
+  readonly limits: LiveLimits;
+  /** What is presented, for the message. */
+  readonly noun: "an access key" | "a direct token";
+}
+
 /** The refusal of another request beside these of its group; undefined if there is room. */
 export function limitProblem(
   live: LiveCounts,
-  { group, limits }: { readonly group: LiveGroup; readonly limits: LiveLimits },
+  { group, limits, noun }: LimitTerms,
 ): Refusal | undefined {
   const most = limits[group];
   const over = (["key", "user", "all"] as const).find((name) => live[name] >= most[name]);
@@ -40,13 +51,13 @@ export function limitProblem(
   return refusal(
     status,
     "limit",
-    `too many ${words[group]} (${sentences[over](most[over])}); retry`,
+    `too many ${words[group]} (at most ${most[over]} ${sharers(noun)[over]}); retry`,
   );
 }
 
 const words = { answers: "concurrent requests", streams: "open streams" } as const;
-const sentences = {
-  key: (most: number) => `at most ${most} with one access key`,
-  user: (most: number) => `at most ${most} of one user`,
-  all: (most: number) => `at most ${most} at one replica of the gateway`,
-} as const;
+const sharers = (noun: LimitTerms["noun"]) => ({
+  key: `with one ${noun.replace(/^an? /, "")}`,
+  user: "of one user",
+  all: "at one replica",
+});

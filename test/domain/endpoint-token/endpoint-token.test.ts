@@ -201,6 +201,80 @@ describe("a token of a requester at its quota", () => {
   });
 });
 
+describe("a token that no direct endpoint would accept", () => {
+  const ungranted = { granted: false, named: false, namedByOthers: false };
+  const scoped = (characters: number): Changes => {
+    const scope = `{"clusters":["${"x".repeat(characters)}"]}`;
+    return { token: { spec: { scope, limit: "none" } } };
+  };
+  const refused = {
+    Ready: "False/TokenTooLarge",
+    Stalled: "True/TokenTooLarge",
+    Expired: "False/NotExpired",
+  };
+
+  test.each<[string, Changes]>([
+    ["for its scope", scoped(6_000)],
+    ["before it is granted", { ...scoped(6_000), grant: ungranted }],
+    [
+      "for its groups",
+      {
+        requester: {
+          ...alice,
+          groups: Array.from({ length: 300 }, (_, index) => `oidc:a-long-group-name-${index}`),
+        },
+      },
+    ],
+    [
+      "for the scope of its parent key",
+      {
+        parentKey: resolvedKeyWith({
+          scope: parseScopeLimit({
+            clusters: Array.from({ length: 450 }, (_, at) => ({ cluster: `c-${at}` })),
+          }),
+        }),
+      },
+    ],
+  ])("is refused %s, is stalled and is not minted", (_rule, changes) => {
+    const view = viewOf(changes);
+    const plan = planOf(planEndpointToken(view, born));
+    const done = after(view, plan);
+    expect(summary(done.token.conditions)).toEqual(refused);
+    expect(messageOf(done)).toMatch(
+      /^The token would have \d+ characters, and a direct endpoint accepts at most 8192\. Create another token with a narrower spec\.scope, or as a user in fewer groups \(this one has \d+\)\.$/,
+    );
+    expect(messageOf(done)).not.toContain("xxx");
+    expect([done.token.token, plan.result]).toEqual([
+      undefined,
+      { kind: "requeue-at", at: born + hour },
+    ]);
+    expect(notesOf(plan)).toEqual(["Warning TokenTooLarge generation 3"]);
+    expect(planOf(planEndpointToken(done, born + 1)).steps).toEqual([]);
+    expect(planTokenReport(done, born + 1).steps).toEqual([]);
+  });
+
+  test("is the first that has 8,193 characters", () => {
+    const isMinted = (characters: number) =>
+      planEndpointToken(viewOf(scoped(characters)), born).kind === "mint";
+    const most = Array.from({ length: 7_000 }, (_, index) => index).findLastIndex(isMinted);
+    const message = (characters: number) => {
+      const view = viewOf(scoped(characters));
+      return messageOf(after(view, planOf(planEndpointToken(view, born))));
+    };
+    // Three bytes are four characters.
+    expect(message(most + 1)).toMatch(/^The token would have 819[3-6] characters/);
+  });
+
+  test("keeps a token that was minted before, until it has to be signed again", () => {
+    const view = mintedView(scoped(6_000));
+    expect(planOf(planEndpointToken(view, born)).steps).toEqual([]);
+    const unsigned = { ...view, knownKids: new Set(["kid-2"]) };
+    const plan = planOf(planEndpointToken(unsigned, born));
+    expect(summary(after(unsigned, plan).token.conditions)).toEqual(refused);
+    expect(statusPatch(plan)).toMatchObject({ token: null });
+  });
+});
+
 describe("the next step of a token", () => {
   test.each<[string, Changes, number, string]>([
     [

@@ -7,6 +7,7 @@ import {
 } from "../../../src/domain/gateway/live-limits.ts";
 
 const none = { all: 0, user: 0, key: 0 };
+const terms = { limits: liveLimits, noun: "an access key" } as const;
 
 describe("another request", () => {
   it.each<[LiveGroup, Partial<typeof none>, number | undefined]>([
@@ -20,7 +21,7 @@ describe("another request", () => {
     ["streams", { user: 512 }, 429],
     ["streams", { all: 2_000 }, 429],
   ])("of the %s beside %j is refused with %s", (group, live, status) => {
-    const problem = limitProblem({ ...none, ...live }, { group, limits: liveLimits });
+    const problem = limitProblem({ ...none, ...live }, { ...terms, group });
     const headers = status === undefined ? undefined : { "retry-after": "1" };
     expect([problem?.status, problem?.headers]).toEqual([status, headers]);
   });
@@ -28,11 +29,19 @@ describe("another request", () => {
   it.each<[LiveGroup, Partial<typeof none>, string]>([
     ["streams", { key: 256, user: 512, all: 2_000 }, "streams (at most 256 with one access key)"],
     ["streams", { user: 512, all: 2_000 }, "streams (at most 512 of one user)"],
-    ["streams", { all: 2_000 }, "streams (at most 2000 at one replica of the gateway)"],
-    ["answers", { all: 1_128 }, "requests (at most 1128 at one replica of the gateway)"],
+    ["streams", { all: 2_000 }, "streams (at most 2000 at one replica)"],
+    ["answers", { all: 1_128 }, "requests (at most 1128 at one replica)"],
   ])("of the %s beside %j names the narrowest limit", (group, live, words) => {
-    const problem = limitProblem({ ...none, ...live }, { group, limits: liveLimits });
+    const problem = limitProblem({ ...none, ...live }, { ...terms, group });
     expect(problem?.message).toContain(words);
+  });
+
+  it("with a direct token is refused as such", () => {
+    const problem = limitProblem(
+      { ...none, key: 256 },
+      { ...terms, group: "streams", noun: "a direct token" },
+    );
+    expect(problem?.message).toContain("streams (at most 256 with one direct token)");
   });
 });
 
