@@ -6,7 +6,7 @@ import { isCopiedByUser, type Source } from "./copy.ts";
 import { conflictReasons, targetOutcome } from "./outcome.ts";
 import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
 import { isRefusedType } from "./sync-options.ts";
-import { observeTarget, type SyncObjects } from "./sync-objects.ts";
+import { isDeletedWithSource, observeTarget, type SyncObjects } from "./sync-objects.ts";
 import {
   type NamespaceObstacle,
   namespaceObstacle,
@@ -107,7 +107,9 @@ function observedAt(
 ): Pick<Explanation, "target" | "state" | "namespace" | "existing"> & {
   readonly observed: ObservedTarget;
 } {
-  const observed = observeTarget(target, objects);
+  const seen = observeTarget(target, objects);
+  const { candidates, isTerminating } = seen;
+  const observed = isDeletedWithSource(seen) ? { candidates, isTerminating } : seen;
   const namespace = objects.namespaces.get(target.namespace);
   const existing = (observed.copy ?? observed.unmanaged)?.metadata;
   return {

@@ -1,4 +1,3 @@
-import { labels } from "../../api/names.ts";
 import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
 import { explain, type Explanation, explainGone, type Target } from "./explain.ts";
@@ -6,6 +5,7 @@ import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
 import {
   copiesOf,
   copyKeysOf,
+  isDeletedWithSource,
   observeTarget,
   syncIndexes,
   type SyncObjects,
@@ -144,17 +144,6 @@ function changeAt(
     : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
   const because = reasonOf(target, { change, after, was, is, action });
   return because === undefined ? undefined : { target, action, because };
-}
-
-/** Whether the existing Secret is a copy of a source that is being deleted. */
-function isDeletedWithSource(observed: ObservedTarget): boolean {
-  const { owner } = observed;
-  const existing = existingIn(observed);
-  if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
-    return false;
-  const claimed = copiedSource(existing.metadata);
-  const uid = existing.metadata.labels[labels.sourceUid];
-  return claimed !== undefined && (uid === undefined || uid === owner.secret.metadata.uid);
 }
 
 /** The copy is deleted, whatever the next source finds; then the target belongs to that source. */

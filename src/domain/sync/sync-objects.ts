@@ -168,6 +168,17 @@ export function copiesOf(
   return [...labelled, ...unmanagedSecrets.by(syncIndexes.sourceUid, keyOf(secret.metadata))];
 }
 
+/** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
+export function isDeletedWithSource(observed: ObservedTarget): boolean {
+  const { owner, copy, unmanaged } = observed;
+  const existing = copy ?? unmanaged;
+  if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
+    return false;
+  const claimed = copiedSource(existing.metadata);
+  const uid = existing.metadata.labels[labels.sourceUid];
+  return claimed !== undefined && (uid === undefined || uid === owner.secret.metadata.uid);
+}
+
 /** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
 export function copyKeysOf(
   { secret }: Source,
