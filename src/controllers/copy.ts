@@ -9,6 +9,7 @@ import {
   targetSteps,
   writtenSource,
 } from "../domain/sync/sync.ts";
+import { observeTarget } from "../domain/sync/sync-objects.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -16,7 +17,7 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";
-import { observeTarget, type Stores } from "./stores.ts";
+import type { Stores } from "./stores.ts";
 
 /** Dependencies of {@link reconcileCopy}. */
 export interface CopyDeps extends ApplyPlanDeps {

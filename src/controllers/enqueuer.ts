@@ -8,6 +8,7 @@ import { requesterHashOf } from "../domain/grants/granted-names.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
+import { candidatesFor } from "../domain/sync/sync-objects.ts";
 import type { Priority, WorkQueue } from "../kube/queue.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -15,7 +16,7 @@ import type { Deletions } from "./deletions.ts";
 import type { Queues } from "./queues.ts";
 import type { Revocations } from "./revocations.ts";
 import { createRefusedObjects, type RefusedObjects } from "./refused-objects.ts";
-import { candidatesFor, indexes, type Stores } from "./stores.ts";
+import { indexes, type Stores } from "./stores.ts";
 import type { TargetFailures } from "./target-failures.ts";
 
 /**

@@ -13,6 +13,12 @@ import {
   planTermination,
   type ObservedSharedSecret,
 } from "../domain/shared-secret/shared-secret.ts";
+import {
+  copiesOf,
+  emptyProjectsOf,
+  observeTarget,
+  targetsOf,
+} from "../domain/sync/sync-objects.ts";
 import { type SyncSummary, summarize, type TargetReport } from "../domain/sync/sync-summary.ts";
 import { targetState, type ObservedTarget } from "../domain/sync/sync.ts";
 import type { Failure } from "../domain/plan/failure-history.ts";
@@ -26,7 +32,7 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { accessFailureOf, type Failures, recordingFailures, type Try } from "./failures.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
-import { copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "./stores.ts";
+import type { Stores } from "./stores.ts";
 
 /** Dependencies of {@link reconcileSharedSecret}. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
+import type { Stores } from "../../src/controllers/stores.ts";
 import {
   candidatesFor,
   copiesOf,
   emptyProjectsOf,
   observeTarget,
-  type Stores,
   targetsOf,
-} from "../../src/controllers/stores.ts";
+} from "../../src/domain/sync/sync-objects.ts";
 import {
   rawCopy,
   rawSharedSecret,

@@ -3,12 +3,13 @@ import { refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { parseSecret } from "../../api/secret.ts";
 import type { ObservedCopy, UnmanagedSecret } from "../../domain/sync/copy.ts";
+import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
 import { reconcileCopy } from "../copy.ts";
 import { decodeCopy, encodeCopy } from "../copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { indexes } from "../stores.ts";
-import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Secrets with Latchkey's label: metadata and a digest of their data. */
 export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
@@ -18,10 +19,7 @@ export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
       const { data, ...rest } = parseSecret(raw);
       return { ...rest, digest: digestOf(data) };
     },
-    indexers: {
-      [indexes.sourceUid]: ({ metadata }) => indexedBy(metadata.labels[labels.sourceUid]),
-      [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
-    },
+    indexers: syncIndexers.copies,
     codec: {
       encode: ({ value }) => encodeCopy(value),
       decode(text, key) {

@@ -3,6 +3,7 @@ import { keyOf, type Metadata } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
+import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import {
   isPermitted,
   namesProject,
@@ -13,7 +14,7 @@ import {
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { indexes } from "../stores.ts";
-import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Namespaces: their project, and whether they accept copies. */
 export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Metadata> {
@@ -21,7 +22,7 @@ export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Met
     listOptions: { resource: resources.namespaces, metadataOnly: true },
     isReadOnly: true,
     parse: (raw) => readNamespace(parseLatchkeyMetadata(raw), { requireSyncFrom }),
-    indexers: { [indexes.project]: (namespace) => indexedBy(projectOf(namespace)) },
+    indexers: syncIndexers.namespaces,
     enqueue,
   };
 }

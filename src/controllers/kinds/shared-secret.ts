@@ -3,10 +3,15 @@ import { resources } from "../../api/resources.ts";
 import { parseSharedSecret } from "../../api/shared-secret.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import { type Source, sourceOf } from "../../domain/sync/copy.ts";
+import {
+  candidatesFor,
+  copyKeysOf,
+  syncIndexers,
+  targetsOf,
+} from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { reconcileSharedSecret } from "../shared-secret.ts";
-import { candidatesFor, copyKeysOf, indexes, targetsOf } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** SharedSecrets, with a digest of their data and without large data. */
@@ -17,11 +22,7 @@ export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source>
       const secret = parseSharedSecret(raw);
       return sourceOf(secret, digestOf(secret.data));
     },
-    indexers: {
-      [indexes.uid]: ({ secret }) => [secret.metadata.uid],
-      [indexes.namespace]: ({ secret }) => [secret.metadata.namespace ?? ""],
-      [indexes.secretName]: ({ options }) => [options.secretName],
-    },
+    indexers: syncIndexers.sharedSecrets,
     enqueue,
     enqueueAll: ({ queues, stores, yielder }) =>
       yielder.forEach(stores.sharedSecrets.values(), (source) => {

@@ -1,11 +1,11 @@
 import { labels } from "../../api/names.ts";
-import { keyOf, type Metadata } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { copiedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
-import { candidatesFor, indexes, type Stores } from "../stores.ts";
+import { candidatesFor, syncIndexers } from "../../domain/sync/sync-objects.ts";
+import type { Stores } from "../stores.ts";
 import { enqueueSecret } from "./copy.ts";
-import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /**
  * Secrets without Latchkey's label, as metadata: those at a target of a SharedSecret, and those
@@ -22,10 +22,7 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
     listedAfter: [resources.namespaces, resources.sharedSecrets],
     isReadOnly: true,
     parse: (raw) => parseUnmanaged(raw, stores()),
-    indexers: {
-      [indexes.sourceUid]: ({ metadata }) => indexedBy(claimedKey(metadata)),
-      [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
-    },
+    indexers: syncIndexers.unmanagedSecrets,
     enqueue: enqueueSecret,
     enqueueAll: ({ queues, stores: { unmanagedSecrets }, yielder }) =>
       yielder.forEach(unmanagedSecrets.keys(), (key) => queues.copy.add(key, "low")),
@@ -37,9 +34,4 @@ function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefin
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
   if (copiedSource(metadata) !== undefined) return { metadata };
   return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
-}
-
-function claimedKey(metadata: Metadata): string | undefined {
-  const claimed = copiedSource(metadata);
-  return claimed === undefined ? undefined : keyOf(claimed);
 }

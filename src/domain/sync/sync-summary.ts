@@ -3,6 +3,13 @@ import { annotations, labels } from "../../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Source } from "./copy.ts";
 import type { Failure } from "../plan/failure-history.ts";
+import {
+  conflictReasons,
+  type FactAndFix,
+  notManagedText,
+  olderSourceText,
+  targetOutcome,
+} from "./outcome.ts";
 import type { TargetState } from "./sync.ts";
 
 /** A project of a source, by name or glob, without a namespace for its copies. */
@@ -87,31 +94,24 @@ type Verdict =
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
 function verdictOf(source: Source, { target, state, failure }: TargetReport): Verdict {
-  const winner =
-    "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
-  if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
-  // A source with invalid options has no targets: the copy is kept by an older source.
-  if (state.kind === "source-invalid") return lostTo(state.source);
-  if (state.kind === "current") return { kind: "synced" };
-  if (state.kind === "paused") return { kind: "opted-out" };
-  if (state.kind === "conflict") {
-    return {
-      kind: "conflict",
-      reason: "NotManaged",
-      message: `Secret ${JSON.stringify(keyOf(target))} already exists and is not managed by Latchkey; it was not changed. Rename or delete it`,
-    };
+  const outcome = targetOutcome(source, state, failure);
+  switch (outcome.kind) {
+    case "synced":
+    case "pending":
+      return outcome;
+    case "paused":
+      return { kind: "opted-out" };
+    case "refused":
+      return { ...outcome.failure, kind: "failed" };
+    case "not-managed":
+      return conflict(conflictReasons.notManaged, notManagedText(target));
+    case "older-source":
+      return conflict(conflictReasons.olderSource, olderSourceText(outcome.winner));
   }
-  return failure === undefined
-    ? { kind: "pending" }
-    : { kind: "failed", reason: failure.reason, message: failure.message };
 }
 
-function lostTo(ref: ObjectRef): Verdict {
-  return {
-    kind: "conflict",
-    reason: "OlderSource",
-    message: `SharedSecret ${JSON.stringify(keyOf(ref))} already syncs to this Secret and is older. Set the annotation ${annotations.syncSecretName} on one of them`,
-  };
+function conflict(reason: string, { fact, fix }: FactAndFix): Verdict {
+  return { kind: "conflict", reason, message: `${fact}. ${fix}` };
 }
 
 function failureOf(

@@ -9,6 +9,9 @@ export function projectOf(namespace: Metadata): string | undefined {
   return namespace.labels[labels.project];
 }
 
+/** Stands for a missing `sync-from` where one is required; not a valid list, so it names nothing. */
+const requiredSyncFrom = "(required)";
+
 /**
  * Returns the namespace as sync evaluates it: if `sync-from` is required, a namespace without it
  * accepts no copies, like one with an empty list.
@@ -19,7 +22,86 @@ export function readNamespace(
 ): Metadata {
   if (!requireSyncFrom || namespace.annotations[annotations.syncFrom] !== undefined)
     return namespace;
-  return { ...namespace, annotations: { ...namespace.annotations, [annotations.syncFrom]: "" } };
+  const given = { ...namespace.annotations, [annotations.syncFrom]: requiredSyncFrom };
+  return { ...namespace, annotations: given };
+}
+
+/** Why a source is synced to no namespace. */
+export type SourceObstacle = "source-deleting" | "source-invalid" | "not-offered";
+
+/** Why a namespace receives no copy of a source. */
+export type NamespaceObstacle =
+  | "namespace-terminating"
+  | "no-project"
+  | "sync-not-enabled"
+  | "sync-from-required"
+  | "sync-from-invalid"
+  | "sync-from-excludes"
+  | "project-not-named";
+
+/** What keeps a source from being synced at all; undefined if nothing does. */
+export function sourceObstacle({ secret, options }: Source): SourceObstacle | undefined {
+  if (secret.metadata.deletionTimestamp !== undefined) return "source-deleting";
+  if (options.problem !== undefined) return "source-invalid";
+  return options.projects.length > 0 ? undefined : "not-offered";
+}
+
+/**
+ * What keeps a namespace from receiving a source that asks to be synced; undefined if both sides
+ * agree. A later obstacle is only returned if there is no earlier one.
+ */
+export function namespaceObstacle(
+  source: Source,
+  namespace: Metadata,
+): NamespaceObstacle | undefined {
+  return (
+    lifeObstacle(namespace) ??
+    membershipObstacle(namespace) ??
+    requestObstacle(namespace) ??
+    fromObstacle(source, namespace) ??
+    projectObstacle(source, namespace)
+  );
+}
+
+/** Everything that has to change before a namespace receives a source, in the same order. */
+export function namespaceObstacles(
+  source: Source,
+  namespace: Metadata,
+): readonly NamespaceObstacle[] {
+  const isMember = membershipObstacle(namespace) === undefined;
+  return [
+    lifeObstacle(namespace),
+    membershipObstacle(namespace),
+    requestObstacle(namespace),
+    fromObstacle(source, namespace),
+    isMember ? projectObstacle(source, namespace) : undefined,
+  ].filter((obstacle) => obstacle !== undefined);
+}
+
+function lifeObstacle({ deletionTimestamp }: Metadata): NamespaceObstacle | undefined {
+  return deletionTimestamp === undefined ? undefined : "namespace-terminating";
+}
+
+function membershipObstacle(namespace: Metadata): NamespaceObstacle | undefined {
+  return projectOf(namespace) === undefined ? "no-project" : undefined;
+}
+
+function requestObstacle(namespace: Metadata): NamespaceObstacle | undefined {
+  return namespace.annotations[annotations.sync] === "enabled" ? undefined : "sync-not-enabled";
+}
+
+/** An invalid list contains no namespace. */
+function fromObstacle({ secret }: Source, namespace: Metadata): NamespaceObstacle | undefined {
+  const from = namespace.annotations[annotations.syncFrom];
+  if (from === undefined) return undefined;
+  if (from === requiredSyncFrom) return "sync-from-required";
+  const list = syncList(from);
+  if (list.kind === "refused") return "sync-from-invalid";
+  return list.entries.includes(secret.metadata.namespace ?? "") ? undefined : "sync-from-excludes";
+}
+
+function projectObstacle(source: Source, namespace: Metadata): NamespaceObstacle | undefined {
+  return namesProject(source, projectOf(namespace) ?? "") ? undefined : "project-not-named";
 }
 
 /**
@@ -27,9 +109,8 @@ export function readNamespace(
  */
 export function acceptsCopies(namespace: Metadata): boolean {
   return (
-    projectOf(namespace) !== undefined &&
-    namespace.annotations[annotations.sync] === "enabled" &&
-    namespace.deletionTimestamp === undefined
+    (lifeObstacle(namespace) ?? membershipObstacle(namespace) ?? requestObstacle(namespace)) ===
+    undefined
   );
 }
 
@@ -40,7 +121,7 @@ export function namesProject({ options }: Source, project: string): boolean {
 
 /** Whether both sides agree that this namespace receives this SharedSecret. */
 export function isPermitted(source: Source, namespace: Metadata): boolean {
-  return acceptsFrom(source, namespace) && namesProject(source, projectOf(namespace) ?? "");
+  return namespaceObstacle(source, namespace) === undefined;
 }
 
 /**
@@ -48,35 +129,17 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
  * or the source does not name the project. An invalid list of projects might name it.
  */
 export function isNotPermitted(source: Source, namespace: Metadata): boolean {
-  const named =
-    source.options.projectsAreUnreadable === true ||
-    namesProject(source, projectOf(namespace) ?? "");
-  return !named || !acceptsFrom(source, namespace);
-}
-
-function acceptsFrom({ secret }: Source, namespace: Metadata): boolean {
-  const from = namespace.annotations[annotations.syncFrom];
-  return (
-    acceptsCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""))
-  );
-}
-
-/** An invalid list contains no namespace. */
-function names(text: string, namespace: string): boolean {
-  const list = syncList(text);
-  return list.kind === "entries" && list.entries.includes(namespace);
+  const obstacle = namespaceObstacle(source, namespace);
+  const mightBeNamed = source.options.projectsAreUnreadable === true;
+  return obstacle !== undefined && !(mightBeNamed && obstacle === "project-not-named");
 }
 
 /**
  * Whether a source can be synced: it is not being deleted, its options are valid and it names a
  * project.
  */
-export function isEligible({ secret, options }: Source): boolean {
-  return (
-    secret.metadata.deletionTimestamp === undefined &&
-    options.problem === undefined &&
-    options.projects.length > 0
-  );
+export function isEligible(source: Source): boolean {
+  return sourceObstacle(source) === undefined;
 }
 
 /** The target Secret of a source in a namespace. */

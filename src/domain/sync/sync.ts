@@ -36,7 +36,8 @@ export interface ObservedTarget {
 export type TargetState =
   | { readonly kind: "not-wanted" }
   | { readonly kind: "current"; readonly source: Source }
-  | { readonly kind: "paused" }
+  /** The annotation `disable-sync` is on the first of the candidates, or on the existing Secret. */
+  | { readonly kind: "paused"; readonly by: "source" | "copy" }
   | { readonly kind: "conflict"; readonly source: Source }
   | { readonly kind: "missing"; readonly source: Source }
   /**
@@ -93,8 +94,8 @@ function isKeptByOlder(
 
 function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
   const existing = copy ?? unmanaged;
-  if (source.options.paused || (existing !== undefined && isPaused(existing.metadata)))
-    return { kind: "paused" };
+  if (source.options.paused) return { kind: "paused", by: "source" };
+  if (existing !== undefined && isPaused(existing.metadata)) return { kind: "paused", by: "copy" };
   if (existing === undefined) return { kind: "missing", source };
   if (copy === undefined)
     return copiedSource(existing.metadata) === undefined

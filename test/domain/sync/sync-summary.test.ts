@@ -119,7 +119,7 @@ describe("a target counts", () => {
   });
 
   test("not at all if its copy is paused", () => {
-    expect(summarize(live, [report("db", { kind: "paused" })], [])).toEqual(nothing);
+    expect(summarize(live, [report("db", { kind: "paused", by: "copy" })], [])).toEqual(nothing);
   });
 });
 

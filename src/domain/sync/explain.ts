@@ -1,0 +1,223 @@
+import { annotations } from "../../api/names.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { Failure } from "../plan/failure-history.ts";
+import { isCopiedByUser, type Source } from "./copy.ts";
+import { conflictReasons, targetOutcome } from "./outcome.ts";
+import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
+import { isRefusedType } from "./sync-options.ts";
+import { isDeletedWithSource, observeTarget, type SyncObjects } from "./sync-objects.ts";
+import {
+  type NamespaceObstacle,
+  namespaceObstacle,
+  namespaceObstacles,
+  type SourceObstacle,
+  sourceObstacle,
+  targetIn,
+} from "./sync-target.ts";
+
+/** What a source has in a namespace, by case; all but `arrives` mean that its data is not there. */
+export type OutcomeKind =
+  | "arrives"
+  | "refused"
+  | "older-source"
+  | "not-managed"
+  | "copied-by-user"
+  | "source-paused"
+  | "copy-paused"
+  | "source-gone"
+  | "other-name"
+  | Exclude<SourceObstacle, "source-invalid">
+  | InvalidSource
+  | "namespace-missing"
+  | NamespaceObstacle;
+
+/** What is invalid about a source. */
+export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
+
+/** Where the API server's last rejection of a write was found. */
+export interface SeenFailure extends Failure {
+  readonly in: "copy" | "source-status";
+}
+
+/** A Secret in a namespace. */
+export type Target = ObjectRef & { readonly namespace: string };
+
+/**
+ * What a source has in a namespace, and what it was decided from. Its causes and its sentence are
+ * made on request: {@link causesOf} and {@link sentenceOf}.
+ */
+export interface Explanation {
+  readonly kind: OutcomeKind;
+  /** All cases that apply, `kind` first: each of them has to change before the copy arrives. */
+  readonly kinds: readonly OutcomeKind[];
+  readonly sourceRef: ObjectRef;
+  /** Absent if it does not exist. */
+  readonly source?: Source;
+  readonly target: Target;
+  /** Absent if it does not exist. */
+  readonly namespace?: Metadata;
+  readonly state: TargetState;
+  /** The Secret at the target, if there is one. */
+  readonly existing?: Metadata;
+  /** The source that wins the target, or that pauses it. */
+  readonly other?: ObjectRef;
+  readonly failure?: SeenFailure;
+}
+
+/**
+ * Explains what a source has in a namespace, or at one Secret in it. Decides with the functions
+ * with which the controller chooses its targets and the writes there.
+ */
+export function explain(
+  source: Source,
+  { namespace, name = targetIn(namespace, source).name }: PossibleTarget,
+  objects: SyncObjects,
+): Explanation {
+  const target = { namespace, name };
+  const { observed, ...base } = observedAt(target, objects);
+  const kinds = obstacleKinds(source, target, base.namespace);
+  const [kind] = kinds;
+  return {
+    ...base,
+    sourceRef: source.secret.metadata,
+    source,
+    ...(kind === undefined ? atTarget(source, base, observed) : { kind, kinds }),
+  };
+}
+
+/** A Secret in a namespace; without a name, the one that the source is synced to. */
+export interface PossibleTarget extends Partial<ObjectRef> {
+  readonly namespace: string;
+}
+
+/** Explains why a source that does not exist has nothing at a target. */
+export function explainGone(
+  sourceRef: ObjectRef,
+  target: Target,
+  objects: SyncObjects,
+): Explanation {
+  const { observed: _, ...base } = observedAt(target, objects);
+  return { ...base, sourceRef, kind: "source-gone", kinds: ["source-gone"] };
+}
+
+function observedAt(
+  target: Target,
+  objects: SyncObjects,
+): Pick<Explanation, "target" | "state" | "namespace" | "existing"> & {
+  readonly observed: ObservedTarget;
+} {
+  const seen = observeTarget(target, objects);
+  const { candidates, isTerminating } = seen;
+  const observed = isDeletedWithSource(seen) ? { candidates, isTerminating } : seen;
+  const namespace = objects.namespaces.get(target.namespace);
+  const existing = (observed.copy ?? observed.unmanaged)?.metadata;
+  return {
+    observed,
+    target,
+    state: targetState(observed),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(existing === undefined ? {} : { existing }),
+  };
+}
+
+/** Whether the data of the source is at the target, or is going to be. */
+export function arrives({ kind }: Pick<Explanation, "kind">): boolean {
+  return kind === "arrives";
+}
+
+function obstacleKinds(
+  source: Source,
+  target: Target,
+  namespace: Metadata | undefined,
+): readonly OutcomeKind[] {
+  const own = sourceObstacle(source);
+  const isOpen = namespace !== undefined && namespaceObstacle(source, namespace) === undefined;
+  const isNamed = targetIn(target.namespace, source).name === target.name;
+  if (own === undefined && isOpen && isNamed) return [];
+  // Without a valid list, whether it names the project says nothing.
+  const hasList = source.options.projects.length > 0;
+  return [
+    ...(own === undefined ? [] : [own === "source-invalid" ? invalidKind(source) : own]),
+    ...(isNamed ? [] : (["other-name"] as const)),
+    ...(namespace === undefined
+      ? (["namespace-missing"] as const)
+      : namespaceObstacles(source, namespace).filter(
+          (obstacle) => hasList || obstacle !== "project-not-named",
+        )),
+  ];
+}
+
+function invalidKind({ options }: Source): InvalidSource {
+  if (options.problem?.reason === "TooLarge") return "too-large";
+  if (options.problem?.reason === "InvalidKey") return "invalid-key";
+  const isOfType = options.problem?.message.startsWith(`${annotations.syncSecretType}: `) === true;
+  return isOfType && isRefusedType(options.secretType) ? "refused-type" : "invalid-option";
+}
+
+type AtTarget = Pick<Explanation, "kind" | "kinds" | "other" | "failure">;
+
+function atTarget(
+  source: Source,
+  { state, target }: Pick<Explanation, "state" | "target">,
+  observed: ObservedTarget,
+): AtTarget {
+  const failure = seenFailure(source, observed, target);
+  const outcome = targetOutcome(source, state, failure);
+  const one = (kind: OutcomeKind, rest: Partial<AtTarget> = {}): AtTarget => ({
+    kind,
+    kinds: [kind],
+    ...rest,
+  });
+  switch (outcome.kind) {
+    case "synced":
+    case "pending":
+      return one("arrives");
+    case "refused":
+      return one("refused", failure === undefined ? {} : { failure });
+    case "older-source":
+      return one("older-source", { other: outcome.winner });
+    case "not-managed": {
+      const { metadata } = observed.copy ?? observed.unmanaged ?? {};
+      return one(
+        metadata !== undefined && isCopiedByUser(metadata) ? "copied-by-user" : "not-managed",
+      );
+    }
+    case "paused": {
+      const [winner = source] = observed.candidates;
+      return outcome.by === "source"
+        ? one("source-paused", { other: winner.secret.metadata })
+        : one("copy-paused");
+    }
+  }
+}
+
+/**
+ * The last rejection of a write at the target: from the annotation of the copy or, if nothing could
+ * be created, from the status of the source.
+ */
+function seenFailure(
+  { secret }: Source,
+  { copy }: ObservedTarget,
+  target: ObjectRef,
+): SeenFailure | undefined {
+  const error = copy?.metadata.annotations[annotations.syncError];
+  const [reason = ""] = error?.split(": ", 1) ?? [];
+  if (error !== undefined && serverReason.test(reason))
+    return { in: "copy", reason, message: error.slice(reason.length + 2) };
+  for (const entry of listAt(recordAt(secret.status, "sync"), "failures")) {
+    const isHere =
+      stringAt(entry, "namespace") === target.namespace && stringAt(entry, "name") === target.name;
+    const said = stringAt(entry, "reason") ?? "";
+    if (isHere && !isConflict(said))
+      return { in: "source-status", reason: said, message: stringAt(entry, "message") ?? "" };
+  }
+  return undefined;
+}
+
+/** The form of the API server's reasons; an invalid source is recorded with the path of its field. */
+const serverReason = /^[A-Z][A-Za-z]*$/;
+
+function isConflict(reason: string): boolean {
+  return Object.values(conflictReasons).some((known) => known === reason);
+}

@@ -1,0 +1,261 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { ObjectRef } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import {
+  annotationField,
+  type Cause,
+  foundValue,
+  labelField,
+  type NamedObject,
+  nameOf,
+  quoted,
+} from "../cause.ts";
+import type { Explanation, OutcomeKind } from "./explain.ts";
+import { notManagedText, olderSourceText } from "./outcome.ts";
+import { projectOf } from "./sync-target.ts";
+
+/** The fields that decide an outcome, the first one to change first; none if the copy arrives. */
+export function causesOf(explanation: Explanation): readonly Cause[] {
+  return explanation.kinds.flatMap((kind) => texts[kind].cause?.(explanation) ?? []);
+}
+
+/** The outcome as a sentence: the fact, then what to change. */
+export function sentenceOf(explanation: Explanation): string {
+  const facts = explanation.kinds.map((kind) => texts[kind].fact(explanation)).join("; ");
+  const fixes = causesOf(explanation).map(({ fix }) => ` ${fix}.`);
+  return `${facts}.${fixes.join("")}`;
+}
+
+interface Texts {
+  readonly fact: (explanation: Explanation) => string;
+  readonly cause?: (explanation: Explanation) => Cause;
+}
+
+const { sync, syncFrom, syncToProjects, syncSecretName, syncSecretType, disableSync, syncError } =
+  annotations;
+
+const texts: Readonly<Record<OutcomeKind, Texts>> = {
+  arrives: {
+    fact: (e) =>
+      e.state.kind === "current"
+        ? `${secretName(e)} has the data of ${sourceName(e)}`
+        : `${secretName(e)} is written with the data of ${sourceName(e)}`,
+  },
+  refused: {
+    fact: (e) => `the API server rejected ${secretName(e)}: ${failureText(e)}`,
+    cause: (e) => ({
+      ...(e.failure?.in === "copy"
+        ? { object: secretOf(e), field: annotationField(syncError) }
+        : { object: sourceOf(e), field: "status.sync.failures" }),
+      found: failureText(e),
+      fix: "Follow the message; Latchkey retries within a minute",
+    }),
+  },
+  "older-source": {
+    fact: (e) => olderSourceText(e.other ?? e.target).fact,
+    cause: (e) => ({
+      object: { kind: resources.sharedSecrets.kind, ...refOf(e.other ?? e.target) },
+      field: "metadata.creationTimestamp",
+      fix: olderSourceText(e.other ?? e.target).fix,
+    }),
+  },
+  "not-managed": {
+    fact: (e) => notManagedText(e.target).fact,
+    cause: (e) => ({
+      object: secretOf(e),
+      field: labelField(labels.sourceUid),
+      ...foundValue(e.existing?.labels[labels.sourceUid]),
+      fix: notManagedText(e.target).fix,
+    }),
+  },
+  "copied-by-user": {
+    fact: (e) =>
+      `${secretName(e)} was created from a copy at another place, so Latchkey does not manage it; it was not changed`,
+    cause: (e) => ({
+      object: secretOf(e),
+      field: annotationField(annotations.copyOf),
+      ...foundValue(e.existing?.annotations[annotations.copyOf]),
+      fix: notManagedText(e.target).fix,
+    }),
+  },
+  "source-paused": {
+    fact: (e) => `annotation ${disableSync} of ${nameOf(winnerOf(e))} is "true", so sync is paused`,
+    cause: (e) => ({
+      object: winnerOf(e),
+      field: annotationField(disableSync),
+      found: "true",
+      fix: "Remove the annotation",
+    }),
+  },
+  "copy-paused": {
+    fact: (e) => `annotation ${disableSync} of ${secretName(e)} is "true", so it is not changed`,
+    cause: (e) => ({
+      object: secretOf(e),
+      field: annotationField(disableSync),
+      found: "true",
+      fix: "Remove the annotation",
+    }),
+  },
+  "source-gone": {
+    fact: (e) => `${sourceName(e)} does not exist`,
+    cause: (e) => ({
+      object: sourceOf(e),
+      field: "metadata.name",
+      fix: `Create ${sourceName(e)}`,
+    }),
+  },
+  "source-deleting": {
+    fact: (e) => `${sourceName(e)} is being deleted`,
+    cause: (e) => ({
+      object: sourceOf(e),
+      field: "metadata.deletionTimestamp",
+      ...foundValue(e.source?.secret.metadata.deletionTimestamp),
+      fix: `Create ${sourceName(e)} again after its deletion`,
+    }),
+  },
+  "other-name": {
+    fact: (e) =>
+      `${sourceName(e)} is synced to Secrets of the name ${quoted(e.source?.options.secretName ?? "")}`,
+    cause: (e) => fromSource(e, syncSecretName, `Set it to ${quoted(e.target.name)}`),
+  },
+  "not-offered": {
+    fact: (e) => `annotation ${syncToProjects} of ${sourceName(e)} names no project`,
+    cause: (e) => fromSource(e, syncToProjects, `Set it to ${projectName(e)}`),
+  },
+  "invalid-option": invalid("Correct the annotation"),
+  "refused-type": invalid(`Set ${syncSecretType} to another type, or remove it`),
+  "invalid-key": invalid("Rename the data key"),
+  "too-large": invalid("Split the data into several SharedSecrets"),
+  "namespace-missing": {
+    fact: (e) => `${namespaceName(e)} does not exist`,
+    cause: (e) => ({
+      object: namespaceOf(e),
+      field: "metadata.name",
+      fix: `Create ${namespaceName(e)}`,
+    }),
+  },
+  "namespace-terminating": {
+    fact: (e) => `${namespaceName(e)} is being deleted`,
+    cause: (e) => ({
+      object: namespaceOf(e),
+      field: "metadata.deletionTimestamp",
+      ...foundValue(e.namespace?.deletionTimestamp),
+      fix: `Create ${namespaceName(e)} again after its deletion`,
+    }),
+  },
+  "no-project": {
+    fact: (e) => `${namespaceName(e)} does not have the label ${labels.project}`,
+    cause: (e) => ({
+      object: namespaceOf(e),
+      field: labelField(labels.project),
+      fix: `Set the label to a project that ${sourceName(e)} names`,
+    }),
+  },
+  "project-not-named": {
+    fact: (e) =>
+      `annotation ${syncToProjects} of ${sourceName(e)} does not name project ${projectName(e)} of ${namespaceName(e)}`,
+    cause: (e) => fromSource(e, syncToProjects, `Add ${projectName(e)} to the list`),
+  },
+  "sync-not-enabled": {
+    fact: (e) => `${namespaceName(e)} does not have the annotation ${sync}: enabled`,
+    cause: (e) => fromNamespace(e, sync, `Set the annotation ${sync} to "enabled"`),
+  },
+  "sync-from-required": {
+    fact: (e) =>
+      `${namespaceName(e)} does not have the annotation ${syncFrom}, which --require-sync-from requires`,
+    cause: (e) => ({
+      object: namespaceOf(e),
+      field: annotationField(syncFrom),
+      fix: `Set the annotation ${syncFrom} to ${sourceNamespace(e)}`,
+    }),
+  },
+  "sync-from-invalid": {
+    fact: (e) => `annotation ${syncFrom} of ${namespaceName(e)} is invalid`,
+    cause: (e) =>
+      fromNamespace(e, syncFrom, "Separate names of namespaces by commas; at most 64 of them"),
+  },
+  "sync-from-excludes": {
+    fact: (e) =>
+      `annotation ${syncFrom} of ${namespaceName(e)} does not name namespace ${sourceNamespace(e)}`,
+    cause: (e) => fromNamespace(e, syncFrom, `Add ${sourceNamespace(e)} to the list`),
+  },
+};
+
+function invalid(fix: string): Texts {
+  return {
+    fact: ({ source }) => source?.options.problem?.message ?? "",
+    cause: (e) => ({ ...problemField(e), object: sourceOf(e), fix }),
+  };
+}
+
+/** Messages about an invalid source begin with the annotation, or with the path of the field. */
+function problemField({ source }: Explanation): Pick<Cause, "field" | "found"> {
+  const [name = ""] = source?.options.problem?.message.split(": ", 1) ?? [];
+  const value = source?.secret.metadata.annotations[name];
+  return Object.values(annotations).some((known) => known === name)
+    ? { field: annotationField(name), ...foundValue(value) }
+    : { field: name };
+}
+
+function fromSource(explanation: Explanation, annotation: string, fix: string): Cause {
+  return {
+    object: sourceOf(explanation),
+    field: annotationField(annotation),
+    ...foundValue(explanation.source?.secret.metadata.annotations[annotation]),
+    fix,
+  };
+}
+
+function fromNamespace(explanation: Explanation, annotation: string, fix: string): Cause {
+  return {
+    object: namespaceOf(explanation),
+    field: annotationField(annotation),
+    ...foundValue(explanation.namespace?.annotations[annotation]),
+    fix,
+  };
+}
+
+function failureText({ failure }: Explanation): string {
+  return failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
+}
+
+function projectName({ namespace }: Explanation): string {
+  return quoted((namespace === undefined ? undefined : projectOf(namespace)) ?? "");
+}
+
+function sourceNamespace({ sourceRef }: Explanation): string {
+  return quoted(sourceRef.namespace ?? "");
+}
+
+function sourceOf({ sourceRef }: Explanation): NamedObject {
+  return { kind: resources.sharedSecrets.kind, ...refOf(sourceRef) };
+}
+
+/** The source that wins the target. */
+function winnerOf({ sourceRef, other = sourceRef }: Explanation): NamedObject {
+  return { kind: resources.sharedSecrets.kind, ...refOf(other) };
+}
+
+function secretOf({ target }: Explanation): NamedObject {
+  return { kind: resources.secrets.kind, ...target };
+}
+
+function namespaceOf({ target }: Explanation): NamedObject {
+  return { kind: resources.namespaces.kind, name: target.namespace };
+}
+
+function sourceName(explanation: Explanation): string {
+  return nameOf(sourceOf(explanation));
+}
+
+function secretName(explanation: Explanation): string {
+  return nameOf(secretOf(explanation));
+}
+
+function namespaceName(explanation: Explanation): string {
+  return nameOf(namespaceOf(explanation));
+}
+
+function refOf({ namespace, name }: ObjectRef): ObjectRef {
+  return { ...(namespace === undefined ? {} : { namespace }), name };
+}

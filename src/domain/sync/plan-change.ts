@@ -1,0 +1,226 @@
+import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
+import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
+import { explain, type Explanation, explainGone, type Target } from "./explain.ts";
+import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
+import {
+  copiesOf,
+  copyKeysOf,
+  isDeletedWithSource,
+  observeTarget,
+  syncIndexes,
+  type SyncObjects,
+  targetsOf,
+} from "./sync-objects.ts";
+import { withChanges } from "./sync-snapshot.ts";
+import { isPermitted, targetIn } from "./sync-target.ts";
+
+/** A change of one object; without `after`, its deletion. */
+export type ObjectChange =
+  | { readonly kind: "SharedSecret"; readonly key: Key; readonly after?: Source }
+  | { readonly kind: "Namespace"; readonly key: Key; readonly after?: Metadata }
+  | {
+      readonly kind: "Secret";
+      readonly key: Key;
+      readonly after?: ObservedCopy | UnmanagedSecret;
+    };
+
+/**
+ * What happens to a Secret. `release`: it stays as it is, and Latchkey no longer keeps it current;
+ * in a namespace that is deleted, Kubernetes deletes it.
+ */
+export type TargetAction = "create" | "replace" | "delete" | "release" | "nothing";
+
+/** What a change does at one target, and the outcome of the source that explains it. */
+export interface TargetChange {
+  readonly target: Target;
+  readonly action: TargetAction;
+  readonly because: Explanation;
+}
+
+/**
+ * What a change does at targets, by namespace and name; `nothing` for targets that the change
+ * concerns and does not alter. Decides with the functions with which the controller plans its
+ * writes. The API server may still reject them.
+ */
+export function planChange(change: ObjectChange, objects: SyncObjects): readonly TargetChange[] {
+  const applied = applyChange(change, objects);
+  const targets = concernedTargets(change, applied);
+  return [...targets].sort().flatMap((key) => {
+    const { namespace = "", name } = refOf(key);
+    return changeAt({ namespace, name }, change, applied) ?? [];
+  });
+}
+
+/** The objects before and after a change. */
+interface AppliedChange {
+  readonly before: SyncObjects;
+  readonly after: SyncObjects;
+  /** Copies that are deleted with their source, whatever is wanted there afterwards. */
+  readonly removed: ReadonlySet<Key>;
+}
+
+function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
+  const kept = { before, removed: new Set<Key>() };
+  switch (change.kind) {
+    case "Namespace": {
+      const namespaces = new Map([[change.key, change.after]]);
+      return { ...kept, after: withChanges(before, { namespaces }) };
+    }
+    case "Secret":
+      return {
+        ...kept,
+        after: withChanges(before, { secrets: new Map([[change.key, change.after]]) }),
+      };
+    case "SharedSecret": {
+      const former = before.sharedSecrets.get(change.key);
+      const ends = former !== undefined && isEnded(former, change.after);
+      const removed = ends ? copiesOf(former, before).map(({ metadata }) => keyOf(metadata)) : [];
+      const after = withChanges(before, {
+        sharedSecrets: new Map([[change.key, change.after]]),
+        secrets: new Map(removed.map((key) => [key, undefined])),
+      });
+      return { before, after, removed: new Set(removed) };
+    }
+  }
+}
+
+/** Whether the deletion of a source has begun, which deletes its copies. */
+function isEnded(before: Source, after: Source | undefined): boolean {
+  const { metadata } = before.secret;
+  return (
+    after?.secret.metadata.uid !== metadata.uid ||
+    after.secret.metadata.deletionTimestamp !== undefined
+  );
+}
+
+/** The targets that a change concerns, as the informers enqueue them. */
+function concernedTargets(
+  change: ObjectChange,
+  { before, after }: AppliedChange,
+): ReadonlySet<Key> {
+  switch (change.kind) {
+    case "Secret":
+      return new Set([change.key]);
+    case "SharedSecret":
+      return new Set([
+        ...targetsOfSource(change.key, before),
+        ...targetsOfSource(change.key, after),
+      ]);
+    case "Namespace":
+      return new Set([...targetsIn(change.key, before), ...targetsIn(change.key, after)]);
+  }
+}
+
+function targetsOfSource(key: Key, objects: SyncObjects): readonly Key[] {
+  const source = objects.sharedSecrets.get(key);
+  if (source === undefined) return [];
+  return [...targetsOf(source, objects).map(keyOf), ...copyKeysOf(source, objects)];
+}
+
+function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {
+  const namespace = objects.namespaces.get(name);
+  const wanted = [...objects.sharedSecrets.keys()].flatMap((key) => {
+    const source = objects.sharedSecrets.get(key);
+    return namespace !== undefined && source !== undefined && isPermitted(source, namespace)
+      ? [keyOf(targetIn(name, source))]
+      : [];
+  });
+  return [
+    ...wanted,
+    ...objects.copies.keysBy(syncIndexes.namespace, name),
+    ...objects.unmanagedSecrets.keysBy(syncIndexes.namespace, name),
+  ];
+}
+
+function changeAt(
+  target: Target,
+  change: ObjectChange,
+  { before, after, removed }: AppliedChange,
+): TargetChange | undefined {
+  const [was, is] = [observeTarget(target, before), observeTarget(target, after)];
+  const isRemoved = removed.has(keyOf(target)) || isDeletedWithSource(is);
+  const action = isRemoved
+    ? removalAction(is)
+    : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
+  const because = reasonOf(target, { change, after, was, is, action });
+  return because === undefined ? undefined : { target, action, because };
+}
+
+/** The copy is deleted, whatever the next source finds; then the target belongs to that source. */
+function removalAction({ candidates, isTerminating }: ObservedTarget): TargetAction {
+  return targetState({ candidates, isTerminating }).kind === "missing" ? "replace" : "delete";
+}
+
+function actionOf(state: TargetState, wasKept: boolean): TargetAction {
+  switch (state.kind) {
+    case "missing":
+      return "create";
+    case "differs":
+    case "to-recreate":
+    case "unlabelled":
+      return "replace";
+    case "withdrawn":
+    case "orphaned":
+      return "delete";
+    case "current":
+      return "nothing";
+    case "paused":
+    case "conflict":
+    case "not-wanted":
+    case "source-invalid":
+      return wasKept ? "release" : "nothing";
+  }
+}
+
+/** Whether Latchkey keeps the Secret at the target current. */
+function isKept({ kind }: TargetState): boolean {
+  return (
+    kind === "current" || kind === "differs" || kind === "to-recreate" || kind === "unlabelled"
+  );
+}
+
+function existingIn({
+  copy,
+  unmanaged,
+}: ObservedTarget): ObservedCopy | UnmanagedSecret | undefined {
+  return copy ?? unmanaged;
+}
+
+/** Explains the source that decides at the target; undefined if there never was one. */
+function reasonOf(
+  target: Target,
+  {
+    change,
+    after,
+    was,
+    is,
+    action,
+  }: {
+    readonly change: ObjectChange;
+    readonly after: SyncObjects;
+    readonly was: ObservedTarget;
+    readonly is: ObservedTarget;
+    readonly action: TargetAction;
+  },
+): Explanation | undefined {
+  const changed = change.kind === "SharedSecret" ? change.after : undefined;
+  const decider = decidingSource(is);
+  const isWritten = action === "create" || action === "replace";
+  const source = isWritten ? (decider ?? changed) : (changed ?? decider);
+  if (source !== undefined) return explain(source, target, after);
+  const existing = existingIn(is) ?? existingIn(was);
+  const former =
+    decidingSource(was)?.secret.metadata ??
+    (existing === undefined ? undefined : copiedSource(existing.metadata));
+  if (former === undefined) return undefined;
+  const still = after.sharedSecrets.get(keyOf(former));
+  return still === undefined ? explainGone(former, target, after) : explain(still, target, after);
+}
+
+/** The source whose options decide what is at a target. */
+function decidingSource(observed: ObservedTarget): Source | undefined {
+  const state = targetState(observed);
+  if (state.kind === "source-invalid") return observed.owner;
+  if ("source" in state && "options" in state.source) return state.source;
+  return observed.candidates[0] ?? observed.owner;
+}

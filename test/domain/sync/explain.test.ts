@@ -1,0 +1,100 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { keyOf } from "../../../src/api/object.ts";
+import { arrives, explain, explainGone } from "../../../src/domain/sync/explain.ts";
+import { causesOf, sentenceOf } from "../../../src/domain/sync/outcome-texts.ts";
+import { targetState } from "../../../src/domain/sync/sync.ts";
+import { observeTarget, targetsOf } from "../../../src/domain/sync/sync-objects.ts";
+import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
+import { targetIn } from "../../../src/domain/sync/sync-target.ts";
+import { secretsOf, settle, snapshots } from "../sync-world.ts";
+
+/** Every SharedSecret with every namespace, and one that does not exist. */
+function pairs(snapshot: SyncSnapshot) {
+  return snapshot.sharedSecrets.flatMap((source) =>
+    [...snapshot.namespaces.map(({ name }) => name), "nowhere"].map((namespace) => ({
+      source,
+      namespace,
+      target: targetIn(namespace, source),
+    })),
+  );
+}
+
+describe("for random objects, the explanation", () => {
+  test("says that the data arrives exactly if the controller's plans end with a current copy", () => {
+    fc.assert(
+      fc.property(snapshots, (snapshot) => {
+        const objects = syncObjectsOf(snapshot);
+        const settled = syncObjectsOf(settle(snapshot));
+        for (const { source, namespace, target } of pairs(snapshot)) {
+          const end = targetState(observeTarget(target, settled));
+          const isThere =
+            end.kind === "current" && end.source.secret.metadata.uid === source.secret.metadata.uid;
+          expect(arrives(explain(source, { namespace }, objects))).toBe(isThere);
+        }
+      }),
+      { numRuns: 4000 },
+    );
+  });
+
+  test("finds no obstacle exactly in the namespaces that the controller chooses", () => {
+    const atTarget = new Set([
+      "arrives",
+      "refused",
+      "older-source",
+      "not-managed",
+      "copied-by-user",
+      "source-paused",
+      "copy-paused",
+    ]);
+    fc.assert(
+      fc.property(snapshots, (snapshot) => {
+        const objects = syncObjectsOf(snapshot);
+        for (const { source, namespace, target } of pairs(snapshot)) {
+          const { kind } = explain(source, { namespace }, objects);
+          const chosen = targetsOf(source, objects).map(keyOf);
+          expect(chosen.includes(keyOf(target))).toBe(atTarget.has(kind));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("names a field, and what to change, for each case, and never the data", () => {
+    fc.assert(
+      fc.property(snapshots, (snapshot) => {
+        const objects = syncObjectsOf(snapshot);
+        for (const { source, namespace } of pairs(snapshot)) {
+          const explanation = explain(source, { namespace }, objects);
+          const causes = causesOf(explanation);
+          const [kind] = explanation.kinds;
+          expect(kind).toBe(explanation.kind);
+          expect(causes).toHaveLength(arrives(explanation) ? 0 : explanation.kinds.length);
+          for (const { object, field, fix } of causes) {
+            expect(object.name).not.toBe("");
+            expect(field).toMatch(/^(metadata|spec|status)\./);
+            expect(fix).toMatch(/^[A-Z].*[^.]$/);
+          }
+          const text = JSON.stringify([sentenceOf(explanation), causes]);
+          expect(text).not.toMatch(/Zmlyc3Q|c2Vjb25k|AAAA/);
+          expect(sentenceOf(explanation)).toMatch(/[a-z"\d]\.$/);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("of a source that does not exist says so", () => {
+    fc.assert(
+      fc.property(snapshots, (snapshot) => {
+        const objects = syncObjectsOf(snapshot);
+        for (const { metadata } of secretsOf(snapshot).values()) {
+          const target = { namespace: metadata.namespace ?? "", name: metadata.name };
+          const gone = explainGone({ namespace: "team", name: "gone" }, target, objects);
+          expect(sentenceOf(gone)).toContain('SharedSecret "team/gone" does not exist');
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,262 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../../src/api/names.ts";
+import type { Metadata } from "../../../src/api/object.ts";
+import { explain, explainGone, type OutcomeKind } from "../../../src/domain/sync/explain.ts";
+import { causesOf, sentenceOf } from "../../../src/domain/sync/outcome-texts.ts";
+import { syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
+import { readNamespace } from "../../../src/domain/sync/sync-target.ts";
+import {
+  observedCopy,
+  observedSource,
+  type SourceChanges,
+  target,
+  unmanagedSecret,
+} from "../../support/observed-copies.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
+import { elsewhere, live, older, paused } from "../sync-situations.ts";
+import type { StoredSecret } from "../sync-world.ts";
+
+interface Situation {
+  readonly source?: SourceChanges;
+  readonly others?: readonly ReturnType<typeof observedSource>[];
+  /** Changes of a namespace that accepts the copy; undefined if it does not exist. */
+  readonly namespace?: Partial<Metadata> | "missing";
+  readonly requireSyncFrom?: boolean;
+  readonly secret?: StoredSecret;
+}
+
+const pay = { name: "pay", labels: { [labels.project]: "web" } };
+const asks = { [annotations.sync]: "enabled" };
+const offers = { [annotations.syncToProjects]: "web" };
+
+function explained({
+  source,
+  others = [],
+  namespace = {},
+  requireSyncFrom = false,
+  secret,
+}: Situation) {
+  const own = observedSource({
+    ...source,
+    metadata: { annotations: offers, ...source?.metadata },
+  });
+  const metadata = namespace === "missing" ? [] : [{ ...pay, annotations: asks, ...namespace }];
+  const objects = syncObjectsOf({
+    sharedSecrets: [own, ...others],
+    namespaces: metadata.map((one) => readNamespace(observedMetadata(one), { requireSyncFrom })),
+    secrets: secret === undefined ? [] : [secret],
+  });
+  return explain(own, target, objects);
+}
+
+const nothing = { [annotations.copyOf]: undefined };
+const inNamespace = (name: string) => `metadata.annotations["${name}"]`;
+const from = (value: string): Partial<Metadata> => ({
+  annotations: { ...asks, [annotations.syncFrom]: value },
+});
+const rejected = { [annotations.syncError]: "Forbidden: exceeded quota: objects" };
+const wrong = (message: string, options: object = {}): SourceChanges => ({
+  metadata: { annotations: { ...offers, [annotations.syncSecretType]: "helm.sh/x" } },
+  options: { ...options, problem: { reason: "InvalidSyncOption", message } },
+});
+
+describe("the outcome of a source at a target", () => {
+  test.for<[OutcomeKind, Situation, string, string | undefined]>([
+    [
+      "arrives",
+      {},
+      'Secret "pay/db" is written with the data of SharedSecret "team/db".',
+      undefined,
+    ],
+    [
+      "arrives",
+      { secret: observedCopy(live) },
+      'Secret "pay/db" has the data of SharedSecret "team/db".',
+      undefined,
+    ],
+    [
+      "refused",
+      { secret: observedCopy(live, { digest: "old", annotations: rejected }) },
+      'the API server rejected Secret "pay/db": Forbidden: exceeded quota: objects. Follow the message; Latchkey retries within a minute.',
+      `Secret pay/db ${inNamespace(annotations.syncError)} = Forbidden: exceeded quota: objects`,
+    ],
+    [
+      "refused",
+      {
+        source: {
+          secret: {
+            status: { sync: { failures: [{ ...target, reason: "Forbidden", message: "quota" }] } },
+          },
+        },
+      },
+      'the API server rejected Secret "pay/db": Forbidden: quota.',
+      "SharedSecret team/db status.sync.failures = Forbidden: quota",
+    ],
+    [
+      "older-source",
+      { others: [older] },
+      'SharedSecret "team/older" already syncs to this Secret and is older. Set the annotation management.service/sync-secret-name on one of them.',
+      "SharedSecret team/older metadata.creationTimestamp",
+    ],
+    [
+      "not-managed",
+      { secret: unmanagedSecret(live, { annotations: nothing }) },
+      'Secret "pay/db" already exists and is not managed by Latchkey; it was not changed. Rename or delete it.',
+      `Secret pay/db metadata.labels["${labels.sourceUid}"]`,
+    ],
+    [
+      "copied-by-user",
+      { secret: observedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }) },
+      'Secret "pay/db" was created from a copy at another place, so Latchkey does not manage it',
+      `Secret pay/db ${inNamespace(annotations.copyOf)} = ${elsewhere}`,
+    ],
+    [
+      "source-paused",
+      { source: { options: { paused: true } } },
+      'annotation management.service/disable-sync of SharedSecret "team/db" is "true", so sync is paused. Remove the annotation.',
+      `SharedSecret team/db ${inNamespace(annotations.disableSync)} = true`,
+    ],
+    [
+      "source-paused",
+      {
+        others: [{ ...older, options: paused.options }],
+      },
+      'annotation management.service/disable-sync of SharedSecret "team/older" is "true"',
+      `SharedSecret team/older ${inNamespace(annotations.disableSync)} = true`,
+    ],
+    [
+      "copy-paused",
+      {
+        secret: observedCopy(live, { annotations: { [annotations.disableSync]: "true" } }),
+      },
+      'annotation management.service/disable-sync of Secret "pay/db" is "true", so it is not changed',
+      `Secret pay/db ${inNamespace(annotations.disableSync)} = true`,
+    ],
+    [
+      "source-deleting",
+      { source: { metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } } },
+      'SharedSecret "team/db" is being deleted.',
+      "SharedSecret team/db metadata.deletionTimestamp = 2026-01-01T00:01:00Z",
+    ],
+    [
+      "not-offered",
+      { source: { metadata: { annotations: {} }, options: { projects: [] } } },
+      'annotation management.service/sync-to-projects of SharedSecret "team/db" names no project. Set it to "web".',
+      `SharedSecret team/db ${inNamespace(annotations.syncToProjects)}`,
+    ],
+    [
+      "other-name",
+      { source: { options: { secretName: "other" } } },
+      'SharedSecret "team/db" is synced to Secrets of the name "other". Set it to "db".',
+      `SharedSecret team/db ${inNamespace(annotations.syncSecretName)}`,
+    ],
+    [
+      "invalid-option",
+      { source: wrong(`${annotations.disableSync}: "x" is invalid`) },
+      'management.service/disable-sync: "x" is invalid. Correct the annotation.',
+      `SharedSecret team/db ${inNamespace(annotations.disableSync)}`,
+    ],
+    [
+      "refused-type",
+      { source: wrong(`${annotations.syncSecretType}: "helm.sh/x"`, { secretType: "helm.sh/x" }) },
+      "Set management.service/sync-secret-type to another type, or remove it.",
+      `SharedSecret team/db ${inNamespace(annotations.syncSecretType)} = helm.sh/x`,
+    ],
+    [
+      "invalid-key",
+      {
+        source: { options: { problem: { reason: "InvalidKey", message: 'spec.data: key ".."' } } },
+      },
+      'spec.data: key "..". Rename the data key.',
+      "SharedSecret team/db spec.data",
+    ],
+    [
+      "too-large",
+      { source: { options: { problem: { reason: "TooLarge", message: "spec.data: has 2" } } } },
+      "spec.data: has 2. Split the data into several SharedSecrets.",
+      "SharedSecret team/db spec.data",
+    ],
+    [
+      "namespace-missing",
+      { namespace: "missing" },
+      'Namespace "pay" does not exist. Create Namespace "pay".',
+      "Namespace pay metadata.name",
+    ],
+    [
+      "namespace-terminating",
+      { namespace: { deletionTimestamp: "2026-01-01T00:01:00Z" } },
+      'Namespace "pay" is being deleted.',
+      "Namespace pay metadata.deletionTimestamp = 2026-01-01T00:01:00Z",
+    ],
+    [
+      "no-project",
+      { namespace: { labels: {} } },
+      'Namespace "pay" does not have the label management.service/project. Set the label to a project that SharedSecret "team/db" names.',
+      `Namespace pay metadata.labels["${labels.project}"]`,
+    ],
+    [
+      "project-not-named",
+      { source: { options: { projects: ["pay-*"] } } },
+      'annotation management.service/sync-to-projects of SharedSecret "team/db" does not name project "web" of Namespace "pay". Add "web" to the list.',
+      `SharedSecret team/db ${inNamespace(annotations.syncToProjects)} = web`,
+    ],
+    [
+      "sync-not-enabled",
+      { namespace: { annotations: { [annotations.sync]: "true" } } },
+      'Namespace "pay" does not have the annotation management.service/sync: enabled.',
+      `Namespace pay ${inNamespace(annotations.sync)} = true`,
+    ],
+    [
+      "sync-from-required",
+      { requireSyncFrom: true },
+      'which --require-sync-from requires. Set the annotation management.service/sync-from to "team".',
+      `Namespace pay ${inNamespace(annotations.syncFrom)}`,
+    ],
+    [
+      "sync-from-invalid",
+      { namespace: from("team!") },
+      'annotation management.service/sync-from of Namespace "pay" is invalid.',
+      `Namespace pay ${inNamespace(annotations.syncFrom)} = team!`,
+    ],
+    [
+      "sync-from-excludes",
+      { namespace: from("") },
+      'does not name namespace "team". Add "team" to the list.',
+      `Namespace pay ${inNamespace(annotations.syncFrom)} = `,
+    ],
+  ])("%s is said with its cause", ([kind, situation, sentence, cause]) => {
+    const explanation = explained(situation);
+    expect(explanation.kind).toBe(kind);
+    expect(sentenceOf(explanation)).toContain(sentence);
+    const [first] = causesOf(explanation).map(({ object, field, found }) =>
+      [
+        object.kind,
+        `${object.namespace === undefined ? "" : `${object.namespace}/`}${object.name}`,
+        field,
+        ...(found === undefined ? [] : ["=", found]),
+      ].join(" "),
+    );
+    expect(first).toBe(cause);
+  });
+
+  test("names everything that has to change, the first obstacle first", () => {
+    const explanation = explained({
+      source: { options: { projects: ["pay"] } },
+      namespace: { annotations: { [annotations.syncFrom]: "other" } },
+    });
+    expect(explanation.kinds).toEqual([
+      "sync-not-enabled",
+      "sync-from-excludes",
+      "project-not-named",
+    ]);
+    expect(causesOf(explanation)).toHaveLength(3);
+  });
+
+  test("says that a source does not exist", () => {
+    const objects = syncObjectsOf({ sharedSecrets: [], namespaces: [], secrets: [] });
+    const gone = explainGone({ namespace: "team", name: "db" }, target, objects);
+    expect(sentenceOf(gone)).toBe(
+      'SharedSecret "team/db" does not exist. Create SharedSecret "team/db".',
+    );
+  });
+});
