@@ -66,7 +66,7 @@ export function isMistake(level: string | undefined, message: string | undefined
   return level === "error" && message !== "Lease lost";
 }
 
-/** The error of a run that does not become idle. */
-export function neverSettles({ ledger }: Logbook): string {
-  return `never settles: ${ledger.asked.slice(-5).join("; ")}`;
+/** The error of a run that does not become idle; `states` are those of its instances. */
+export function neverSettles({ ledger }: Logbook, states: readonly string[] = []): string {
+  return [`never settles: ${ledger.asked.slice(-5).join("; ")}`, ...states].join("\n");
 }

@@ -282,7 +282,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
       looks: times.looks,
       everyMs: 3,
       within: deadline - performance.now(),
-      failure: () => neverSettles(this.#context.logbook),
+      failure: () => this.#neverSettles(),
       onBusy: async () => {
         const isAsked = [...this.instances].some(
           ({ isPaused, proxy }) => !isPaused && proxy.inFlight > 0,
@@ -292,6 +292,14 @@ export class InProcessBackend implements Backend<InProcessInstance> {
         waitingSince = performance.now();
       },
     });
+  }
+
+  #neverSettles(): string {
+    const states = [...this.instances].map((instance) => instance.state());
+    return neverSettles(this.#context.logbook, [
+      ...states,
+      `${this.pendingEvents} delayed events, ${Math.round(performance.now() - this.#movedAt)} ms without traffic`,
+    ]);
   }
 
   #isCalm(): boolean {
