@@ -7,7 +7,7 @@ export interface Published {
   /** Whether all objects of these kinds were listed. */
   isListed(): boolean;
   /** Whether the API server has lately shown that their stores are current. */
-  isFresh(): boolean;
+  readonly isFresh: () => boolean;
   /** Registers a listener for changes, and for the end of the first list. */
   onChange(listener: () => void): void;
 }
@@ -54,10 +54,10 @@ export class PublishedKinds implements Published {
     return this.#unlisted === 0;
   }
 
-  isFresh(): boolean {
+  readonly isFresh = (): boolean => {
     const now = this.#clock.monotonic();
     return this.#informers.every(({ watchState }) => isFresh(watchState, now));
-  }
+  };
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);

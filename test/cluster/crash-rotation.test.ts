@@ -90,7 +90,7 @@ async function startController() {
   const polls = new RevokedPolls(front.url, keys, { stores, published, clock });
   const terms = { issuer: front.url, jwksUrl: undefined };
   front.handler = routed([
-    ...publishedKeyRoutes(terms, keys),
+    ...publishedKeyRoutes(terms, keys, published),
     ...revokedTokensRoutes(terms, polls),
   ]);
   return {
