@@ -38,9 +38,8 @@ export async function runController(
   const keys = keysOf(config, assembly);
   const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
   metrics.revoked(() => ({ tokens: polls.tokens, polls: polls.waiting }));
-  const { published } = assembly.informers;
   const routes = [
-    ...publishedKeyRoutes(config, keys, published),
+    ...publishedKeyRoutes(config, keys, assembly.informers.published),
     ...revokedTokensRoutes(config, polls),
   ];
   const issuer = createIssuer(config, routes, {
