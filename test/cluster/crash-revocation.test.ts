@@ -220,6 +220,10 @@ describe.skipIf(!hasDedicatedClusters)("an endpoint whose polls move between two
     const seen = new Set<number>();
     for (const end = Date.now() + 12_000; Date.now() < end;) seen.add(await statusOf(before));
     expect([...seen]).toEqual([401]);
+    // It confirms its list only as long as it may be current.
+    const isSilent = async () =>
+      (await fetch(`${replicas[1]?.url ?? ""}/openid/v1/revoked`)).status === 503;
+    await eventually(isSilent, { ...patience, what: "the replica to confirm no list" });
     standbyProxy.release();
     expect(stepsBack(takenSeqs())).toEqual([]);
     say(`revoked within ${took} ms while a replica was behind`);
