@@ -188,7 +188,7 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
     stores,
     deletions: leader.deletions,
     revocations: leader.revocations,
-    revocationPace: { nextAt: 0 },
+    revocationPace: { nextAt: -Infinity },
     ...leader.failures,
     keyResolver: createKeyResolver({
       keys: stores.keys,

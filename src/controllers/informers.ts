@@ -2,7 +2,13 @@ import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { untilFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import {
+  provingWatchTimes,
+  untilFresh,
+  staleReason,
+  type WatchReading,
+  watchReadings,
+} from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { selects } from "../kube/raw-object.ts";
 import type { ReadStore } from "../kube/store.ts";
@@ -59,10 +65,10 @@ export function createInformers(
 ): Informers {
   const digestOf = createDataDigest();
   const kinds: WatchedKindInformer[] = [];
-  const published = new PublishedKinds();
+  const published = new PublishedKinds(deps.clock);
   const watch = <T>(kind: WatchedKind<T>): ReadStore<T> => {
     const informer = informerOf(kind, deps, published.announcing(kind, onChange));
-    published.add(kind, informer.synced);
+    published.add(kind, informer);
     kinds.push({ ...kind, informer });
     return informer.store;
   };
@@ -138,7 +144,7 @@ async function runInOrder(
 }
 
 function informerOf<T>(
-  { listOptions, parse, indexers, codec, enqueue, countedAs }: WatchedKind<T>,
+  { listOptions, parse, indexers, codec, isPublished, enqueue, countedAs }: WatchedKind<T>,
   deps: InformerDeps,
   onChange: InformersOptions["onChange"],
 ): Informer<T> {
@@ -160,7 +166,7 @@ function informerOf<T>(
         });
       },
     },
-    deps,
+    isPublished === true ? { ...deps, watchTimes: provingWatchTimes } : deps,
   );
 }
 

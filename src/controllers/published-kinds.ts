@@ -1,25 +1,41 @@
+import { isFresh, type WatchState } from "../kube/freshness.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { WatchedKind } from "./kinds/watched-kind.ts";
 
 /** Changes of the kinds of which every replica publishes a list. */
 export interface Published {
   /** Whether all objects of these kinds were listed. */
   isListed(): boolean;
+  /** Whether the API server has lately shown that their stores are current. */
+  readonly isFresh: () => boolean;
   /** Registers a listener for changes, and for the end of the first list. */
   onChange(listener: () => void): void;
 }
 
 type Publishing = Pick<WatchedKind<unknown>, "isPublished">;
 
+interface PublishedInformer {
+  readonly synced: Promise<void>;
+  readonly watchState: WatchState;
+}
+
 /** Announces the changes of published kinds to listeners. */
 export class PublishedKinds implements Published {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #informers: PublishedInformer[] = [];
   readonly #listeners: (() => void)[] = [];
   #unlisted = 0;
 
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
   /** Adds a kind, whose objects are listed when `synced` resolves. */
-  add({ isPublished = false }: Publishing, synced: Promise<void>): void {
+  add({ isPublished = false }: Publishing, informer: PublishedInformer): void {
     if (!isPublished) return;
+    this.#informers.push(informer);
     this.#unlisted += 1;
-    void synced.then(() => {
+    void informer.synced.then(() => {
       this.#unlisted -= 1;
       this.#announce();
     });
@@ -37,6 +53,11 @@ export class PublishedKinds implements Published {
   isListed(): boolean {
     return this.#unlisted === 0;
   }
+
+  readonly isFresh = (): boolean => {
+    const now = this.#clock.monotonic();
+    return this.#informers.every(({ watchState }) => isFresh(watchState, now));
+  };
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);

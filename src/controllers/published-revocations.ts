@@ -18,6 +18,8 @@ export interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"
 
 /** How long a request waits for a newer list, in milliseconds; proxies often end it after 60 s. */
 const pollMs = 50_000;
+/** How often a request that waits asks whether this replica is still current. */
+const checkMs = 5_000;
 /** How long a replica that observes changes later than another one may take to catch up. */
 const behindMs = 5_000;
 /** Minimum time between two signatures, in milliseconds. */
@@ -72,9 +74,12 @@ export class RevokedPolls {
 
   /**
    * Responds with the list, at once unless the client has it already. A request without a newer list
-   * ends with 304.
+   * ends with 304. A replica that is cut off from the API server confirms nothing, and closes the
+   * connection: the next request of the client may reach another replica.
    */
   async respond({ query = "", onClose }: Pick<HttpRequest, "query" | "onClose">) {
+    const { published } = this.#deps;
+    if (!published.isFresh()) return staleResponse;
     const seq = this.#seq();
     const after = new URLSearchParams(query).get("after") ?? "";
     const waitMs = waitMsAfter(after, this.#current());
@@ -82,6 +87,7 @@ export class RevokedPolls {
       if (this.#waiting.size >= mostPolls)
         return plain(503, "too many requests wait for revoked tokens; retry", retryLater);
       await this.#change(seq, waitMs, onClose);
+      if (!published.isFresh()) return staleResponse;
       if (this.#seq() === after) return { status: 304, headers: noStore, body: "" };
     }
     const list = await this.#list();
@@ -94,7 +100,10 @@ export class RevokedPolls {
         };
   }
 
-  /** Resolves when the seq is another one, after the wait, or when the client is gone. */
+  /**
+   * Resolves when the seq is another one, after the wait, when the client is gone, or when this
+   * replica is no longer current.
+   */
   async #change(seq: string, waitMs: number, onClose: HttpRequest["onClose"]): Promise<void> {
     if (this.#hasEnded) return;
     const done = new AbortController();
@@ -103,7 +112,11 @@ export class RevokedPolls {
     };
     this.#waiting.add(end);
     onClose?.(() => done.abort());
-    await sleep(waitMs, { clock: this.#deps.clock, signal: done.signal });
+    const { clock, published } = this.#deps;
+    const until = clock.monotonic() + waitMs;
+    const isOver = () => done.signal.aborted || !published.isFresh() || clock.monotonic() >= until;
+    while (!isOver())
+      await sleep(Math.min(checkMs, until - clock.monotonic()), { clock, signal: done.signal });
     this.#waiting.delete(end);
   }
 
@@ -177,6 +190,10 @@ function waitMsAfter(after: string, current: RevocationSeq | undefined): number 
 }
 
 const retryLater = { "retry-after": "1" } as const;
+const staleResponse = plain(503, "this replica is cut off from its API server; retry", {
+  ...retryLater,
+  connection: "close",
+});
 const noStore = { "cache-control": "no-store" } as const;
 
 /** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */

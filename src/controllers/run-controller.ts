@@ -38,7 +38,10 @@ export async function runController(
   const keys = keysOf(config, assembly);
   const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
   metrics.revoked(() => ({ tokens: polls.tokens, polls: polls.waiting }));
-  const routes = [...publishedKeyRoutes(config, keys), ...revokedTokensRoutes(config, polls)];
+  const routes = [
+    ...publishedKeyRoutes(config, keys, assembly.informers.published),
+    ...revokedTokensRoutes(config, polls),
+  ];
   const issuer = createIssuer(config, routes, {
     ...{ assembly, clock, log, metrics },
     onFailure: exitOnFailure({ exit }, log),

@@ -43,7 +43,7 @@ test("asks for a new key, of the Secret that was read alone", async () => {
     },
   ]);
   expect(text).toBe(
-    "Requested. The controller publishes a new signing key, and signs with it after 75 seconds.\n",
+    "Requested. The controller publishes a new signing key, and signs with it after 105 seconds.\n",
   );
 });
 

@@ -74,7 +74,7 @@ function publicPem(): Uint8Array {
   return new TextEncoder().encode(String(publicKey.export({ format: "pem", type: "spki" })));
 }
 
-/** Makes a new key sign at once; a rotation publishes it 75 seconds before. Returns its kid. */
+/** Makes a new key sign at once; a rotation publishes it 105 seconds before. Returns its kid. */
 async function replaceSigningKey(): Promise<string> {
   const secret = await arrange({ method: "GET", path: secretPath });
   const encoded = stringAt(recordAt(secret, "data"), "keys.json") ?? "";

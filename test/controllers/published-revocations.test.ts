@@ -31,7 +31,15 @@ const secret = rawSigningKeys(undefined, { resourceVersion: "10" });
 async function setup(configmaps: readonly RawObject[] = [configMap(20, { a: expiry })]) {
   const { informers, listWatch, clock } = await syncedInformers({ secrets: [secret], configmaps });
   const keys = () => informers.stores.signingKeys.get(key);
-  const polls = new RevokedPolls(issuer, keys, { ...informers, clock });
+  // The watches of the fake never end, so that nothing proves them after 30 s.
+  const state = { isFresh: true };
+  const { stores, published: known } = informers;
+  const published = {
+    isListed: () => known.isListed(),
+    isFresh: () => state.isFresh,
+    onChange: (listener: () => void) => known.onChange(listener),
+  };
+  const polls = new RevokedPolls(issuer, keys, { stores, published, clock });
   const handler = routed(revokedTokensRoutes({ issuer }, polls));
   const get = async (query?: string, more: Partial<HttpRequest> = {}) =>
     handler(
@@ -54,7 +62,7 @@ async function setup(configmaps: readonly RawObject[] = [configMap(20, { a: expi
     if (!result.ok) throw new Error(result.reason);
     return result.list;
   };
-  return { get, polls, clock, listWatch, verified };
+  return { get, polls, clock, listWatch, verified, state, informers };
 }
 
 describe("the list of revoked tokens", () => {
@@ -153,6 +161,27 @@ describe("a poll for a newer list", () => {
     listWatch.emit("configmaps", "MODIFIED", configMap(22, { c: expiry }));
     await clock.run(150);
     expect((await verified((await waiting).body)).seq.n).toBe(32);
+  });
+
+  test("is not confirmed by a replica that is cut off meanwhile, which closes the connection", async () => {
+    const { get, polls, clock, state } = await setup();
+    const waiting = get("after=0.30");
+    await clock.run(10_000);
+    state.isFresh = false;
+    await clock.run(5_000);
+    const refusal = { status: 503, headers: { connection: "close", "retry-after": "1" } };
+    expect(await waiting).toMatchObject(refusal);
+    expect(await get()).toMatchObject(refusal);
+    expect(polls.waiting).toBe(0);
+    state.isFresh = true;
+    expect((await get()).status).toBe(200);
+  });
+
+  test("asks stores that the API server must prove every 30 s", async () => {
+    const { informers, clock } = await setup();
+    expect(informers.published.isFresh()).toBe(true);
+    clock.advance(30_000);
+    expect(informers.published.isFresh()).toBe(false);
   });
 
   test("gives up its place when its client is gone", async () => {

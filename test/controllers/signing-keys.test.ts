@@ -47,7 +47,7 @@ test("does not change existing signing keys until they are due", async () => {
 test("publishes a key on request, and logs no private one", async () => {
   const requested = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
   const { client, clock, log, pass } = await setup({ secrets: [stored(requested)] });
-  expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 75_000 });
+  expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 105_000 });
   expect(client.lines).toEqual([patched]);
   const { signing } = parseSigningKeys(stored());
   expect(log.lines).toMatchObject([

@@ -3,7 +3,7 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Logbook } from "./logbook.ts";
 import type { ProgramName } from "./programs.ts";
-import type { Change } from "./scenario.ts";
+import type { Change, WithKey } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 
 /** One of Latchkey's programs behind its own proxy. */
@@ -42,7 +42,7 @@ export interface Backend<I extends Instance = Instance> {
   /** Waits before a request is repeated; throws after too many failures. */
   beforeRetry(tries: number, last: string): Promise<void>;
   /** Runs a change of a scenario that is more than requests. */
-  change(change: Exclude<Change, Step>): Promise<void>;
+  change(change: Exclude<Change, Step | WithKey>): Promise<void>;
 }
 
 /** The type of the instances of a backend. */
@@ -66,7 +66,7 @@ export function isMistake(level: string | undefined, message: string | undefined
   return level === "error" && message !== "Lease lost";
 }
 
-/** The error of a run that does not become idle. */
-export function neverSettles({ ledger }: Logbook): string {
-  return `never settles: ${ledger.asked.slice(-5).join("; ")}`;
+/** The error of a run that does not become idle; `states` are those of its instances. */
+export function neverSettles({ ledger }: Logbook, states: readonly string[] = []): string {
+  return [`never settles: ${ledger.asked.slice(-5).join("; ")}`, ...states].join("\n");
 }

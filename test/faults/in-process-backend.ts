@@ -13,7 +13,7 @@ import {
 } from "./programs.ts";
 import { Run } from "./run.ts";
 import { RunClock } from "./run-clock.ts";
-import type { Change } from "./scenario.ts";
+import type { Change, WithKey } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { performKeyAction } from "./key-actions.ts";
@@ -213,7 +213,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     if (tries > 3) await this.jump();
   }
 
-  async change(change: Exclude<Change, Step>): Promise<void> {
+  async change(change: Exclude<Change, Step | WithKey>): Promise<void> {
     if ("use" in change || "admit" in change)
       await performKeyAction(this, this.#context.cluster, change);
     else if ("passMs" in change) await this.pass(change.passMs);
@@ -282,7 +282,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
       looks: times.looks,
       everyMs: 3,
       within: deadline - performance.now(),
-      failure: () => neverSettles(this.#context.logbook),
+      failure: () => this.#neverSettles(),
       onBusy: async () => {
         const isAsked = [...this.instances].some(
           ({ isPaused, proxy }) => !isPaused && proxy.inFlight > 0,
@@ -292,6 +292,14 @@ export class InProcessBackend implements Backend<InProcessInstance> {
         waitingSince = performance.now();
       },
     });
+  }
+
+  #neverSettles(): string {
+    const states = [...this.instances].map((instance) => instance.state());
+    return neverSettles(this.#context.logbook, [
+      ...states,
+      `${this.pendingEvents} delayed events, ${Math.round(performance.now() - this.#movedAt)} ms without traffic`,
+    ]);
   }
 
   #isCalm(): boolean {

@@ -148,6 +148,17 @@ export class InProcessInstance implements Instance {
     );
   }
 
+  /** What {@link isIdle} depends on, for the error of a run that does not become idle. */
+  state(): string {
+    const { watches, inFlight, renewing, swallowed } = this.proxy;
+    const facts = {
+      ...{ isPaused: this.isPaused, isLeading: this.#metrics.isLeading() },
+      watches: `${watches.length} of ${this.#running.watches}`,
+      ...{ busy: this.#metrics.busy(), inFlight, renewing, swallowed },
+    };
+    return `${this.process}: ${JSON.stringify(facts)}`;
+  }
+
   pause(): void {
     this.#isPaused = true;
     this.clock.pause();

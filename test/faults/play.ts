@@ -6,6 +6,7 @@ import { FaultInjector, type Injection } from "./fault-injector.ts";
 import type { Counts } from "./ledger.ts";
 import type { Run } from "./run.ts";
 import { isStep, type Scenario } from "./scenario.ts";
+import { revokedStateOf } from "./revoked-state.ts";
 import { webhookStateOf } from "./webhook-state.ts";
 import type { Worker } from "./worker.ts";
 
@@ -61,7 +62,10 @@ export async function playScenario<B extends Backend>({
     injector.arm();
     for (const [index, change] of changes.entries()) {
       await injector.beforeChange(index + 1);
-      await (isStep(change) ? run.perform(change) : backend.change(change));
+      if (isStep(change)) await run.perform(change);
+      else if ("withKey" in change)
+        await run.perform(change.step(await uidOf(worker.cluster, change.withKey)));
+      else await backend.change(change);
       await backend.startMissing();
       await run.settle();
     }
@@ -86,6 +90,10 @@ export async function playScenario<B extends Backend>({
     injectedAt: injector.injectedAt,
     trace: logbook.ledger.trace,
   };
+}
+
+async function uidOf(cluster: ProxiedCluster, path: string): Promise<string> {
+  return String((await cluster.arrange({ method: "GET", path })).metadata["uid"]);
 }
 
 /** The actions of a run, and its environment. */
@@ -120,10 +128,15 @@ export async function during<B extends Backend>(
  */
 export async function endStateOf(cluster: ProxiedCluster, view: View): Promise<Snapshot> {
   const snapshot = await snapshotOf(cluster, view.prefix.slice(0, -1));
-  const texts = [...snapshot, ...(await webhookStateOf(cluster, view))];
+  const texts = [
+    ...snapshot,
+    ...(await webhookStateOf(cluster, view)),
+    await revokedStateOf(cluster, view),
+  ];
   return texts.map((text) =>
     text
       .replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"')
+      .replaceAll(/(\/requester-key-id": )"[0-9a-f-]{36}"/g, '$1"a key that is gone"')
       .replaceAll(/latchkey-connector-[0-9a-f]{32}\/[0-9a-f]{64}/g, "a claim"),
   );
 }

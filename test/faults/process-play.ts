@@ -4,6 +4,7 @@ import { type Outcome, playScenario } from "./play.ts";
 import { type ProcessRun, processRun } from "./process-backend.ts";
 import { calmLease, type ProcessFault } from "./process-faults.ts";
 import { type Change, isStep, type Scenario } from "./scenario.ts";
+import type { Step } from "../support/actions.ts";
 import type { Worker } from "./worker.ts";
 
 /** Options of a scenario that is played with a real process. */
@@ -54,9 +55,12 @@ export async function playProcess({
 
 function hastened(change: Change): Change {
   if ("outageMs" in change) return { outageMs: change.outageMs / haste };
-  return !isStep(change)
-    ? change
-    : change.map((action) => ({ ...action, body: withShortLife(action.body) }));
+  if ("withKey" in change) return { ...change, step: (uid) => shortened(change.step(uid)) };
+  return isStep(change) ? shortened(change) : change;
+}
+
+function shortened(step: Step): Step {
+  return step.map((action) => ({ ...action, body: withShortLife(action.body) }));
 }
 
 function withShortLife(body: unknown): unknown {

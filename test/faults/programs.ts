@@ -108,7 +108,8 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
 
 const prefixes = { user: "", team: "" };
 
-const controllerSettings = {
+/** The settings of a controller of a run. */
+export const controllerSettings = {
   prefixes,
   issuer: "https://latchkey.latchkey-system.svc",
   audience: "management.service/direct",

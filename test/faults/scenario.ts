@@ -7,7 +7,13 @@ import type { Admission, Use } from "./key-actions.ts";
  * A change while the programs run: requests that are sent in parallel, time without a controller,
  * or the next second (creation timestamps, which decide which object is older, have whole seconds).
  */
-export type Change = Step | Interval | Use | Admission;
+export type Change = Step | Interval | Use | Admission | WithKey;
+
+/** Requests that name an access key by its uid: that of the key at this path. */
+export interface WithKey {
+  readonly withKey: string;
+  readonly step: (uid: string) => Step;
+}
 
 /** Time without requests of users: without any process, step by step, or at once. */
 export type Interval =

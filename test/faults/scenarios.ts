@@ -9,7 +9,7 @@ import {
   type Step,
 } from "../support/actions.ts";
 import type { Caller } from "../support/cluster-connection.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, WithKey } from "./scenario.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Admission, Use } from "./key-actions.ts";
 
@@ -64,7 +64,7 @@ const key = (view: View, spec: object, name = "own") =>
     },
     by(view),
   );
-const token = (view: View, ttl: number, name = "alice") =>
+const token = (view: View, ttl: number, requester: Caller = by(view)) =>
   create(
     `${api}/directclusterendpointtokens`,
     {
@@ -73,8 +73,19 @@ const token = (view: View, ttl: number, name = "alice") =>
       metadata: { name: `${view.prefix}own` },
       spec: { ttl },
     },
-    by(view, name),
+    requester,
   );
+
+/** A token that was requested with the key `own`. */
+const childToken = (view: View): WithKey => ({
+  withKey: place(view, "ownedaccesskeys"),
+  step: (uid) => [
+    token(view, 3600, { ...by(view, "ci"), extra: { "management.service/key-id": [uid] } }),
+  ],
+});
+const disabled = (view: View, value: boolean): Step => [
+  merge(place(view, "ownedaccesskeys"), { spec: { disabled: value } }),
+];
 
 const home = (view: View): Step => [namespace(view, "home")];
 const projects = (view: View): Step => [
@@ -214,8 +225,45 @@ export const scenarios: readonly Scenario[] = [
     changes: (view) => [
       [token(view, 3600)],
       [remove(place(view, "directclusterendpointtokens"))],
-      [token(view, 3600, "bob")],
+      [token(view, 3600, by(view, "bob"))],
     ],
+  },
+  {
+    name: "token: parent key disabled, and enabled again",
+    grounds: home,
+    changes: (view) => [
+      [key(view, { ttl: 7200 })],
+      childToken(view),
+      disabled(view, true),
+      disabled(view, false),
+    ],
+  },
+  {
+    name: "token: parent key deleted",
+    grounds: home,
+    changes: (view) => [
+      [key(view, {})],
+      childToken(view),
+      [remove(place(view, "ownedaccesskeys"))],
+      [gone(place(view, "ownedaccesskeys"))],
+    ],
+  },
+  {
+    name: "token: deleted while its parent key is disabled",
+    grounds: home,
+    changes: (view) => [
+      [key(view, {})],
+      childToken(view),
+      disabled(view, true),
+      [remove(place(view, "directclusterendpointtokens"))],
+      [gone(place(view, "directclusterendpointtokens"))],
+      disabled(view, false),
+    ],
+  },
+  {
+    name: "token: create with a disabled key",
+    grounds: home,
+    changes: (view) => [[key(view, { disabled: true })], childToken(view), disabled(view, false)],
   },
   {
     name: "key: used",

@@ -1,8 +1,8 @@
-import { components, labels } from "../../src/api/names.ts";
+import { components, labels, revokedTokensName } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
-import { admin } from "../support/cluster-connection.ts";
+import { admin, patchTypes } from "../support/cluster-connection.ts";
 import { isVisible, type View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
@@ -68,6 +68,13 @@ export class Worker {
       method: "DELETE",
       path: `${secretsOf(view.system)}?labelSelector=${encodeURIComponent(`${labels.component} in (${components.connectorData},${components.webhookCertificates})`)}`,
     });
+    // The entries stay until the tokens would expire, and would be removed during a later run.
+    await this.cluster.ask(admin, {
+      method: "PATCH",
+      path: `/api/v1/namespaces/${view.system}/configmaps/${revokedTokensName(0)}`,
+      type: patchTypes.merge,
+      body: { data: null },
+    });
     await Promise.all(
       namespaces.map((namespace) =>
         this.#removeNamespace(stringAt(recordAt(namespace, "metadata"), "name") ?? ""),
@@ -89,7 +96,7 @@ export class Worker {
       await this.cluster.ask(admin, {
         method: "PATCH",
         path: `${place}/${String(name)}`,
-        type: "application/merge-patch+json",
+        type: patchTypes.merge,
         body: { metadata: { finalizers: null } },
       });
       await this.cluster.ask(admin, { method: "DELETE", path: `${place}/${String(name)}` });

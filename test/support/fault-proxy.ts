@@ -95,7 +95,10 @@ export class FaultProxy {
     return [...this.#watches];
   }
 
-  /** Requests that wait for a response; watches and renewals of the Lease do not count. */
+  /**
+   * Requests that wait for a response; open watches and renewals of the Lease do not count, but
+   * watches count until they are open.
+   */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -288,16 +291,12 @@ export class FaultProxy {
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Promise<void> {
-    await this.#open();
     const over = new AbortController();
     outgoing.on("close", () => over.abort());
-    const answer = await this.#options.upstream.request({
-      method: "GET",
-      path: request.path,
-      headers: passedHeaders(incoming),
-      signal: AbortSignal.any([over.signal, this.#ended.signal]),
-      bodyTimeout: 0,
-    });
+    this.#inFlight += 1;
+    const answer = await this.#head(request, incoming, over.signal).finally(
+      () => (this.#inFlight -= 1),
+    );
     if (answer.statusCode !== 200)
       return reply(outgoing, { status: answer.statusCode, text: await answer.body.text() });
     const watch = new OpenWatch(request, outgoing, this);
@@ -313,6 +312,18 @@ export class FaultProxy {
     } finally {
       this.#watches.delete(watch);
     }
+  }
+
+  /** Opens a watch at the API server. */
+  async #head(request: ApiRequest, incoming: IncomingMessage, signal: AbortSignal) {
+    await this.#open();
+    return this.#options.upstream.request({
+      method: "GET",
+      path: request.path,
+      headers: passedHeaders(incoming),
+      signal: AbortSignal.any([signal, this.#ended.signal]),
+      bodyTimeout: 0,
+    });
   }
 
   #event(watch: OpenWatch, line: WatchLine): void {

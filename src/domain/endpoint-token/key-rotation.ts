@@ -43,10 +43,12 @@ export interface KeyRotation<Key extends RotatedKey> {
 }
 
 /**
- * How long a key is published before it signs, in milliseconds: verifiers may keep the published
- * keys for 60 seconds (max-age of `/openid/v1/jwks`).
+ * How long a key is published before it signs, in milliseconds. A replica may observe it up to 30
+ * seconds late, caches and verifiers may keep the former keys for 60 seconds (max-age of
+ * `/openid/v1/jwks`), and a direct endpoint that has just fetched those waits 10 seconds before it
+ * fetches again; the rest is for clocks.
  */
-export const publishedBeforeMs = 75_000;
+export const publishedBeforeMs = 105_000;
 
 /** Verifiers may allow this much for the difference of clocks, in milliseconds. */
 const clockLeewayMs = 300_000;

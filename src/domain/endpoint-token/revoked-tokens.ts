@@ -26,15 +26,15 @@ export interface ObservedRevocations {
 /** Limits of the stored deny list. */
 export interface RevokedTokensLimits {
   /**
-   * Maximum number of entries of a ConfigMap: with their managed fields, 1.2 MB. etcd stores at
-   * most 1.5 MB.
+   * Maximum number of entries of a ConfigMap: 1.1 MB in etcd with the managed fields of Latchkey,
+   * and 1.5 MB with those of a second manager, such as a backup tool. etcd accepts 1.57 MB.
    */
   readonly entries: number;
   readonly lists: number;
 }
 
 /** The limits of the ConfigMaps: all of them fit into one signed list. */
-export const revokedTokensLimits: RevokedTokensLimits = { entries: 10_000, lists: 20 };
+export const revokedTokensLimits: RevokedTokensLimits = { entries: 8_000, lists: 25 };
 
 /**
  * How long an entry stays after the expiry of its token, in milliseconds: clocks of connected
