@@ -48,9 +48,8 @@ export function assembleDirectEndpoint(
   const following = informerDeps(transport, deps);
   const scopeRoles = new ScopeRolesCache(following, () => live.changed());
   const areRolesFresh = (): boolean => isFresh(scopeRoles.informer.watchState, clock.monotonic());
-  const { yielder } = following;
   const live = new LiveRequests({
-    ...{ clock, yielder },
+    ...{ clock, yielder: following.yielder },
     isFresh: () => areRolesFresh() && revoked.isKnown(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
