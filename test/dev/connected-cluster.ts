@@ -65,7 +65,7 @@ export interface DirectSource {
   /** How the processes run, as in the image. */
   readonly settings: Partial<LatchkeyOptions>;
   /** Called with the name and the log of a process that exits unexpectedly. */
-  onDeath(name: string, log: string, exit: Exit): void;
+  readonly onDeath: (name: string, log: string, exit: Exit) => void;
 }
 
 /** The processes beside the kube-apiserver of the connected cluster. */
