@@ -22,6 +22,9 @@ export const gatewayFieldManager = "latchkey-gateway";
 /** Field manager of the direct endpoint. */
 export const directFieldManager = "latchkey-direct-endpoint";
 
+/** Field manager of the authorizer of a connected cluster. */
+export const authorizerFieldManager = "latchkey-direct-authorizer";
+
 /** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
@@ -31,6 +34,8 @@ export const ownObjects = {
   issuerCertificates: "latchkey-issuer-certificates",
   directCertificates: "latchkey-direct-endpoint-certificates",
   directKeys: "latchkey-direct-endpoint-keys",
+  authorizerCertificates: "latchkey-direct-authorizer-certificates",
+  authorizerKeys: "latchkey-direct-authorizer-keys",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
 } as const;
@@ -103,6 +108,7 @@ export const components = {
   gatewayCertificates: "gateway-certificates",
   issuerCertificates: "issuer-certificates",
   directCertificates: "direct-endpoint-certificates",
+  authorizerCertificates: "direct-authorizer-certificates",
   connectorKey: "connector-key",
   connectorData: "connector-data",
   revokedTokens: "revoked-tokens",
@@ -120,6 +126,10 @@ export const certificateSecrets = {
   gateway: { name: ownObjects.gatewayCertificates, component: components.gatewayCertificates },
   issuer: { name: ownObjects.issuerCertificates, component: components.issuerCertificates },
   direct: { name: ownObjects.directCertificates, component: components.directCertificates },
+  authorizer: {
+    name: ownObjects.authorizerCertificates,
+    component: components.authorizerCertificates,
+  },
 } as const;
 
 /** The annotation in which client-side apply stores the whole object, including secrets. */

@@ -8,6 +8,8 @@ export interface ServiceNames {
   readonly namespace: string;
   readonly serviceName: string;
   readonly externalNames: readonly string[];
+  /** The common name of the client certificate; the name of the Service by default. */
+  readonly clientName?: string;
 }
 
 /** The names in the serving certificate of a Service. */
@@ -50,7 +52,7 @@ export function serviceCertificates(
     {
       namespace: names.namespace,
       dnsNames: dnsNamesOf(names),
-      clientName: names.serviceName,
+      clientName: names.clientName ?? names.serviceName,
       secret: certificateSecrets[owner],
     },
   );

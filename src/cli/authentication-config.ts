@@ -16,7 +16,7 @@ import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
 import { notFound } from "./not-found.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
-import { writeFiles } from "./write-files.ts";
+import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */
 export interface AuthenticationConfigDeps {
@@ -37,7 +37,37 @@ export async function printAuthenticationConfig(
   { client, print }: AuthenticationConfigDeps,
 ): Promise<void> {
   const { directory, output } = options;
-  const minor = options.kubernetesVersion ?? 0;
+  const terms = { minor: options.kubernetesVersion ?? 0, authorizationFlag: undefined };
+  const { file, notes } = await authenticationOutput(options, { client, ...terms });
+  if (output === undefined) print(`# ${directory}/${file.name}\n${file.text}`);
+  else writeFiles(output, [file]);
+  print(comments(notes));
+}
+
+/** What decides about the output, beside the options. */
+export interface AuthenticationOutputDeps extends Pick<AuthenticationConfigDeps, "client"> {
+  /** Minor version of Kubernetes 1 of the connected cluster. */
+  readonly minor: number;
+  /** The flag for the authorizer of Latchkey; undefined without one. */
+  readonly authorizationFlag: string | undefined;
+}
+
+/** The file for kube-apiserver, and the flags and what else an administrator has to know. */
+export interface AuthenticationOutput {
+  readonly file: OutputFile;
+  readonly notes: readonly string[];
+}
+
+/** Lines as comments of YAML. */
+export function comments(lines: readonly string[]): string {
+  return lines.map((line) => `# ${line}\n`).join("");
+}
+
+/** Builds the AuthenticationConfiguration, and the notes about it. */
+export async function authenticationOutput(
+  options: TrustConfigOptions,
+  { client, minor, authorizationFlag }: AuthenticationOutputDeps,
+): Promise<AuthenticationOutput> {
   if (minor < oldestAuthenticationMinor)
     throw new ConfigError(
       "--kubernetes-version",
@@ -49,14 +79,16 @@ export async function printAuthenticationConfig(
   const ours = authenticationConfiguration({
     ...options,
     minor,
+    isAuthorized: authorizationFlag !== undefined,
     certificateAuthority: await certificateAuthority(options, client),
   });
   const content = options.merge === undefined ? ours : merged(options.merge, ours, minor);
   const text = dump(content, { lineWidth: -1 });
-  if (output === undefined) print(`# ${directory}/${authenticationFile}\n${text}`);
-  else writeFiles(output, [{ name: authenticationFile, text }]);
-  const notes = authenticationNotes(options, { hasAnonymous: "anonymous" in content });
-  print(notes.map((note) => `# ${note}\n`).join(""));
+  const hasAnonymous = "anonymous" in content;
+  return {
+    file: { name: authenticationFile, text },
+    notes: authenticationNotes(options, { hasAnonymous, authorizationFlag }),
+  };
 }
 
 async function certificateAuthority(

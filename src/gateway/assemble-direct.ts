@@ -1,15 +1,17 @@
-import { directFieldManager } from "../api/names.ts";
+import { directFieldManager, ownObjects } from "../api/names.ts";
+import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
 import { ScopeRolesCache } from "../authn/scope-roles.ts";
 import { serviceCertificates } from "../authn/service-certificates.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
-import { isFresh, staleReason, watchReadings } from "../kube/freshness.ts";
+import { isFresh, staleReasons, watchReadings } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
 import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
-import { followIssuer, type FollowIssuerOptions } from "./follow-issuer.ts";
+import { VerifiedTokens } from "../tokens/verified-tokens.ts";
+import type { TokenOrigin } from "../tokens/verify.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
@@ -26,7 +28,7 @@ import {
 import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
-export interface DirectEndpointOptions extends FollowIssuerOptions {
+export interface DirectEndpointOptions extends FollowIssuerOptions, TokenOrigin {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
   /** The name of the cluster in scopes. */
@@ -51,15 +53,18 @@ export function assembleDirectEndpoint(
     isFresh: () => areRolesFresh() && revoked.isKnown(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
-  const onChange = (): void => live.changed();
-  const { tokens, keys, revoked, ...followed } = followIssuer(options, {
-    ...{ ...deps, client, onChange },
+  const tokens = new VerifiedTokens(new Map(), options);
+  const { keys, revoked, ...followed } = followIssuer(options, {
+    ...{ ...deps, client, keptIn: ownObjects.directKeys },
+    onKeys(known) {
+      tokens.replaceKeys(known);
+      live.changed();
+    },
+    onList: () => live.changed(),
   });
   const discovery = createDiscovery({ transport, clock, log });
-  const forwarder = createForwarder({
-    ...{ credentials, clock, headTimeoutMs },
-    connections: mostAnswers,
-  });
+  const limits = { headTimeoutMs, connections: mostAnswers };
+  const forwarder = createForwarder({ credentials, clock, ...limits });
   const own = { credentials, discovery, forwarder };
   const handler = gatewayHandler({
     ...{ clock, live, log, routes: directRoutes(clusterName) },
@@ -81,9 +86,7 @@ export function assembleDirectEndpoint(
     warnings: () => followed.warnings(),
     problems: () => [
       ...followed.problems(),
-      ...[
-        staleReason(informer.resource.plural, informer.watchState, clock.monotonic()) ?? [],
-      ].flat(),
+      ...staleReasons([informer], clock.monotonic()),
       ...impersonation.problems(),
     ],
     run: (signal) =>

@@ -1,8 +1,6 @@
-import { ConfigError } from "../runtime/config-values.ts";
+import { readIssuerAuthority } from "../authn/issuer-authority.ts";
 import type { DirectEndpointConfig } from "../runtime/direct-endpoint-config.ts";
-import { readTextFile } from "../runtime/read-text-file.ts";
 import type { ServerProcess } from "../runtime/shutdown.ts";
-import { caCertificates } from "../tokens/ca-certificates.ts";
 import { assembleDirectEndpoint } from "./assemble-direct.ts";
 import { runFront } from "./run-front.ts";
 
@@ -12,8 +10,7 @@ export async function runDirectEndpoint(
   process: ServerProcess,
 ): Promise<void> {
   const prefixes = { user: config.usernamePrefix, groups: config.groupsPrefix };
-  const { certificateAuthority: file } = config;
-  const issuerCa = file === undefined ? undefined : readCertificates(file);
+  const issuerCa = readIssuerAuthority(config.certificateAuthority);
   await runFront(
     config,
     {
@@ -23,11 +20,4 @@ export async function runDirectEndpoint(
     },
     process,
   );
-}
-
-function readCertificates(path: string): string {
-  const option = "--certificate-authority";
-  const certificates = caCertificates(readTextFile({ option, path }));
-  if (certificates !== undefined) return certificates;
-  throw new ConfigError(option, path, "must be a file of PEM certificates");
 }

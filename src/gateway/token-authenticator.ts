@@ -1,8 +1,11 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
+import { revocationOf } from "../authn/authorize-token.ts";
+import type { IssuerKeys } from "../authn/issuer-keys.ts";
+import type { RevokedTokens } from "../authn/revoked-tokens.ts";
 import { scopedRequest } from "../authn/scoped-request.ts";
+import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
-import { allows } from "../domain/scope/allows.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isKubeError } from "../kube/errors.ts";
@@ -16,8 +19,6 @@ import {
   type Destination,
   notReady,
 } from "./credential.ts";
-import type { IssuerKeys } from "./issuer-keys.ts";
-import type { RevokedTokens } from "./revoked-tokens.ts";
 
 /** Prefixes of the names of other clusters' users and groups. */
 export interface NamePrefixes {
@@ -44,8 +45,6 @@ export interface TokenAuthenticatorDeps {
 
 /** Anybody can make a token with an unknown kid, and an issuer may take 10 s to answer. */
 const mostWaiting = 1_000;
-
-const listUnknown = "the list of revoked tokens is not known, or was not confirmed in time; retry";
 
 /** Authenticates direct tokens by the keys of their issuer and its list of revoked tokens. */
 export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator {
@@ -159,14 +158,12 @@ function scoping(
 }
 
 function judge(
-  { scopes }: VerifiedToken,
+  { jti, scopes }: VerifiedToken,
   request: ScopedRequest,
-  { isFresh, roles, namespace, revoked }: TokenAuthenticatorDeps,
+  { isFresh, roles, namespace: ownNamespace, revoked }: TokenAuthenticatorDeps,
 ): Decision {
-  if (!revoked.isKnown()) return { kind: "not-ready", reason: listUnknown };
-  if (scopes.length === 0) return { kind: "no-opinion" };
-  if (!isFresh()) return { kind: "not-ready", reason: "roles of scopes not synced; retry" };
-  const context = { roles: roles(), ownNamespace: namespace };
-  const verdicts = scopes.map((scope) => allows(scope, request, context));
-  return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
+  return authorizeWithToken(
+    { scopes, revocation: revocationOf(jti, revoked) },
+    { request, roles: isFresh() ? roles() : undefined, ownNamespace },
+  );
 }

@@ -68,6 +68,19 @@ export function staleReason(plural: string, state: WatchState, now: number): str
   return `${plural}: no watch response from the API server${since}; check the connection`;
 }
 
+/** The reasons of several informers, as {@link staleReason} gives each of them. */
+export function staleReasons(
+  informers: readonly {
+    readonly resource: { readonly plural: string };
+    readonly watchState: WatchState;
+  }[],
+  now: number,
+): readonly string[] {
+  return informers.flatMap(
+    ({ resource, watchState }) => staleReason(resource.plural, watchState, now) ?? [],
+  );
+}
+
 const pollMs = 200;
 
 /** Resolves when all these stores are fresh, or the signal aborts. */

@@ -19,7 +19,8 @@ import {
 const { kubeconfig, namespace, httpAddress, logLevel } = serverOptions;
 const { issuer, audience } = directTokenOptions;
 
-const clusterName: ParseValue<string> = (value, option) => {
+/** The name of a cluster in scopes. */
+export const clusterName: ParseValue<string> = (value, option) => {
   if (/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(value)) return value;
   throw new ConfigError(
     option,
@@ -28,15 +29,8 @@ const clusterName: ParseValue<string> = (value, option) => {
   );
 };
 
-/** Every option of `latchkey direct-endpoint`. */
-export const directEndpointOptions = {
-  ...{ kubeconfig, namespace, httpAddress, logLevel, issuer, audience },
-  clusterName: {
-    value: "<name>",
-    initial: "",
-    help: "required: name of this cluster in the scopes of tokens",
-    parse: clusterName,
-  },
+/** Options of what follows the issuer of direct tokens in a connected cluster. */
+export const issuerFollowingOptions = {
   jwksUrl: {
     value: "<url>",
     initial: "",
@@ -56,6 +50,18 @@ export const directEndpointOptions = {
     help: "maximum time since the issuer last confirmed its list of revoked tokens, after which no token is accepted; at least 2m; if unset, the last list is used until the issuer answers again",
     parse: optional(duration({ unit: 1000, least: 120 })),
   },
+} as const satisfies OptionTable;
+
+/** Every option of `latchkey direct-endpoint`. */
+export const directEndpointOptions = {
+  ...{ kubeconfig, namespace, httpAddress, logLevel, issuer, audience },
+  clusterName: {
+    value: "<name>",
+    initial: "",
+    help: "required: name of this cluster in the scopes of tokens",
+    parse: clusterName,
+  },
+  ...issuerFollowingOptions,
   usernamePrefix: {
     value: "<text>",
     initial: "",

@@ -36,7 +36,7 @@ const authenticationOptions = {
   certificateAuthority: {
     value: "<file>",
     initial: "",
-    help: "with --authentication: file with the PEM certificates of the CAs of the issuer's server, or system for the public CAs that the machine of kube-apiserver trusts; if unset, the CA in Secret latchkey-issuer-certificates",
+    help: "with --authentication: file with the PEM certificates of the CAs of the issuer's server, or system for the public CAs that the machine of kube-apiserver trusts; required with --authorization too; if unset, the CA in Secret latchkey-issuer-certificates of the management cluster",
     parse: optional(text),
   },
   usernamePrefix: {
@@ -64,27 +64,27 @@ export const trustConfigOptions = {
   authorization: {
     value: "",
     initial: "false",
-    help: "print an AuthorizationConfiguration and two kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required",
+    help: "print an AuthorizationConfiguration and two kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required; both are for a connected cluster with latchkey webhook --direct, whose kubeconfig is then needed",
     parse: trueOrFalse,
   },
   authentication: {
     value: "",
     initial: "false",
-    help: "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster trusts direct tokens; this or --authorization is required",
+    help: "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster trusts direct tokens; this or --authorization is required; with both, also an AuthorizationConfiguration and a kubeconfig, with which it calls latchkey webhook --direct there",
     parse: trueOrFalse,
   },
   ...sharedOptions,
   serviceName: {
     value: "<name>",
-    initial: "latchkey-webhook",
-    help: "with --authorization: name of the webhook's Service",
-    parse: text,
+    initial: "",
+    help: "with --authorization: name of the webhook's Service; if unset, latchkey-webhook, with --authentication too latchkey-direct-authorizer",
+    parse: optional(text),
   },
   /** Minor version of Kubernetes 1. */
   kubernetesVersion: {
     value: "<1.minor>",
     initial: "",
-    help: "version of kube-apiserver that the files are for; required with --authentication; with --authorization, that of the cluster if unset",
+    help: "version of kube-apiserver that the files are for; required with --authentication alone; with --authorization, that of the cluster if unset",
     parse: optional(minorVersion),
   },
   webhookUrl: {
@@ -113,37 +113,38 @@ export const trustConfigOptions = {
 export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
 
 /**
- * Throws a UsageError unless exactly one of `--authorization` and `--authentication` is set, with
- * the options that it requires, and without options that only the other one reads. Options with a
- * default are not checked: the environment of the controller may set them.
+ * Throws a UsageError unless `--authorization`, `--authentication` or both are set, with the options
+ * that they require, and without options that nothing reads. Options with a default are not checked:
+ * the environment of the controller may set them.
  */
 export function checkTrustConfigOptions(options: TrustConfigOptions): void {
   const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
-  if (authorization && authentication)
+  if (authorization && authentication) {
+    if (options.certificateAuthority !== undefined) return;
     throw new UsageError(
-      "--authorization and --authentication cannot be combined, because an authorizer for connected clusters is not available yet; set one of them",
+      "--authentication with --authorization requires --certificate-authority, a file with the CA certificates of the issuer, or system for public CAs, because the kubeconfig is that of the connected cluster",
     );
+  }
   if (!authorization && !authentication)
     throw new UsageError(
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
     );
   if (authorization) {
     const set = Object.entries(options).find(
       ([name, value]) => Object.hasOwn(authenticationOptions, name) && (value ?? "") !== "",
     );
-    if (set !== undefined) throw ineffective(set[0], "authorization");
+    if (set !== undefined)
+      throw new UsageError(
+        `--${flagOf(set[0])} has no effect with --authorization alone; remove it, or set --authentication`,
+      );
     return;
   }
-  if (webhookUrl !== undefined) throw ineffective("webhookUrl", "authentication");
+  if (webhookUrl !== undefined)
+    throw new UsageError(
+      "--webhook-url has no effect with --authentication alone; remove it, or set --authorization too",
+    );
   if (kubernetesVersion === undefined)
     throw new UsageError(
       "--authentication requires --kubernetes-version, the version of the connected cluster, because the kubeconfig is that of the management cluster",
     );
-}
-
-function ineffective(name: string, mode: "authorization" | "authentication"): UsageError {
-  const other = mode === "authorization" ? "authentication" : "authorization";
-  return new UsageError(
-    `--${flagOf(name)} has no effect with --${mode}; remove it, or set --${other} instead`,
-  );
 }

@@ -5,13 +5,52 @@ import {
   optional,
   pathSegment,
   text,
+  trueOrFalse,
   UsageError,
   wholeNumber,
 } from "./config-values.ts";
-import { type ConfigOf, type OptionTable, quotaOptions, serverOptions } from "./options.ts";
+import { clusterName, issuerFollowingOptions } from "./direct-endpoint-config.ts";
+import {
+  type ConfigOf,
+  directTokenOptions,
+  flagOf,
+  type Option,
+  type OptionTable,
+  quotaOptions,
+  serverOptions,
+} from "./options.ts";
+
+/** The default name of the Service, which is also that of the ServiceAccount. */
+export const webhookServices = {
+  webhook: "latchkey-webhook",
+  direct: "latchkey-direct-authorizer",
+} as const;
+
+function onlyDirect<T>(option: Option<T>): Option<T> {
+  return { ...option, help: `with --direct: ${option.help}` };
+}
+
+/** The options that only `--direct` reads, without `--issuer`, which a shared variable may set. */
+const directOptions = {
+  clusterName: onlyDirect({
+    value: "<name>",
+    initial: "",
+    help: "required: name of this cluster in the scopes of tokens",
+    parse: optional(clusterName),
+  }),
+  jwksUrl: onlyDirect(issuerFollowingOptions.jwksUrl),
+  certificateAuthority: onlyDirect(issuerFollowingOptions.certificateAuthority),
+  maximumListAge: onlyDirect(issuerFollowingOptions.maximumListAge),
+} as const satisfies OptionTable;
 
 /** Every option of `latchkey webhook`. */
 export const webhookOptions = {
+  direct: {
+    value: "",
+    initial: "false",
+    help: "run in a connected cluster, beside its kube-apiserver: only authorize requests with direct tokens, by their scope and the issuer's list of revoked tokens",
+    parse: trueOrFalse,
+  },
   ...serverOptions,
   ...quotaOptions,
   webhookAddress: {
@@ -22,9 +61,9 @@ export const webhookOptions = {
   },
   serviceName: {
     value: "<name>",
-    initial: "latchkey-webhook",
-    help: "name of the webhook's Service; certificates are for <name>.<namespace>.svc",
-    parse: text,
+    initial: "",
+    help: "name of the webhook's Service; certificates are for <name>.<namespace>.svc; if unset, latchkey-webhook, with --direct latchkey-direct-authorizer",
+    parse: optional(text),
   },
   /** Maximum number of keys of one requester. */
   quotaKeys: {
@@ -61,16 +100,48 @@ export const webhookOptions = {
     help: "maximum time after SIGTERM for kube-apiserver to end its connections; meanwhile the webhook answers requests and is not ready, for 5s at least; 0 ends at once",
     parse: duration({ unit: 1000, least: 0 }),
   },
+  issuer: onlyDirect(directTokenOptions.issuer),
+  ...directOptions,
 } as const satisfies OptionTable;
 
 /** Configuration of `latchkey webhook`. */
 export type WebhookConfig = ConfigOf<typeof webhookOptions>;
 
-/** Throws a UsageError if `--certificate-directory` is set without `--admission-path`. */
-export function checkWebhookConfig({
-  certificateDirectory,
-  admissionPath,
-}: Pick<WebhookConfig, "certificateDirectory" | "admissionPath">): void {
+/** What the authorizer of a connected cluster requires. */
+export interface DirectWebhookConfig extends WebhookConfig {
+  readonly clusterName: string;
+}
+
+/**
+ * The configuration with what `--direct` requires; undefined without `--direct`. Throws a UsageError
+ * without the name of the cluster.
+ */
+export function directWebhookConfig(config: WebhookConfig): DirectWebhookConfig | undefined {
+  if (!config.direct) return undefined;
+  const { clusterName: name } = config;
+  if (name !== undefined) return { ...config, clusterName: name };
+  throw new UsageError(
+    "--cluster-name is required with --direct: the name of this cluster in the scopes of tokens, such as east",
+  );
+}
+
+/**
+ * Throws a UsageError if a required option is missing: `--cluster-name` with `--direct`, and
+ * `--admission-path` with `--certificate-directory` without it; or if an option has no effect.
+ */
+export function checkWebhookConfig(config: WebhookConfig): void {
+  const { certificateDirectory, admissionPath } = config;
+  if (directWebhookConfig(config) !== undefined) {
+    if (admissionPath === undefined) return;
+    throw new UsageError(
+      "--admission-path has no effect with --direct, because a connected cluster has no admission by Latchkey; remove it",
+    );
+  }
+  const set = Object.entries(config).find(
+    ([name, value]) => Object.hasOwn(directOptions, name) && value !== undefined,
+  );
+  if (set !== undefined)
+    throw new UsageError(`--${flagOf(set[0])} has no effect without --direct; remove it`);
   if (certificateDirectory === undefined || admissionPath !== undefined) return;
   throw new UsageError(
     "--admission-path is required with --certificate-directory, because the webhook then publishes no path: make a segment with openssl rand -hex 20, and write /<segment>/admit/<webhook> into clientConfig.service.path",

@@ -1,11 +1,11 @@
 import { group } from "../api/names.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
-import { parseScope, type Scope } from "../api/scope.ts";
+import type { Scope } from "../api/scope.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { longestToken } from "../domain/endpoint-token/token-size.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
-import { strictJson } from "./strict-json.ts";
+import { tokenScopes } from "./token-scopes.ts";
 
 /** Why a token is refused; a closed set for metrics. */
 export const tokenProblems = [
@@ -108,7 +108,7 @@ function readClaims(
   if (exp <= now) return "expired";
   if (Math.max(nbf, iat) > now + clockLeewayMs) return "not-yet-valid";
   if ([sub, ...groups].some(isSystemName)) return "system-name";
-  const scopes = service.scope === undefined ? [] : scopesIn(service.scope);
+  const scopes = service.scope === undefined ? [] : tokenScopes(service.scope);
   if (scopes === undefined) return "scope";
   return { jti, sub, groups, scopes, keyId: service.keyID, name: service.name, expiresAt: exp };
 }
@@ -150,12 +150,4 @@ function serviceOf(claim: unknown): Service | undefined {
     (field) => serviceMembers.has(field) && textAt(claim, field) !== undefined,
   );
   return isRead && name !== undefined ? { scope, keyID, name } : undefined;
-}
-
-/** The scopes in a claim: one, or a list of at least one. */
-function scopesIn(text: string): readonly Scope[] | undefined {
-  const value = strictJson(text);
-  const scopes = (Array.isArray(value) ? value : [value]).map(parseScope);
-  const read = scopes.filter((scope) => scope !== undefined);
-  return read.length === scopes.length && read.length > 0 ? read : undefined;
 }

@@ -8,7 +8,7 @@ import { extras } from "../api/names.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { authorizeKey, type AuthorizeKeyDeps } from "../authn/authorize-key.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
-import { type Handler, json } from "../runtime/routes.ts";
+import { type Handler, type HttpResponse, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
@@ -29,14 +29,17 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
-    const verdict = await evaluate(review, deps);
-    // RBAC decides about requests that are not denied.
-    const status =
-      verdict.kind === "denied"
-        ? { allowed: false, denied: true, reason: verdict.reason }
-        : { allowed: false };
-    return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
+    return accessReviewResponse(await evaluate(review, deps));
   };
+}
+
+/** The response to a SubjectAccessReview: RBAC decides about requests that are not denied. */
+export function accessReviewResponse(verdict: KeyVerdict): HttpResponse {
+  const status =
+    verdict.kind === "denied"
+      ? { allowed: false, denied: true, reason: verdict.reason }
+      : { allowed: false };
+  return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
 }
 
 async function evaluate(review: AccessReview, deps: AccessReviewDeps): Promise<KeyVerdict> {

@@ -1,3 +1,4 @@
+import { readIssuerAuthority } from "../authn/issuer-authority.ts";
 import { loadCredentials } from "../kube/load-credentials.ts";
 import { followCertificateFiles } from "../runtime/certificate-files.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -15,8 +16,14 @@ import {
 import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
-import type { WebhookConfig } from "../runtime/webhook-config.ts";
-import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
+import {
+  directWebhookConfig,
+  type WebhookConfig,
+  webhookServices,
+} from "../runtime/webhook-config.ts";
+import { assembleDirectAuthorizer } from "./assemble-direct.ts";
+import { assembleWebhook } from "./assemble.ts";
+import type { WebhookAssembly, WebhookDeps } from "./process-parts.ts";
 
 const closeGraceMs = 2_000;
 /**
@@ -34,16 +41,13 @@ export async function runWebhook(
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
   const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
-  const assembly = assembleWebhook(
-    { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } },
-    { credentials, clock, random, log, metrics },
-  );
+  const assembly = assemble(config, { credentials, clock, random, log, metrics });
   const onFailure = exitOnFailure({ exit }, log);
   const reviews = reviewServer({ config, assembly, clock, log, metrics, onFailure });
   const readiness = (): Readiness => {
     const reasons = [
       ...(signal.aborted ? ["shutting down"] : []),
-      ...assembly.accessKeys.staleReasons(),
+      ...assembly.problems(),
       ...(reviews.isListening() ? [] : ["no certificate yet"]),
     ];
     return { ready: reasons.length === 0, reasons, warnings: assembly.warnings() };
@@ -55,7 +59,10 @@ export async function runWebhook(
     clock,
     log,
   });
-  log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
+  log.info(
+    { url: server.url, apiServer: credentials.server, direct: config.direct },
+    "webhook started",
+  );
 
   // Reviews need the caches, so informers stop after the review server has drained.
   const following = new AbortController();
@@ -78,6 +85,19 @@ export async function runWebhook(
   following.abort();
   await followed;
   await Promise.all([server.close(closeGraceMs), assembly.close()]);
+}
+
+/** The webhook of the management cluster, or with `--direct` the authorizer of a connected one. */
+function assemble(config: WebhookConfig, deps: WebhookDeps): WebhookAssembly {
+  const direct = directWebhookConfig(config);
+  if (direct !== undefined) {
+    const issuerCa = readIssuerAuthority(direct.certificateAuthority);
+    const serviceName = direct.serviceName ?? webhookServices.direct;
+    return assembleDirectAuthorizer({ ...direct, issuerCa, serviceName }, deps);
+  }
+  const prefixes = { user: config.userPrefix, team: config.teamPrefix };
+  const serviceName = config.serviceName ?? webhookServices.webhook;
+  return assembleWebhook({ ...config, prefixes, serviceName }, deps);
 }
 
 /** Dependencies of the review server. */

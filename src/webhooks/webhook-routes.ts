@@ -11,7 +11,6 @@ import type { Handler, Route } from "../runtime/routes.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { type AdmissionDeps, admissionHandler, admitted } from "./admission.ts";
 import type { CertificateServing } from "./certificate-serving.ts";
-import { apiServerName, requireApiServer } from "./client-credentials.ts";
 import { extractConnectorData } from "./connector-data.ts";
 import type { ConnectorKey } from "./connector-key.ts";
 import { base64Data } from "./data-admission.ts";
@@ -27,6 +26,7 @@ import {
 } from "./key-admission.ts";
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
+import { type Review, reviewRoute, timed } from "./review-route.ts";
 import { enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
@@ -65,12 +65,8 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
     onUse: lastActivity.note.bind(lastActivity),
     onResult: (result: string): void => metrics.reviewed(kind, result),
   });
-  const review = (path: string, kind: "token" | "access", handler: Handler): Route => ({
-    method: "POST",
-    path,
-    handler: timed(kind, handler, deps),
-    refuses: requireApiServer,
-  });
+  const review = (path: string, kind: Review["kind"], handler: Handler): Route =>
+    reviewRoute({ path, kind, handler }, deps);
   return [
     review(
       webhookPaths.tokenReview,
@@ -138,24 +134,4 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
     }),
     admission(webhookPaths.scopeAdmission, { steps: [enforceScope(deciding)] }),
   ];
-}
-
-/**
- * Wraps a handler: records its duration in the metrics, and the client certificate of
- * kube-apiserver.
- */
-function timed(
-  kind: ReviewKind,
-  handler: Handler,
-  { certificates, clock, metrics }: WebhookRoutesDeps,
-): Handler {
-  return async (request, peer) => {
-    if (peer.clientName === apiServerName) certificates.shown(peer.certificate);
-    const began = clock.monotonic();
-    try {
-      return await handler(request, peer);
-    } finally {
-      metrics.reviewTook(kind, (clock.monotonic() - began) / 1000);
-    }
-  };
 }

@@ -8,7 +8,7 @@ import { outcomeOf } from "./command-line.ts";
 describe("a command starts with its configuration", () => {
   test.for<[readonly string[], Readonly<Record<string, string>>, object]>([
     [["controller"], {}, { action: "controller", config: { namespace: "latchkey-system" } }],
-    [["webhook"], {}, { action: "webhook", config: { serviceName: "latchkey-webhook" } }],
+    [["webhook"], {}, { action: "webhook", config: { drainTimeout: 20_000 } }],
     [
       ["trust-config", "--authorization"],
       {},
@@ -90,11 +90,11 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
     ],
     [
       ["trust-config"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
     ],
     [
       ["trust-config", "--authorization=false"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens",
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
     ],
     [
       ["trust-config", "--authorization=perhaps"],

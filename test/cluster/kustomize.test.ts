@@ -174,6 +174,7 @@ test("only namespaces labelled metrics=enabled can access metrics, and only addr
 test.each([
   ["gateway", "gateway", "gateway-clients", "gateway"],
   ["direct endpoint", "direct-endpoint", "direct-endpoint-clients", "endpoint"],
+  ["direct authorizer", "direct-authorizer", "direct-authorizer-api-servers", "webhook"],
   ["controller", "default", "issuer", "issuer"],
 ])(
   "only namespaces labelled metrics=enabled can access metrics of the %s, and every address can access its port for clients",
@@ -235,10 +236,10 @@ test("an overlay with the component of API server addresses allows only these", 
 });
 
 test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
-  const directories = ["default", "gateway", "direct-endpoint"];
+  const directories = ["default", "gateway", "direct-endpoint", "direct-authorizer"];
   const objects = (await Promise.all(directories.map(objectsOf))).flat();
   const deployments = objects.filter((object) => stringAt(object, "kind") === "Deployment");
-  expect(deployments).toHaveLength(4);
+  expect(deployments).toHaveLength(5);
   for (const deployment of deployments) {
     const [container] = listAt(
       recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),

@@ -4,7 +4,12 @@ import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
 import { eventually } from "../support/eventually.ts";
-import { applyDirectEndpointRbac, applyGatewayRbac, repository } from "../support/install.ts";
+import {
+  applyDirectAuthorizerRbac,
+  applyDirectEndpointRbac,
+  applyGatewayRbac,
+  repository,
+} from "../support/install.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import {
   arrange,
@@ -44,6 +49,7 @@ function manifests(directory: string): Manifest[] {
 const shipped = manifests("rbac");
 const ofGateway = [...manifests("gateway"), ...manifests("gateway-impersonation")];
 const ofDirectEndpoint = manifests("direct-endpoint");
+const ofDirectAuthorizer = manifests("direct-authorizer");
 const isRole = ({ kind }: Manifest): boolean => kind === "Role" || kind === "ClusterRole";
 const roles = shipped.filter(isRole);
 /** The roles that let a process act as the user of a key or token, in any request. */
@@ -76,7 +82,11 @@ async function may({ user, groups }: Caller, resourceAttributes: Access): Promis
 }
 
 describe("the shipped roles", () => {
-  it.each([...shipped, ...ofGateway, ...ofDirectEndpoint].filter(isRole).filter(isNarrow))(
+  it.each(
+    [...shipped, ...ofGateway, ...ofDirectEndpoint, ...ofDirectAuthorizer]
+      .filter(isRole)
+      .filter(isNarrow),
+  )(
     "$kind $metadata.name lists what it allows, and cannot grant permissions that it does not have",
     ({ rules = [] }) => {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
@@ -114,6 +124,7 @@ describe("the shipped roles", () => {
     ["rbac", shipped, ["latchkey-controller", "latchkey-webhook"]],
     ["gateway", ofGateway, ["system:authenticated", "latchkey-gateway"]],
     ["direct-endpoint", ofDirectEndpoint, ["latchkey-direct-endpoint"]],
+    ["direct-authorizer", ofDirectAuthorizer, ["latchkey-direct-authorizer"]],
   ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {
     const subjects = found.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
     expect([...new Set(subjects)].toSorted()).toEqual(accounts.toSorted());
@@ -355,6 +366,30 @@ describe("the account latchkey-gateway", () => {
   });
 });
 
+describe("the account latchkey-direct-authorizer", () => {
+  const authorizer = latchkeyAccount("latchkey-direct-authorizer");
+  const secret = { resource: "secrets", namespace: "latchkey-system" };
+  beforeAll(() => applyDirectAuthorizerRbac(inject("controlPlane")));
+
+  it.each<[string, Access]>([
+    ["keep the list", { ...secret, verb: "patch", name: "latchkey-direct-authorizer-keys" }],
+    ["renew", { ...secret, verb: "update", name: "latchkey-direct-authorizer-certificates" }],
+    ["read the roles of scopes", { verb: "list", group: rbacGroup, resource: "clusterroles" }],
+  ])("may %s", async (_rule, access) => {
+    expect(await may(authorizer, access)).toMatchObject({ allowed: true });
+  });
+
+  it.each<[string, Access]>([
+    ["read Secrets", { verb: "list", resource: "secrets" }],
+    ["read other Secrets", { ...secret, verb: "get", name: "latchkey-direct-endpoint-keys" }],
+    ["act as a user", { verb: "impersonate", resource: "users", name: "alice" }],
+    ["write roles", { verb: "create", group: rbacGroup, resource: "clusterroles" }],
+    ["read namespaces", { verb: "list", resource: "namespaces" }],
+  ])("may not %s", async (_rule, access) => {
+    expect(await may(authorizer, access)).toMatchObject({ allowed: false });
+  });
+});
+
 describe("the account latchkey-direct-endpoint", () => {
   const endpoint = latchkeyAccount("latchkey-direct-endpoint");
   const secret = { resource: "secrets", namespace: "latchkey-system" };
@@ -463,6 +498,7 @@ describe.each([
   ["webhook", manifests("webhook")],
   ["gateway", ofGateway],
   ["direct-endpoint", ofDirectEndpoint],
+  ["direct-authorizer", ofDirectAuthorizer],
 ] as const)("the objects of config/%s", (directory, objects) => {
   it("have pods that comply with the restricted Pod Security Standard of their namespace", async () => {
     const deployment = objects.find(({ kind }) => kind === "Deployment");

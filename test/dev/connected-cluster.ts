@@ -4,14 +4,17 @@ import type { ControlPlaneSource } from "../support/binaries.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { issuerCa } from "../support/gateway-address.ts";
-import { applyDirectEndpointRbac } from "../support/install.ts";
+import { applyDirectAuthorizerRbac, applyDirectEndpointRbac } from "../support/install.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
 import {
   type DirectEndpointProcess,
   type LatchkeyOptions,
+  startDirectAuthorizer,
   startDirectEndpoint,
+  type WebhookProcess,
 } from "../support/latchkey-process.ts";
+import type { Exit } from "../support/tied-child.ts";
 import { trustTokens } from "../support/trust.ts";
 import { connectedCluster, devPaths } from "./dev-directory.ts";
 
@@ -59,37 +62,61 @@ export function startConnectedCluster(
 export interface DirectSource {
   readonly issuer: string;
   readonly program: string;
-  /** How the process runs, as in the image. */
+  /** How the processes run, as in the image. */
   readonly settings: Partial<LatchkeyOptions>;
+  /** Called with the name and the log of a process that exits unexpectedly. */
+  readonly onDeath: (name: string, log: string, exit: Exit) => void;
+}
+
+/** The processes beside the kube-apiserver of the connected cluster. */
+export interface DirectAccess {
+  readonly authorizer: WebhookProcess;
+  readonly endpoint: DirectEndpointProcess;
 }
 
 /**
- * Makes kube-apiserver of the connected cluster trust direct tokens, with what `latchkey
- * trust-config` prints, and starts the direct endpoint beside it.
+ * Starts the authorizer and the direct endpoint of the connected cluster, and makes its
+ * kube-apiserver trust direct tokens, with what `latchkey trust-config` prints.
  */
 export async function startDirectAccess(
   management: StartedControlPlane,
   connected: StartedControlPlane,
-  { issuer, program, settings }: DirectSource,
-): Promise<DirectEndpointProcess> {
-  await trustTokens(connected, { management, issuer, program });
+  { issuer, program, settings, onDeath }: DirectSource,
+): Promise<DirectAccess> {
   await applyDirectEndpointRbac(connected);
+  await applyDirectAuthorizerRbac(connected);
   const authority = join(devPaths.connected, "issuer-ca.crt");
   writePrivately(authority, await issuerCa(management));
-  const endpoint = await startDirectEndpoint({
+  const shared = {
     ...settings,
     controlPlane: connected,
     directory: devPaths.connected,
-    log: devPaths.directLog,
-    pidFile: devPaths.directPid,
     args: [
       `--cluster-name=${connectedCluster}`,
       `--issuer=${issuer}`,
       `--certificate-authority=${authority}`,
     ],
+  };
+  const authorizer = await startDirectAuthorizer({
+    ...shared,
+    log: devPaths.authorizerLog,
+    pidFile: devPaths.authorizerPid,
+    onDeath: (exit) => onDeath("authorizer of the connected cluster", devPaths.authorizerLog, exit),
+  });
+  await authorizer.waitReady();
+  const { webhookUrl } = authorizer;
+  await trustTokens(connected, {
+    ...{ management, issuer, program },
+    authorizer: { webhookUrl, issuerAuthority: authority },
+  });
+  const endpoint = await startDirectEndpoint({
+    ...shared,
+    log: devPaths.directLog,
+    pidFile: devPaths.directPid,
+    onDeath: (exit) => onDeath("direct endpoint", devPaths.directLog, exit),
   });
   await endpoint.waitReady();
-  return endpoint;
+  return { authorizer, endpoint };
 }
 
 /** Connects the cluster to the gateway of the management cluster. */

@@ -32,6 +32,8 @@ export const devPaths = {
   connectedCa: join(devDirectory, "connected-ca.crt"),
   directLog: join(devDirectory, "logs", "direct-endpoint.log"),
   directPid: join(devDirectory, "direct-endpoint.pid"),
+  authorizerLog: join(devDirectory, "logs", "direct-authorizer.log"),
+  authorizerPid: join(devDirectory, "direct-authorizer.pid"),
   directCa: join(devDirectory, "direct-ca.crt"),
 } as const;
 

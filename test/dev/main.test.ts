@@ -134,6 +134,11 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       expect(answer).toMatchObject({ code: 0, stdout: "alice" });
     }
     expect(existsSync(inside("logs", "direct-endpoint.log"))).toBe(true);
+    expect(existsSync(inside("logs", "direct-authorizer.log"))).toBe(true);
+    await run("alice", ["delete", "directclusterendpointtoken", "there", "--wait=false"]);
+    const isRefused = async () =>
+      (await run("direct", [`--token=${token}`, "get", "pods"])).stderr.includes("revoked");
+    await eventually(isRefused, { what: "kube-apiserver to refuse the deleted token" });
     const { stdout } = await promisify(execFile)(inside("bin", "latchkey"), ["--version"]);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });

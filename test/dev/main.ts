@@ -135,19 +135,19 @@ async function openDirectly(
   { controller, program }: { readonly controller: ControllerProcess; readonly program: string },
 ): Promise<ConnectedAddresses> {
   say(
-    "starting kube-apiserver of the connected cluster again with what `latchkey trust-config --authentication` prints",
+    "starting kube-apiserver of the connected cluster again with what `latchkey trust-config --authentication --authorization` prints",
   );
-  const { directLog: log } = devPaths;
-  const endpoint = await startDirectAccess(controlPlane, connected, {
+  const { authorizer, endpoint } = await startDirectAccess(controlPlane, connected, {
     issuer: controller.issuerUrl,
     program,
-    settings: {
-      ...asInImage(program),
-      onDeath: (exit) =>
-        say(`the direct endpoint died (${describeExit(exit)}), starting it again; ${log}`),
-    },
+    settings: asInImage(program),
+    onDeath: (name, log, exit) =>
+      say(`the ${name} died (${describeExit(exit)}), starting it again; ${log}`),
   });
-  started.push(() => endpoint.stop());
+  started.push(
+    () => authorizer.stop(),
+    () => endpoint.stop(),
+  );
   return {
     controlPlane: connected,
     directUrl: `${endpoint.endpointUrl}/kubernetes/cluster`,

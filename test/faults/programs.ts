@@ -1,7 +1,8 @@
 import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
 import { assembleGateway } from "../../src/gateway/assemble.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
-import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
+import { assembleWebhook } from "../../src/webhooks/assemble.ts";
+import type { WebhookAssembly } from "../../src/webhooks/process-parts.ts";
 import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 
@@ -64,7 +65,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       leads: false,
       assemble({ namespace }, deps) {
         const webhook = webhookOf(namespace, deps);
-        const watches = webhook.accessKeys.staleReasons().length;
+        const watches = webhook.problems().length;
         return {
           run: (signal) => webhook.run(signal),
           close: () => webhook.close(),

@@ -18,7 +18,7 @@ test("without options, all values are read from the cluster, and the files are p
     authentication: false,
     kubeconfig: undefined,
     namespace: "latchkey-system",
-    serviceName: "latchkey-webhook",
+    serviceName: undefined,
     kubernetesVersion: undefined,
     webhookUrl: undefined,
     issuer: "https://latchkey.latchkey-system.svc",
@@ -56,9 +56,9 @@ describe("one sentence refuses", () => {
   test.each<[string, readonly string[], string]>([
     ["no mode", [], "trust-config requires --authorization, which prints"],
     [
-      "both modes",
+      "both modes without the CA of the issuer",
       ["--authorization=true", "--authentication=true"],
-      "cannot be combined, because an authorizer for connected clusters is not available yet",
+      "--authentication with --authorization requires --certificate-authority",
     ],
     [
       "a connected cluster of an unknown version",
@@ -68,13 +68,13 @@ describe("one sentence refuses", () => {
     [
       "the webhook's URL for a connected cluster",
       ["--authentication=true", "--kubernetes-version=1.36", "--webhook-url=https://a"],
-      "--webhook-url has no effect with --authentication; remove it, or set --authorization",
+      "--webhook-url has no effect with --authentication alone; remove it, or set --authorization too",
     ],
     ...["discovery-url=https://a", "certificate-authority=a", "merge=a"].map(
       (option): [string, readonly string[], string] => [
         `--${option} for the management cluster`,
         ["--authorization=true", `--${option}`],
-        `--${option.replace(/=.*/, "")} has no effect with --authorization`,
+        `--${option.replace(/=.*/, "")} has no effect with --authorization alone; remove it, or set --authentication`,
       ],
     ),
     ...["username-prefix", "groups-prefix"].flatMap(
@@ -82,7 +82,7 @@ describe("one sentence refuses", () => {
         [
           `--${option} for the management cluster`,
           ["--authorization=true", `--${option}=a`],
-          `--${option} has no effect with --authorization`,
+          `--${option} has no effect with --authorization alone; remove it, or set --authentication`,
         ],
         [
           `--${option} of Kubernetes`,
@@ -93,6 +93,16 @@ describe("one sentence refuses", () => {
     ),
   ])("%s", (_what, argv, problem) => {
     expect(() => parse(argv)).toThrow(problem);
+  });
+});
+
+test("both modes have the options of both, and the version of the cluster if it is not set", () => {
+  const both = ["--authorization=true", "--authentication=true", "--certificate-authority=system"];
+  const others = ["--webhook-url=https://a", "--username-prefix=mc:", "--merge=/file"];
+  expect(parse([...both, ...others])).toMatchObject({
+    kubernetesVersion: undefined,
+    webhookUrl: "https://a",
+    usernamePrefix: "mc:",
   });
 });
 

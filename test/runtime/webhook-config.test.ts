@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type Environment, parseConfig } from "../../src/runtime/options.ts";
 import {
   checkWebhookConfig,
+  directWebhookConfig,
   type WebhookConfig,
   webhookOptions,
 } from "../../src/runtime/webhook-config.ts";
@@ -17,6 +18,7 @@ function parse({ argv, env }: { argv: readonly string[]; env: Environment }): We
 
 test("without options every field has its documented default", () => {
   expect(parse({ argv: [], env: {} })).toEqual({
+    direct: false,
     kubeconfig: undefined,
     namespace: "latchkey-system",
     httpAddress: { host: "0.0.0.0", port: 8080 },
@@ -27,11 +29,16 @@ test("without options every field has its documented default", () => {
     quotaKeys: 1000,
     maximumKeyTtl: 0,
     webhookAddress: { host: "0.0.0.0", port: 8443 },
-    serviceName: "latchkey-webhook",
+    serviceName: undefined,
     certificateNames: [],
     certificateDirectory: undefined,
     admissionPath: undefined,
     drainTimeout: 20_000,
+    issuer: "https://latchkey.latchkey-system.svc",
+    clusterName: undefined,
+    jwksUrl: undefined,
+    certificateAuthority: undefined,
+    maximumListAge: undefined,
   });
 });
 
@@ -90,4 +97,51 @@ test("certificates from files require an admission path, because the webhook doe
   expect(() => parse({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow(
     "--admission-path is required with --certificate-directory",
   );
+});
+
+const direct = ["--direct=true", "--cluster-name=east"];
+
+test("the authorizer of a connected cluster has the options of its issuer and the name of its cluster", () => {
+  const argv = [
+    ...direct,
+    "--issuer=https://a.example.com",
+    "--jwks-url=https://b.example.com/jwks",
+    "--certificate-authority=/ca.crt",
+    "--maximum-list-age=5m",
+    "--certificate-directory=/tls",
+  ];
+  expect(directWebhookConfig(parse({ argv, env: {} }))).toMatchObject({
+    clusterName: "east",
+    issuer: "https://a.example.com",
+    jwksUrl: "https://b.example.com/jwks",
+    certificateAuthority: "/ca.crt",
+    maximumListAge: 300_000,
+    certificateDirectory: "/tls",
+  });
+  expect(directWebhookConfig(parse({ argv: [], env: {} }))).toBeUndefined();
+});
+
+test("variables of other processes in a shared environment are no mistake", () => {
+  const env = { LATCHKEY_ISSUER: "https://a.example.com" };
+  expect(parse({ argv: [], env }).direct).toBe(false);
+});
+
+test.each<[string, readonly string[], string]>([
+  ["--direct without the name of its cluster", direct.slice(0, 1), "--cluster-name is required"],
+  ["a name that is none", ["--direct=true", "--cluster-name=East"], '"East" is required'],
+  [
+    "an admission path for a connected cluster",
+    [...direct, `--admission-path=${segment}`],
+    "--admission-path has no effect with --direct",
+  ],
+  ["a short age", [...direct, "--maximum-list-age=1m"], "must be a duration from 120s"],
+  ...["cluster-name=east", "jwks-url=https://a", "maximum-list-age=5m"].map(
+    (option): [string, readonly string[], string] => [
+      `--${option} without --direct`,
+      [`--${option}`],
+      `--${option.replace(/=.*/, "")} has no effect without --direct; remove it`,
+    ],
+  ),
+])("one sentence refuses %s", (_what, argv, problem) => {
+  expect(() => parse({ argv, env: {} })).toThrow(problem);
 });

@@ -84,6 +84,12 @@ export async function applyDirectEndpointRbac(access: KubectlAccess): Promise<vo
   return applyKinds(access, await supported(access, "direct-endpoint"), kinds);
 }
 
+/** Applies the RBAC of the authorizer of a connected cluster, which runs outside of it. */
+export async function applyDirectAuthorizerRbac(access: KubectlAccess): Promise<void> {
+  const kinds = /^Namespace$|^ServiceAccount$|^Secret$|Role(?:Binding)?$/;
+  return applyKinds(access, join("config", "direct-authorizer"), kinds);
+}
+
 /** The directory of `config` with constrained impersonation, or the one without. */
 async function supported(access: KubectlAccess, directory: string): Promise<string> {
   // Constrained impersonation came with the same version.

@@ -168,8 +168,30 @@ export async function startDirectEndpoint(
   return Object.assign(endpoint, { endpointUrl: `https://${address}` });
 }
 
+/**
+ * Runs `latchkey webhook --direct` as its own service account, on ports that it keeps; it ends at
+ * once.
+ */
+export async function startDirectAuthorizer(options: LatchkeyOptions): Promise<WebhookProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const authorizer = await startLatchkey("direct-authorizer", {
+    ...options,
+    env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
+  });
+  return Object.assign(authorizer, { webhookUrl: `https://${address}` });
+}
+
+/** The commands of the processes, whose service accounts have the same names. */
+const processes = {
+  controller: ["controller"],
+  webhook: ["webhook"],
+  gateway: ["gateway"],
+  "direct-endpoint": ["direct-endpoint"],
+  "direct-authorizer": ["webhook", "--direct"],
+} as const;
+
 async function startLatchkey(
-  name: "controller" | "webhook" | "gateway" | "direct-endpoint",
+  name: keyof typeof processes,
   options: LatchkeyOptions,
 ): Promise<LatchkeyProcess> {
   const directory =
@@ -195,7 +217,7 @@ async function startLatchkey(
     process.execPath,
     ...(options.nodeFlags ?? []),
     program,
-    name,
+    ...processes[name],
     ...(options.args ?? []),
   ];
   const supervised = supervise(

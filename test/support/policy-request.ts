@@ -20,7 +20,8 @@ export function latchkeyAccount(
     | "latchkey-controller"
     | "latchkey-webhook"
     | "latchkey-gateway"
-    | "latchkey-direct-endpoint",
+    | "latchkey-direct-endpoint"
+    | "latchkey-direct-authorizer",
 ): Caller {
   return {
     user: `system:serviceaccount:latchkey-system:${name}`,

@@ -3,10 +3,10 @@ import {
   parseRevocationSeq,
   type RevocationSeq,
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
-import { IssuerKeys } from "../../src/gateway/issuer-keys.ts";
-import { KeptSecret } from "../../src/gateway/kept-secret.ts";
-import { RevokedListKeeper } from "../../src/gateway/revoked-list-keeper.ts";
-import { RevokedTokens } from "../../src/gateway/revoked-tokens.ts";
+import { IssuerKeys } from "../../src/authn/issuer-keys.ts";
+import { KeptSecret } from "../../src/authn/kept-secret.ts";
+import { RevokedListKeeper } from "../../src/authn/revoked-list-keeper.ts";
+import { RevokedTokens } from "../../src/authn/revoked-tokens.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import {
@@ -174,7 +174,10 @@ export function followRevoked(
   const [log, stop] = [recordingLog(), new AbortController()];
   const state = { changes: 0, keyFetches: 0 };
   const refused: string[] = [];
-  const kept = new KeptSecret({ client: secret.client, log }, { namespace: "latchkey-system" });
+  const kept = new KeptSecret(
+    { client: secret.client, log },
+    { namespace: "latchkey-system", name: "latchkey-direct-endpoint-keys" },
+  );
   const keys = new IssuerKeys(
     {
       ...{ clock, log, secret: kept, onKeys: () => {} },

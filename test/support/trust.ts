@@ -65,16 +65,23 @@ export interface TokenSource {
   readonly management: Pick<StartedControlPlane, "adminKubeconfig">;
   readonly issuer: string;
   readonly program?: string;
+  /** The authorizer in the connected cluster, if there is one. */
+  readonly authorizer?: TokenAuthorizer;
+}
+
+/** A running `latchkey webhook --direct`, and the file with the CA of the issuer. */
+export interface TokenAuthorizer extends Pick<WebhookProcess, "webhookUrl"> {
+  readonly issuerAuthority: string;
 }
 
 /**
- * Does what the administrator of a connected cluster does: writes the file of `latchkey
- * trust-config --authentication`, and starts kube-apiserver with it. Returns what was printed, and
- * the flags.
+ * Does what the administrator of a connected cluster does: writes the files of `latchkey
+ * trust-config --authentication`, with an authorizer also those of `--authorization`, and starts
+ * kube-apiserver with them. Returns what was printed, and the flags.
  */
 export async function trustTokens(
   connected: StartedControlPlane,
-  { management, issuer, program = join(repository, "src", "main.ts") }: TokenSource,
+  { management, issuer, program = join(repository, "src", "main.ts"), authorizer }: TokenSource,
 ): Promise<{ readonly printed: string; readonly flags: readonly string[] }> {
   const files = join(connected.directory, "trust");
   const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
@@ -82,7 +89,13 @@ export async function trustTokens(
     process.execPath,
     [
       ...[program, "trust-config", "--authentication"],
-      `--kubeconfig=${management.adminKubeconfig}`,
+      ...(authorizer === undefined
+        ? [`--kubeconfig=${management.adminKubeconfig}`]
+        : [
+            ...["--authorization", `--kubeconfig=${connected.adminKubeconfig}`],
+            `--webhook-url=${authorizer.webhookUrl}`,
+            `--certificate-authority=${authorizer.issuerAuthority}`,
+          ]),
       `--kubernetes-version=${gitVersion}`,
       ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
     ],

@@ -14,6 +14,8 @@ export interface AuthenticationTerms {
   readonly maximumTokenTtl: number;
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
+  /** Whether an authorizer of Latchkey enforces scopes and revocations there. */
+  readonly isAuthorized: boolean;
 }
 
 /** An AuthenticationConfiguration (Kubernetes, "Authenticating"). */
@@ -65,26 +67,51 @@ export function authenticationConfiguration(
   };
 }
 
+/** What {@link authenticationNotes} are about. */
+export interface NotedConfiguration {
+  readonly hasAnonymous: boolean;
+  /** The flag for the authorizer of Latchkey; undefined without one. */
+  readonly authorizationFlag: string | undefined;
+}
+
 /**
- * Returns the flag of kube-apiserver and what an administrator has to know about the file, a line
+ * Returns the flags of kube-apiserver and what an administrator has to know about the file, a line
  * each; a line with a flag begins with `--`.
  */
 export function authenticationNotes(
   { directory }: { readonly directory: string },
-  { hasAnonymous }: { readonly hasAnonymous: boolean },
+  { hasAnonymous, authorizationFlag: flag }: NotedConfiguration,
 ): readonly string[] {
   return [
     "Flag of kube-apiserver; take every --oidc-* flag away, which this flag excludes:",
     "add the issuer of --oidc-issuer-url to the file instead.",
     ...(hasAnonymous ? ["Take --anonymous-auth away, because the file has anonymous."] : []),
     `--authentication-config=${directory}/${authenticationFile}`,
-    "This cluster has no authorizer of Latchkey, which has these consequences:",
-    "- A token with a scope is refused, because nothing in this cluster enforces the scope.",
-    "- A token stays valid until its exp, also when its object, its access key or its user is deleted.",
+    ...(flag === undefined ? withoutAuthorizer : [...beforeAuthorizer, flag, ...withAuthorizer]),
     "kube-apiserver has to reach the issuer once after each restart before it accepts any direct token,",
     "and again for the first token of each new signing key.",
   ];
 }
+
+const withoutAuthorizer: readonly string[] = [
+  "This cluster has no authorizer of Latchkey, which has these consequences:",
+  "- A token with a scope is refused, because nothing in this cluster enforces the scope.",
+  "- A token stays valid until its exp, also when its object, its access key or its user is deleted.",
+  "Run latchkey webhook --direct in this cluster and add --authorization to change both.",
+];
+
+const beforeAuthorizer: readonly string[] = [
+  "Flag of kube-apiserver; take --authorization-mode away:",
+];
+
+const withAuthorizer: readonly string[] = [
+  "latchkey webhook --direct authorizes every request with a direct token:",
+  "- It denies what the scope of the token does not cover, and every request of a revoked token.",
+  "- While it is away, requests with direct tokens are denied, and all other requests work.",
+  "- A watch, exec or port-forward that is open when its token is revoked continues until it ends:",
+  "  kube-apiserver authorizes a request once. The direct endpoint ends it.",
+  "Its client certificate in the kubeconfig is valid for a year; run this command again before.",
+];
 
 function issuerOf({
   issuer,
@@ -110,7 +137,7 @@ const clockMargin = 300;
  * The rules for the claims, which also limit what a stolen signing key can sign. kube-apiserver
  * verifies `nbf`, which equals `iat`, but not `iat`. CEL iterates a claim only as `dyn`.
  */
-function claimRules({ maximumTokenTtl }: AuthenticationTerms): readonly object[] {
+function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationTerms): readonly object[] {
   return [
     {
       expression: '!claims.sub.startsWith("system:")',
@@ -128,13 +155,32 @@ function claimRules({ maximumTokenTtl }: AuthenticationTerms): readonly object[]
       expression: "type(claims.aud) == string",
       message: "aud is a list; a direct token has a single audience",
     },
-    {
-      expression: `!has(${serviceClaim}.scope)`,
-      message:
-        "the token has a scope, and nothing in this cluster enforces it; create a token without a scope, or use an access key with this scope at the gateway of the management cluster",
-    },
+    ...(isAuthorized ? authorizerRules : [noScopeRule]),
   ];
 }
+
+const noScopeRule = {
+  expression: `!has(${serviceClaim}.scope)`,
+  message:
+    "the token has a scope, and nothing in this cluster enforces it; create a token without a scope, or use an access key with this scope at the gateway of the management cluster",
+};
+
+/** The authorizer decides by the extras, so no limit of a token may be missing there. */
+const authorizerRules: readonly object[] = [
+  {
+    expression: 'type(claims.jti) == string && claims.jti != ""',
+    message: "jti is not a text, so that the token could not be revoked",
+  },
+  {
+    expression: `!has(${serviceClaim}.scope) || (type(${serviceClaim}.scope) == string && ${serviceClaim}.scope != "")`,
+    message: "the scope is not a text, so that it would not be enforced",
+  },
+  {
+    expression: `dyn(${serviceClaim}).all(member, member in ["name", "keyID", "scope"])`,
+    message:
+      "the private claim has an unknown member, which may be a limit of the token; update Latchkey in this cluster, and run latchkey trust-config again",
+  },
+];
 
 /** kube-apiserver leaves an extra with an empty value out. */
 const extraMappings: readonly object[] = [

@@ -1,4 +1,5 @@
 import { extras } from "../../api/names.ts";
+import { directTokenExtras } from "../endpoint-token/token-extras.ts";
 
 /** The Kubernetes version and the directory of kube-apiserver's files. */
 export interface TrustTerms {
@@ -14,6 +15,9 @@ export interface TrustTerms {
  */
 export const oldestMinor = 30;
 
+/** The credentials that the authorizer decides about: those of this cluster, or of another one. */
+export type AuthorizedCredential = "access-key" | "direct-token";
+
 /** Names of the files that kube-apiserver reads. */
 export const trustFiles = {
   authorization: "authorization.yaml",
@@ -21,12 +25,22 @@ export const trustFiles = {
   accessReview: "access-review.kubeconfig",
 } as const;
 
+/** The extras of the users of a credential, one of which every request of such a user has. */
+const authorizedExtras: Readonly<Record<AuthorizedCredential, readonly string[]>> = {
+  "access-key": [extras.keyId],
+  "direct-token": directTokenExtras,
+};
+
 /**
  * Returns the AuthorizationConfiguration: before RBAC, Latchkey's webhook authorizes requests that
- * were made with an access key, and no others. It denies them or has no opinion; they are denied
- * while it is unavailable. Decisions are cached for one second.
+ * were made with an access key, or with a direct token, and no others. It denies them or has no
+ * opinion; they are denied while it is unavailable. Decisions are cached for one second.
  */
-export function authorizationConfiguration({ minor, directory }: TrustTerms): object {
+export function authorizationConfiguration(
+  { minor, directory }: TrustTerms,
+  credential: AuthorizedCredential,
+): object {
+  const isOurs = authorizedExtras[credential].map((name) => `'${name}' in request.extra`);
   return {
     apiVersion: `apiserver.config.k8s.io/${minor < 32 ? "v1beta1" : "v1"}`,
     kind: "AuthorizationConfiguration",
@@ -45,9 +59,7 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
             type: "KubeConfigFile",
             kubeConfigFile: `${directory}/${trustFiles.accessReview}`,
           },
-          matchConditions: [
-            { expression: `has(request.extra) && '${extras.keyId}' in request.extra` },
-          ],
+          matchConditions: [{ expression: `has(request.extra) && ${anyOf(isOurs)}` }],
         },
       },
       { type: "Node", name: "node" },
@@ -56,16 +68,26 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
   };
 }
 
+function anyOf(conditions: readonly string[]): string {
+  return conditions.length === 1 ? conditions.join("") : `(${conditions.join(" || ")})`;
+}
+
+/** The flag of kube-apiserver for the AuthorizationConfiguration. */
+export function authorizationFlag({ directory }: Pick<TrustTerms, "directory">): string {
+  return `--authorization-config=${directory}/${trustFiles.authorization}`;
+}
+
 /**
  * Returns the flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is
  * cached for 15 s: 5 s by flag, and 10 s always.
  */
-export function trustFlags({ directory }: TrustTerms): readonly string[] {
+export function trustFlags(terms: TrustTerms): readonly string[] {
+  const { directory } = terms;
   return [
     `--authentication-token-webhook-config-file=${directory}/${trustFiles.tokenReview}`,
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",
-    `--authorization-config=${directory}/${trustFiles.authorization}`,
+    authorizationFlag(terms),
   ];
 }
 

@@ -16,6 +16,7 @@ function ours(minor: number) {
     maximumTokenTtl: 3600,
     usernamePrefix: "",
     groupsPrefix: "",
+    isAuthorized: false,
   });
 }
 

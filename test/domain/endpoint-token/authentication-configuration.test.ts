@@ -14,6 +14,7 @@ const terms: AuthenticationTerms = {
   maximumTokenTtl: 86_400,
   usernamePrefix: "",
   groupsPrefix: "",
+  isAuthorized: false,
 };
 
 function jwtOf(more: Partial<AuthenticationTerms> = {}) {
@@ -122,6 +123,17 @@ describe("a rule refuses", () => {
     });
   });
 
+  test("no scope where an authorizer enforces it, and whatever would hide a limit from it", () => {
+    const rules = jwtOf({ isAuthorized: true })?.["claimValidationRules"];
+    expect(JSON.stringify(rules)).not.toContain("create a token without a scope");
+    for (const message of ["jti is not a text", "the scope is not a text", "unknown member"])
+      expect(rules).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ message: expect.stringContaining(message) }),
+        ]),
+      );
+  });
+
   test("a lifetime above another maximum", () => {
     expect(jwtOf({ maximumTokenTtl: 600 })).toMatchObject({
       claimValidationRules: expect.arrayContaining([
@@ -132,8 +144,21 @@ describe("a rule refuses", () => {
 });
 
 describe("the notes", () => {
-  const notes = (hasAnonymous: boolean) =>
-    authenticationNotes({ directory: "/etc/trust" }, { hasAnonymous });
+  const notes = (hasAnonymous: boolean, authorizationFlag?: string) =>
+    authenticationNotes({ directory: "/etc/trust" }, { hasAnonymous, authorizationFlag });
+
+  test("with an authorizer have both flags, and say what it decides and what it cannot end", () => {
+    const lines = notes(false, "--authorization-config=/etc/trust/authorization.yaml");
+    expect(lines.filter((note) => note.startsWith("--"))).toEqual([
+      "--authentication-config=/etc/trust/authentication.yaml",
+      "--authorization-config=/etc/trust/authorization.yaml",
+    ]);
+    const text = lines.join("\n");
+    for (const words of ["--authorization-mode away", "of a revoked token", "While it is away"])
+      expect(text).toContain(words);
+    expect(text).toContain("open when its token is revoked continues until it ends");
+    expect(text).not.toContain("A token with a scope is refused");
+  });
 
   test("have one flag, at the beginning of a line", () => {
     expect(notes(true).filter((note) => note.startsWith("--"))).toEqual([
@@ -145,6 +170,7 @@ describe("the notes", () => {
     "every --oidc-* flag",
     "A token with a scope is refused",
     "A token stays valid until its exp",
+    "latchkey webhook --direct in this cluster and add --authorization",
     "reach the issuer once after each restart",
   ])("say: %s", (words) => {
     expect(notes(false).join("\n")).toContain(words);

@@ -14,14 +14,14 @@ describe("the AuthorizationConfiguration", () => {
     [32, "apiserver.config.k8s.io/v1"],
     [36, "apiserver.config.k8s.io/v1"],
   ])("for 1.%i has version %s", (minor, apiVersion) => {
-    expect(authorizationConfiguration({ minor, directory })).toMatchObject({
+    expect(authorizationConfiguration({ minor, directory }, "access-key")).toMatchObject({
       apiVersion,
       kind: "AuthorizationConfiguration",
     });
   });
 
   test("evaluates only requests with a key, before RBAC, and denies them if Latchkey is unavailable", () => {
-    expect(authorizationConfiguration({ minor: 36, directory })).toMatchObject({
+    expect(authorizationConfiguration({ minor: 36, directory }, "access-key")).toMatchObject({
       authorizers: [
         {
           type: "Webhook",
@@ -42,6 +42,31 @@ describe("the AuthorizationConfiguration", () => {
         { type: "RBAC" },
       ],
     });
+  });
+});
+
+test("the authorizer of a connected cluster is asked about each request with a direct token", () => {
+  const file = authorizationConfiguration({ minor: 36, directory }, "direct-token");
+  const [expression] = ["token-id", "token-name", "scope"]
+    .map((name) => `'management.service/${name}' in request.extra`)
+    .reduce<string[]>(
+      ([before], next) => [before === undefined ? next : `${before} || ${next}`],
+      [],
+    );
+  expect(file).toMatchObject({
+    authorizers: [
+      {
+        type: "Webhook",
+        webhook: {
+          failurePolicy: "Deny",
+          unauthorizedTTL: "1s",
+          authorizedTTL: "1s",
+          matchConditions: [{ expression: `has(request.extra) && (${expression})` }],
+        },
+      },
+      { type: "Node" },
+      { type: "RBAC" },
+    ],
   });
 });
 

@@ -1,4 +1,3 @@
-import { ownObjects } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { HttpsDocument } from "../kube/https-document.ts";
@@ -13,7 +12,7 @@ import type { KeptSecret } from "./kept-secret.ts";
 export interface IssuerKeysDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
   /** Where the keys are kept. */
-  readonly secret: Pick<KeptSecret, "read" | "update">;
+  readonly secret: Pick<KeptSecret, "name" | "read" | "update">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Called for each new set of keys. */
@@ -142,7 +141,10 @@ export class IssuerKeys {
     this.#kept = encoded;
     const problem = this.#use(Buffer.from(encoded, "base64"));
     if (problem !== undefined)
-      this.#deps.log.warn({ secret: ownObjects.directKeys, why: problem }, "kept keys are invalid");
+      this.#deps.log.warn(
+        { secret: this.#deps.secret.name, why: problem },
+        "kept keys are invalid",
+      );
   }
 
   /** Keeps the keys for the next start; without the Secret, a restart needs the issuer. */

@@ -1,4 +1,3 @@
-import { ownObjects } from "../api/names.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
@@ -17,14 +16,25 @@ export type KeptData = Readonly<Record<string, string | null>>;
 /** Several replicas write the Secret, and each of them keeps two things in it. */
 const mostTries = 5;
 
-/** The Secret in which a direct endpoint keeps what it needs to start without its issuer. */
+/** The namespace and the name of a Secret. */
+export interface KeptSecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The Secret in which a process keeps what it needs to start without its issuer. */
 export class KeptSecret {
   readonly #deps: KeptSecretDeps;
-  readonly #ref: { readonly namespace: string; readonly name: string };
+  readonly #ref: KeptSecretRef;
 
-  constructor(deps: KeptSecretDeps, { namespace }: { readonly namespace: string }) {
+  constructor(deps: KeptSecretDeps, { namespace, name }: KeptSecretRef) {
     this.#deps = deps;
-    this.#ref = { namespace, name: ownObjects.directKeys };
+    this.#ref = { namespace, name };
+  }
+
+  /** The name of the Secret. */
+  get name(): string {
+    return this.#ref.name;
   }
 
   /** Reads the Secret; undefined if it cannot be read. */

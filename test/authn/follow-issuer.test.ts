@@ -1,24 +1,16 @@
 import { createServer, type Server } from "node:https";
 import { afterEach, expect, test } from "vitest";
-import { SecretText } from "../../src/api/secret-text.ts";
-import { authorizeAgain, admitRequest } from "../../src/gateway/admit-request.ts";
-import { followIssuer } from "../../src/gateway/follow-issuer.ts";
-import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
-import { directRoutes } from "../../src/domain/gateway/request-target.ts";
+import { followIssuer } from "../../src/authn/follow-issuer.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { mintToken } from "../../src/tokens/jwt.ts";
 import { signRevokedList } from "../../src/tokens/revoked-list.ts";
 import { publicJwks } from "../../src/tokens/signing-keys.ts";
 import { eventually } from "../support/eventually.ts";
-import { headOf } from "../support/fake-exchange.ts";
-import { fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { testCertificates } from "../support/gateway-fixture.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { FakeKeptSecret, revokedUntil } from "../support/revoked-list-fixture.ts";
 import { newKeys } from "../tokens/signed-text.ts";
 
-const audience = "management.service/direct";
 const signingKeys = newKeys("signing");
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -57,26 +49,22 @@ function stopped(server: Server): Promise<void> {
   });
 }
 
-test("a token is accepted until the issuer publishes that it is revoked", async () => {
+test("the keys and the list of revoked tokens are those that the issuer publishes", async () => {
   const { issuer, ca, seen, publish } = await startIssuer();
   await publish(1);
   const [metrics, stop, log] = [createMetrics(), new AbortController(), recordingLog()];
-  const state = { changes: 0 };
-  const secret = new FakeKeptSecret();
-  const { get, patch } = secret.client;
-  const unused = () => Promise.reject(new Error("not used"));
-  const client = {
-    ...{ get, patch, getMetadata: unused, create: unused, review: unused },
-    ...{ replace: unused, delete: unused },
-  };
+  const state = { keys: new Array<readonly string[]>(), lists: 0 };
+  const { client } = new FakeKeptSecret();
   const followed = followIssuer(
     {
-      ...{ issuer, audience, namespace: "latchkey-system", jwksUrl: undefined },
+      ...{ issuer, namespace: "latchkey-system", jwksUrl: undefined },
       ...{ issuerCa: ca, maximumListAge: undefined },
     },
     {
       ...{ client, clock: systemClock, random: () => 0.5, log, metrics },
-      onChange: () => void (state.changes += 1),
+      keptIn: "latchkey-direct-endpoint-keys",
+      onKeys: (keys) => void state.keys.push([...keys.keys()]),
+      onList: () => void (state.lists += 1),
     },
   );
   expect(followed.problems()).toHaveLength(2);
@@ -88,38 +76,13 @@ test("a token is accepted until the issuer publishes that it is revoked", async 
   });
   const within = { within: 20_000, every: 5 };
   await eventually(() => followed.problems().length === 0, { ...within, what: "keys and list" });
-
-  const { findUpstream } = fakeGatewayDeps();
-  const server = findUpstream({ kind: "management" });
-  const deps = {
-    routes: directRoutes("east"),
-    findUpstream: () => server,
-    authenticator: tokenAuthenticator({
-      ...{ tokens: followed.tokens, keys: followed.keys, revoked: followed.revoked },
-      ...{ clock: systemClock, namespace: "latchkey-system", isFresh: () => true },
-      ...{ prefixes: { user: "", groups: "" }, roles: () => new Map(), onResult() {} },
-    }),
-  };
-  const iat = Math.floor(Date.now() / 1000);
-  const minted = await mintToken(
-    {
-      ...{ iss: issuer, aud: audience, sub: "alice", jti: "uid-token", groups: [] },
-      ...{ iat, nbf: iat, exp: iat + 600, "management.service": { name: "laptop" } },
-    },
-    signingKeys,
-  );
-  const key = SecretText.reveal(minted.token);
-  const head = { ...headOf({ key }), target: "/kubernetes/cluster/api" };
-  const admitted = await admitRequest(head, deps);
-  if (admitted.kind !== "admitted") throw new Error("not admitted");
-  expect(authorizeAgain(admitted, deps)).toEqual({ kind: "no-opinion" });
-  const before = state.changes;
+  expect([state.keys, state.lists]).toEqual([[[signingKeys.signing.kid]], 1]);
+  expect(followed.revoked.has("uid-token")).toBe(false);
 
   await eventually(() => seen.some((url) => url.includes("after")), { ...within, what: "a poll" });
   await publish(2, "uid-token");
-  await eventually(() => state.changes > before, { ...within, what: "the list" });
-  expect(authorizeAgain(admitted, deps)).toMatchObject({ kind: "denied" });
-  expect(await admitRequest(head, deps)).toMatchObject({ kind: "refusal", status: 401 });
+  await eventually(() => state.lists === 2, { ...within, what: "the list" });
+  expect(followed.revoked.has("uid-token")).toBe(true);
   const asked = [
     "/openid/v1/jwks application/json",
     "/openid/v1/revoked application/jwt",

@@ -1,15 +1,15 @@
-import type { Client } from "../kube/client.ts";
 import { HttpsDocument } from "../kube/https-document.ts";
-import { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import type { TokenOrigin } from "../tokens/verify.ts";
-import { IssuerKeys } from "./issuer-keys.ts";
-import { KeptSecret } from "./kept-secret.ts";
-import type { FrontProcessDeps } from "./process-parts.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
+import { KeptSecret, type KeptSecretDeps } from "./kept-secret.ts";
 import { RevokedListKeeper } from "./revoked-list-keeper.ts";
 import { revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
-export interface FollowIssuerOptions extends TokenOrigin {
+export interface FollowIssuerOptions {
+  readonly issuer: string;
   readonly namespace: string;
   /** Where the issuer publishes its keys; undefined: below the issuer. */
   readonly jwksUrl: string | undefined;
@@ -20,18 +20,23 @@ export interface FollowIssuerOptions extends TokenOrigin {
 }
 
 /** What following an issuer needs. */
-export interface FollowIssuerDeps extends Pick<
-  FrontProcessDeps,
-  "clock" | "random" | "log" | "metrics"
-> {
-  readonly client: Client;
-  /** Called for each change of what decides about tokens. */
-  readonly onChange: () => void;
+export interface FollowIssuerDeps {
+  readonly client: KeptSecretDeps["client"];
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, "revokedList">;
+  /** The name of the Secret in which the process keeps what is published. */
+  readonly keptIn: string;
+  /** Called for each new set of keys. */
+  readonly onKeys: IssuerKeysDeps["onKeys"];
+  /** Called for each new list of revoked tokens. */
+  readonly onList: () => void;
 }
 
 /** What an issuer publishes, followed by its parts once they run. */
 export interface FollowedIssuer {
-  readonly tokens: VerifiedTokens;
   readonly keys: IssuerKeys;
   readonly revoked: RevokedTokens;
   readonly parts: readonly { run(signal: AbortSignal): Promise<void> }[];
@@ -50,12 +55,11 @@ const pollTimeoutMs = 60_000;
 /** Follows the keys and the revoked tokens of an issuer, and keeps both in one Secret. */
 export function followIssuer(
   options: FollowIssuerOptions,
-  { client, clock, log, metrics, random, onChange }: FollowIssuerDeps,
+  { client, clock, log, metrics, random, keptIn, onKeys, onList }: FollowIssuerDeps,
 ): FollowedIssuer {
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
   const listUrl = revokedListUrl(url);
-  const tokens = new VerifiedTokens(new Map(), options);
   const document = new HttpsDocument({
     ...{ url, ca, mostBytes: mostKeyBytes, timeoutMs: fetchTimeoutMs },
   });
@@ -64,23 +68,19 @@ export function followIssuer(
     ...{ url: listUrl, accept: "application/jwt", ca, mostBytes: mostListBytes },
     ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
   });
-  const secret = new KeptSecret({ client, log }, { namespace });
-  const onKeys: VerifiedTokens["replaceKeys"] = (known) => {
-    tokens.replaceKeys(known);
-    onChange();
-  };
+  const secret = new KeptSecret({ client, log }, { namespace, name: keptIn });
   const keys = new IssuerKeys({ document, secret, clock, log, onKeys }, { url });
   const keeper = new RevokedListKeeper({ secret, clock }, { issuer });
   const revoked = new RevokedTokens(
     {
-      ...{ document: list, keys, keeper, clock, random, log, onChange },
+      ...{ document: list, keys, keeper, clock, random, log, onChange: onList },
       onRefused: (reason) => metrics.revokedList.refused(reason),
     },
     { issuer, url: listUrl, maximumAge: options.maximumListAge },
   );
   metrics.revokedList.confirmedAt(() => revoked.confirmedAt() / 1000);
   return {
-    ...{ tokens, keys, revoked, parts: [keys, revoked, keeper] },
+    ...{ keys, revoked, parts: [keys, revoked, keeper] },
     problems: () => [...keys.problems(), ...revoked.problems()],
     warnings: () => [...keys.warnings(), ...revoked.warnings()],
     close: async () => void (await Promise.all([document.close(), list.close()])),

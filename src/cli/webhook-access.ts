@@ -1,0 +1,101 @@
+import { certificateSecrets } from "../api/names.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { oldestMinor, webhookKubeconfig } from "../domain/webhook/trust-config.ts";
+import type { Client } from "../kube/client.ts";
+import { minorOf } from "../kube/server-version.ts";
+import { ConfigError, UsageError } from "../runtime/config-values.ts";
+import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import { webhookServices } from "../runtime/webhook-config.ts";
+import {
+  clientDataOf,
+  parseWebhookCertificates,
+  type WebhookCertificates,
+  WebhookCertificatesError,
+} from "../tokens/webhook-certificates.ts";
+import { notFound } from "./not-found.ts";
+
+/** What kube-apiserver calls: the webhook of its own cluster, or `latchkey webhook --direct`. */
+export type CalledWebhook = keyof typeof webhookServices;
+
+const called = {
+  webhook: { secret: certificateSecrets.webhook.name, command: "latchkey webhook" },
+  direct: { secret: certificateSecrets.authorizer.name, command: "latchkey webhook --direct" },
+} as const;
+
+/** Makes the kubeconfig with which kube-apiserver calls a path of the webhook. */
+export type KubeconfigFor = (path: string) => object;
+
+/**
+ * Reads how kube-apiserver reaches the webhook and authenticates to it; throws a UsageError with
+ * what to do if the webhook is not installed or has not started.
+ */
+export async function webhookAccess(
+  options: TrustConfigOptions,
+  webhook: CalledWebhook,
+  client: Pick<Client, "get">,
+): Promise<KubeconfigFor> {
+  const { namespace, serviceName = webhookServices[webhook] } = options;
+  const url = options.webhookUrl ?? (await serviceUrl({ namespace, name: serviceName }, client));
+  const certificates = await certificatesOf(namespace, webhook, client);
+  return (path) =>
+    webhookKubeconfig({
+      url: url.replace(/\/$/, "") + path,
+      serverName: `${serviceName}.${namespace}.svc`,
+      ...clientDataOf(certificates),
+    });
+}
+
+/**
+ * The minor version that the files are for: the one that is set, else that of the API server.
+ * Throws a ConfigError for one that reads no AuthorizationConfiguration.
+ */
+export async function authorizedMinor(
+  { kubernetesVersion }: TrustConfigOptions,
+  serverVersion: () => Promise<string>,
+): Promise<number> {
+  const minor = kubernetesVersion ?? minorOf(await serverVersion()) ?? 0;
+  if (minor >= oldestMinor) return minor;
+  throw new ConfigError(
+    "--kubernetes-version",
+    `1.${minor}`,
+    `is too old; kube-apiserver reads an AuthorizationConfiguration since 1.${oldestMinor}`,
+  );
+}
+
+async function certificatesOf(
+  namespace: string,
+  webhook: CalledWebhook,
+  client: Pick<Client, "get">,
+): Promise<WebhookCertificates> {
+  const { secret: name, command } = called[webhook];
+  const raw = await client
+    .get(resources.secrets, { namespace, name })
+    .catch(
+      notFound(
+        `Secret "${namespace}/${name}" does not exist; start ${command}, which creates it, or set --namespace`,
+      ),
+    );
+  try {
+    return parseWebhookCertificates(raw, name);
+  } catch (error) {
+    throw error instanceof WebhookCertificatesError ? new UsageError(error.message) : error;
+  }
+}
+
+async function serviceUrl(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  client: Pick<Client, "get">,
+): Promise<string> {
+  const service = await client
+    .get(resources.services, { namespace, name })
+    .catch(
+      notFound(
+        `Service "${namespace}/${name}" does not exist; install the webhook, or set --service-name, --namespace or --webhook-url`,
+      ),
+    );
+  const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";
+  if (address === "" || address === "None")
+    throw new UsageError(`Service "${namespace}/${name}" has no cluster IP; set --webhook-url`);
+  return `https://${address.includes(":") ? `[${address}]` : address}`;
+}

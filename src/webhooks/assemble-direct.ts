@@ -1,0 +1,111 @@
+import { authorizerFieldManager, certificateSecrets, ownObjects } from "../api/names.ts";
+import type { Certificates } from "../authn/certificates.ts";
+import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
+import { ScopeRolesCache } from "../authn/scope-roles.ts";
+import {
+  serviceCertificates,
+  type ServiceCertificatesDeps,
+} from "../authn/service-certificates.ts";
+import type { ScopeRoles } from "../domain/scope/roles.ts";
+import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
+import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
+import { createDiscovery } from "../kube/discovery.ts";
+import { isFresh, staleReasons, watchReadings } from "../kube/freshness.ts";
+import { createClient } from "../kube/http-client.ts";
+import { apiServerName } from "./client-credentials.ts";
+import { directAccessReviewHandler } from "./direct-access-review.ts";
+import {
+  informerDeps,
+  openTransport,
+  type WebhookAssembly,
+  type WebhookDeps,
+} from "./process-parts.ts";
+import { reviewRoute } from "./review-route.ts";
+
+/** Options of the authorizer of a connected cluster. */
+export interface DirectAuthorizerOptions extends FollowIssuerOptions {
+  readonly serviceName: string;
+  /** DNS names in addition to those of the Service. */
+  readonly certificateNames: readonly string[];
+  /** The name of the cluster in scopes. */
+  readonly clusterName: string;
+}
+
+/** Builds the authorizer of a connected cluster without its servers; nothing runs yet. */
+export function assembleDirectAuthorizer(
+  options: DirectAuthorizerOptions,
+  deps: WebhookDeps,
+): WebhookAssembly {
+  const { clock, log, metrics } = deps;
+  const { namespace, clusterName: cluster } = options;
+  const transport = openTransport(deps);
+  const client = createClient(transport, authorizerFieldManager);
+  const following = informerDeps(transport, deps);
+  const ignore = (): void => {};
+  const scopeRoles = new ScopeRolesCache(following, ignore);
+  const { informer } = scopeRoles;
+  const currentRoles = (): ScopeRoles | undefined =>
+    isFresh(informer.watchState, clock.monotonic()) ? scopeRoles.roles() : undefined;
+  const { revoked, ...followed } = followIssuer(options, {
+    ...{ ...deps, client, keptIn: ownObjects.authorizerKeys },
+    ...{ onKeys: ignore, onList: ignore },
+  });
+  const discovery = createDiscovery({ transport, clock, log });
+  metrics.watches(() => watchReadings([informer], clock));
+  const certificates = new AuthorizerCertificates(options, { ...following, client, metrics });
+  const handler = directAccessReviewHandler({
+    ...{ revoked, discovery, namespace, roles: currentRoles },
+    location: { target: "Cluster", cluster },
+    onResult: (result) => metrics.reviewed("access", result),
+  });
+  return {
+    routes: [
+      reviewRoute(
+        { path: webhookPaths.accessReview, kind: "access", handler },
+        { clock, metrics, certificates },
+      ),
+    ],
+    isAdmissionSegment: () => false,
+    run: async (signal) =>
+      void (await Promise.all(
+        [informer, ...followed.parts, discovery].map((part) => part.run(signal)),
+      )),
+    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+    problems: () => [...followed.problems(), ...staleReasons([informer], clock.monotonic())],
+    warnings: () => [...followed.warnings(), ...certificates.warnings()],
+    close: async () => void (await Promise.all([transport.close(), followed.close()])),
+  };
+}
+
+/** The certificates of the authorizer, whose client is kube-apiserver. */
+class AuthorizerCertificates {
+  readonly #options: DirectAuthorizerOptions;
+  readonly #deps: Omit<ServiceCertificatesDeps, "onTls">;
+  #certificates: Certificates | undefined;
+
+  constructor(options: DirectAuthorizerOptions, deps: Omit<ServiceCertificatesDeps, "onTls">) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** Records the client certificate (PEM) that kube-apiserver presents. */
+  shown(certificate: string | undefined): void {
+    this.#certificates?.shown(certificate);
+  }
+
+  warnings(): readonly string[] {
+    return (this.#certificates?.problems() ?? []).map((problem) =>
+      certificateProblemSentence(problem, certificateSecrets.authorizer.name),
+    );
+  }
+
+  async run(signal: AbortSignal, onTls: ServiceCertificatesDeps["onTls"]): Promise<void> {
+    const { certificateNames: externalNames, ...names } = this.#options;
+    this.#certificates = serviceCertificates(
+      "authorizer",
+      { ...names, externalNames, clientName: apiServerName },
+      { ...this.#deps, onTls },
+    );
+    await this.#certificates.run(signal);
+  }
+}

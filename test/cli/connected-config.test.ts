@@ -1,0 +1,94 @@
+import { loadAll } from "js-yaml";
+import { beforeAll, describe, expect, test } from "vitest";
+import { printConnectedConfig } from "../../src/cli/connected-config.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { UsageError } from "../../src/runtime/config-values.ts";
+import { parseConfig } from "../../src/runtime/options.ts";
+import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
+import {
+  newWebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
+
+let secret: unknown;
+beforeAll(async () => {
+  const made = await newWebhookCertificates({
+    dnsNames: ["latchkey-direct-authorizer.latchkey-system.svc"],
+    clientName: "latchkey:kube-apiserver",
+    now: Date.now(),
+  });
+  const place = { namespace: "latchkey-system", name: "latchkey-direct-authorizer-certificates" };
+  secret = JSON.parse(encodeBody(webhookCertificatesSecret(made, place)));
+});
+
+const usual = [
+  ...["--authentication=true", "--authorization=true", "--certificate-authority=system"],
+  "--issuer=https://latchkey.example.com",
+];
+
+async function printed(
+  argv: readonly string[],
+  { version = "v1.36.3", found }: { readonly version?: string; readonly found?: unknown } = {},
+): Promise<string> {
+  const texts: string[] = [];
+  await printConnectedConfig(parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }), {
+    client: {
+      async get({ plural }, { name }) {
+        if (plural === "services") return { spec: { clusterIP: "10.0.0.7" } };
+        expect(name).toBe("latchkey-direct-authorizer-certificates");
+        if (found === undefined) throw new KubeError("x", { code: "NotFound", status: 404 });
+        return found;
+      },
+    },
+    serverVersion: async () => version,
+    print: (text) => texts.push(text),
+  });
+  return texts.join("");
+}
+
+test("three files let kube-apiserver trust direct tokens and ask the authorizer about them", async () => {
+  const text = await printed(usual, { found: secret });
+  const [authentication, authorization, kubeconfig] = loadAll(text);
+  expect(authentication).toMatchObject({ kind: "AuthenticationConfiguration", jwt: [{}] });
+  expect(authorization).toMatchObject({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "AuthorizationConfiguration",
+  });
+  expect(JSON.stringify(authorization)).toContain("management.service/token-id");
+  expect(JSON.stringify(authentication)).not.toContain("create a token without a scope");
+  expect(kubeconfig).toMatchObject({
+    clusters: [
+      {
+        cluster: {
+          server: "https://10.0.0.7/access-review",
+          "tls-server-name": "latchkey-direct-authorizer.latchkey-system.svc",
+        },
+      },
+    ],
+  });
+  expect(text.match(/^# --.*$/gm)).toEqual([
+    "# --authentication-config=/etc/kubernetes/latchkey/authentication.yaml",
+    "# --authorization-config=/etc/kubernetes/latchkey/authorization.yaml",
+  ]);
+});
+
+test("the files are for the version of the cluster, or the one that is set", async () => {
+  const old = { version: "v1.31.4", found: secret };
+  expect(await printed(usual, old)).not.toContain("apiserver.config.k8s.io/v1\n");
+  expect(await printed([...usual, "--kubernetes-version=1.36"], old)).not.toContain("v1beta1");
+});
+
+describe("one sentence refuses", () => {
+  test.each<[string, Parameters<typeof printed>[1], string]>([
+    ["an authorizer that never started", {}, "does not exist; start latchkey webhook --direct"],
+    ["an invalid Secret", { found: { data: {} } }, "data key ca.crt is missing"],
+    ["an old API server", { version: "v1.29.0", found: {} }, '"1.29" is too old'],
+  ])("%s", async (_what, cluster, problem) => {
+    const failure = await printed(usual, cluster).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UsageError);
+    expect(failure).toMatchObject({ message: expect.stringContaining(problem) });
+    expect(failure).toMatchObject({ message: expect.not.stringContaining("\n") });
+  });
+});

@@ -1,0 +1,240 @@
+import { join } from "node:path";
+import { Agent, fetch } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseConditions, stringAt } from "../../src/api/parse.ts";
+import { requesters } from "../support/actions.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
+import {
+  type DedicatedCluster,
+  hasDedicatedClusters,
+  startDedicatedCluster,
+} from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { directEndpointCa, issuerCa } from "../support/gateway-address.ts";
+import { applyDirectAuthorizerRbac, applyDirectEndpointRbac } from "../support/install.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
+import { kubectl } from "../support/kubectl.ts";
+import {
+  type ControllerProcess,
+  type DirectEndpointProcess,
+  startDirectAuthorizer,
+  startDirectEndpoint,
+  type WebhookProcess,
+} from "../support/latchkey-process.ts";
+import { trustTokens } from "../support/trust.ts";
+import { allowRequesters } from "./crash-play.ts";
+
+const tokens = "/apis/management.service/v1/directclusterendpointtokens";
+const keys = "/apis/management.service/v1/ownedaccesskeys";
+const alice: Caller = { user: "alice", groups: ["devs", requesters] };
+const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
+  rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
+});
+
+describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
+  let central: DedicatedCluster;
+  let connected: StartedControlPlane;
+  let controller: ControllerProcess;
+  let authorizer: WebhookProcess;
+  let endpoint: DirectEndpointProcess;
+  let dispatcher: Agent;
+  let printed: string;
+
+  async function mint(name: string, spec: object = {}, by: Caller = alice): Promise<string> {
+    const kind = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
+    const body = { ...kind, metadata: { name }, spec };
+    expect(await central.ask(by, { method: "POST", path: tokens, body })).toMatchObject({
+      code: 201,
+    });
+    return eventually(
+      async () => {
+        const { status } = await central.arrange({ method: "GET", path: `${tokens}/${name}` });
+        const isReady = parseConditions(status).some(
+          ({ type, status: value }) => type === "Ready" && value === "True",
+        );
+        return isReady && (stringAt(status, "token") ?? "");
+      },
+      { what: `${name} to be minted` },
+    );
+  }
+
+  async function ask(server: string, token: string, path: string) {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(server + path, { dispatcher, headers });
+    return { status: response.status, text: await response.text() };
+  }
+  const atServer = (token: string, path: string) => ask(connected.url, token, path);
+  const atEndpoint = (token: string, path: string) =>
+    ask(`${endpoint.endpointUrl}/kubernetes/cluster`, token, path);
+
+  /** Waits until the second API server refuses the token, and prints how long it took. */
+  async function refusedAfter(what: string, token: string): Promise<void> {
+    const began = Date.now();
+    const isRefused = async () => (await atServer(token, "/api/v1/pods")).status === 403;
+    await eventually(isRefused, { what: `the token to be refused: ${what}` });
+    process.stderr.write(`authorizer: refused ${Date.now() - began} ms after ${what}\n`);
+    expect((await atServer(token, "/api/v1/pods")).text).toContain("the token was revoked");
+  }
+
+  beforeAll(async () => {
+    const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
+    const issuerAddress = `127.0.0.1:${await freePort()}`;
+    const issuer = `https://${issuerAddress}`;
+    central = await startDedicatedCluster();
+    await allowRequesters(central);
+    controller = await central.run({ issuerAddress, args: [`--issuer=${issuer}`] });
+    await controller.waitReady();
+    connected = await startControlPlane(await findOrBuildControlPlane(report));
+    const { controlPlane: management, program } = central;
+    const issuerAuthority = join(connected.directory, "issuer-ca.crt");
+    writePrivately(issuerAuthority, await issuerCa(management));
+    await applyDirectEndpointRbac(connected);
+    await applyDirectAuthorizerRbac(connected);
+    const shared = {
+      ...{ controlPlane: connected, program, restart: "never" as const },
+      args: [
+        ...["--cluster-name=east", `--issuer=${issuer}`],
+        `--certificate-authority=${issuerAuthority}`,
+      ],
+    };
+    authorizer = await startDirectAuthorizer(shared);
+    await authorizer.waitReady();
+    const { webhookUrl } = authorizer;
+    ({ printed } = await trustTokens(connected, {
+      ...{ management, issuer, program },
+      authorizer: { webhookUrl, issuerAuthority },
+    }));
+    endpoint = await startDirectEndpoint(shared);
+    await endpoint.waitReady();
+    const ca = [connected.certificateAuthority, await directEndpointCa(connected)];
+    dispatcher = new Agent({ connect: { ca } });
+    await kubectl(connected, [
+      ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
+      "--group=devs",
+    ]);
+    const first = await mint("first");
+    const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
+    await eventually(isTrusted, { what: "kube-apiserver to trust the issuer" });
+  });
+  afterAll(async () => {
+    await dispatcher?.close();
+    await endpoint?.stop();
+    await authorizer?.stop();
+    await connected?.stop();
+    await central?.stop();
+  });
+
+  const paths = [
+    "/api/v1/pods",
+    "/api/v1/namespaces/default/pods",
+    "/api/v1/namespaces/default/configmaps/kube-root-ca.crt",
+    "/api/v1/namespaces/default/secrets",
+    "/api/v1/secrets",
+    "/api/v1/namespaces/latchkey-system/secrets",
+    "/api/v1/nodes",
+    "/apis",
+    "/metrics",
+  ];
+  it.for<[string, object | undefined, readonly number[]]>([
+    ["none", undefined, [200, 200, 200, 200, 200, 200, 200, 200, 200]],
+    ["pods", rule(["get", "list"], "pods"), [200, 200, 403, 403, 403, 403, 403, 200, 403]],
+    [
+      "pods of a namespace",
+      rule(["list"], "pods", ["default"]),
+      [403, 200, 403, 403, 403, 403, 403, 200, 403],
+    ],
+    [
+      "this cluster",
+      { clusters: [{ cluster: "east" }] },
+      [200, 200, 200, 200, 403, 403, 200, 200, 200],
+    ],
+    [
+      "another cluster",
+      { clusters: [{ cluster: "west" }] },
+      [403, 403, 403, 403, 403, 403, 403, 200, 403],
+    ],
+  ])("gives the verdicts of the direct endpoint: %s", async ([name, scope, expected]) => {
+    const token = await mint(`scope-${name.replaceAll(" ", "-")}`, scope && { scope });
+    const statuses = async (way: typeof atServer) =>
+      Promise.all(paths.map(async (path) => (await way(token, path)).status));
+    const [server, direct] = [await statuses(atServer), await statuses(atEndpoint)];
+    expect(server).toEqual(direct);
+    expect(server).toEqual(expected);
+  });
+
+  it("says in its files what it decides, and what it cannot end", () => {
+    expect(printed).toContain("--authorization-config=");
+    expect(printed).toContain("continues until it ends");
+  });
+
+  it("refuses the token of a deleted object", async () => {
+    const token = await mint("deleted");
+    expect((await atServer(token, "/api/v1/pods")).status).toBe(200);
+    const path = `${tokens}/deleted`;
+    expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    await refusedAfter("its object was deleted", token);
+  });
+
+  it("refuses a token while its key is disabled, and after its key is deleted", async () => {
+    const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
+    const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
+    const body = { ...kind, metadata: { name: "parent" }, spec };
+    const { metadata } = await central.arrange({ method: "POST", path: keys, body });
+    const extra = { "management.service/key-id": [String(metadata["uid"])] };
+    const token = await mint("child", {}, { ...alice, extra });
+    const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
+    await central.arrange({ ...change, body: { spec: { disabled: true } } });
+    await refusedAfter("its key was disabled", token);
+    await central.arrange({ ...change, body: { spec: { disabled: false } } });
+    const works = async () => (await atServer(token, "/api/v1/pods")).status === 200;
+    await eventually(works, { what: "the token of a key that works again" });
+    await central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await refusedAfter("its key was deleted", token);
+    expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
+  });
+
+  it("tells nothing to a client without the certificate of kube-apiserver", async () => {
+    const anyone = new Agent({ connect: { rejectUnauthorized: false } });
+    const answers = ["/access-review", "/token-review"].map(async (path) => {
+      const init = { dispatcher: anyone, method: "POST", body: "{}" };
+      const response = await fetch(authorizer.webhookUrl + path, init);
+      return [response.status, (await response.text()).includes("scope")];
+    });
+    const [review, other] = await Promise.all(answers);
+    expect(review).toEqual([401, false]);
+    expect(other).toEqual([404, false]);
+    await anyone.close();
+  });
+
+  it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
+    const [valid, revoked] = [await mint("valid"), await mint("gone")];
+    await central.arrange({ method: "DELETE", path: `${tokens}/gone` });
+    await refusedAfter("its object was deleted", revoked);
+    const isKept = async () => {
+      const data = await kubectl(connected, [
+        ...["get", "secret", "latchkey-direct-authorizer-keys", "--namespace=latchkey-system"],
+        "--output=jsonpath={.data}",
+      ]);
+      return data.includes("revoked.jwt");
+    };
+    await eventually(isKept, { what: "the list to be kept" });
+    // Each replica keeps at most one list in 5 s.
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    controller.kill("SIGKILL");
+    await controller.exited();
+    authorizer.kill("SIGKILL");
+    await authorizer.exited();
+    // kube-apiserver answers 500 when an authorizer does not.
+    const isAway = async () => (await atServer(valid, "/api/v1/pods")).status === 500;
+    await eventually(isAway, { what: "direct tokens to be denied without the authorizer" });
+    await kubectl(connected, ["get", "pods", "--all-namespaces"]);
+    authorizer.start();
+    await authorizer.waitReady();
+    const works = async () => (await atServer(valid, "/api/v1/pods")).status === 200;
+    await eventually(works, { what: "a valid token to be accepted" });
+    expect((await atServer(revoked, "/api/v1/pods")).status).toBe(403);
+  });
+});
