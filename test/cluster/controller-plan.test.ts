@@ -269,7 +269,7 @@ describe("the plan of a change, computed from live objects,", () => {
       const says = `step ${number}: ${step.kind} ${key} ${JSON.stringify(step.body)}\n${told.join("\n")}`;
       const isAsPlanned = async () => {
         const found = contentsOf(await liveSnapshot(namespaces));
-        expect(difference(base, found), says).toEqual(expected);
+        expect({ says, actions: difference(base, found) }).toEqual({ says, actions: expected });
         return true;
       };
       await eventually(isAsPlanned, { what: says });
