@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { allowingEntry } from "../../../src/domain/scope/allowing-entry.ts";
 import { isAlwaysAllowed } from "../../../src/domain/scope/always-allowed.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
@@ -9,7 +10,7 @@ test("a scope with entries allows a request exactly if one of them does", () => 
   let allowed = 0;
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, request) => {
-      const entry = allowingEntry(scope, request, context);
+      const entry = allowingEntry(parseScopeLimit(scope), request, context);
       const needsEntry = !isAlwaysAllowed(request);
       allowed += entry === undefined ? 0 : 1;
       expect(entry !== undefined).toBe(needsEntry && isAllowed(scope, request));
