@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { recordAt } from "../../src/api/parse.ts";
+import { explain, type OutcomeKind } from "../../src/domain/sync/explain.ts";
+import { sentenceOf } from "../../src/domain/sync/outcome-texts.ts";
+import { syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
+import { liveSnapshot, storedSource } from "./live-snapshot.ts";
+import {
+  arrange,
+  ask,
+  bind,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Caller,
+} from "../support/policy-request.ts";
+import {
+  becomes,
+  becomesGone,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  secretPath,
+  type Place,
+} from "../support/shared-secret-requests.ts";
+import {
+  afterAnotherPass,
+  becomesCurrent,
+  dataOf,
+  makeSecret,
+  stateOf,
+  to,
+} from "./sync-fixture.ts";
+
+afterAll(expectNoTrouble);
+
+/** Who sets the annotation of the source: with the verb share on all projects, or without. */
+const deployers = {
+  "with share": { user: unique("sharer") },
+  "without share": { user: unique("deployer") },
+} as const satisfies Record<string, Caller>;
+
+const offers = ["the project", "another project", "no project"] as const;
+const requests = ["asks", "has a placeholder", "does not ask"] as const;
+/** `own`: a copy of an earlier consent. `adopted`: a Secret with the label of the source alone. */
+const secrets = ["no Secret", "a foreign Secret", "an own copy", "an adopted Secret"] as const;
+
+interface Row {
+  readonly offer: (typeof offers)[number];
+  readonly request: (typeof requests)[number];
+  readonly secret: (typeof secrets)[number];
+  readonly deployer: keyof typeof deployers;
+}
+
+const rows: readonly Row[] = offers.flatMap((offer) =>
+  requests.flatMap((request) =>
+    secrets.flatMap((secret) =>
+      (["with share", "without share"] as const).map((deployer) => ({
+        offer,
+        request,
+        secret,
+        deployer,
+      })),
+    ),
+  ),
+);
+
+/** What the row ends with, by the rules of docs/shared-secret.md. */
+function outcomeOf({ offer, request, secret, deployer }: Row): {
+  readonly kind: OutcomeKind;
+  readonly isAccepted: boolean;
+} {
+  // The administrator had named the project when the own copy was made.
+  const before = secret === "an own copy" ? "the project" : "no project";
+  const isAccepted = deployer === "with share" || offer === "no project" || offer === before;
+  const stored = isAccepted ? offer : before;
+  if (stored === "no project") return { kind: "not-offered", isAccepted };
+  if (request !== "asks") return { kind: "sync-not-enabled", isAccepted };
+  if (stored === "another project") return { kind: "project-not-named", isAccepted };
+  return { kind: secret === "a foreign Secret" ? "not-managed" : "arrives", isAccepted };
+}
+
+interface Scene {
+  readonly source: Place;
+  readonly project: string;
+  readonly target: string;
+  readonly copy: string;
+}
+
+/** Creates the source, the namespace and its Secret, before the deployer and the project decide. */
+async function makeScene({ secret }: Row): Promise<Scene> {
+  const project = unique("project");
+  const namespace = await makeNamespace();
+  const target = await makeTarget(project, namespace);
+  const source = await makeSharedSecret({
+    namespace,
+    annotations: secret === "an own copy" ? to(project) : {},
+    spec: { data: dataOf("first", "second") },
+  });
+  const copy = secretPath(target, source.name);
+  if (secret === "an own copy") await becomesCurrent({ source, copy });
+  if (secret === "a foreign Secret") await makeSecret(target, source.name);
+  if (secret === "an adopted Secret") {
+    const metadata = { name: source.name, labels: { [labels.sourceUid]: source.uid } };
+    await makeSecret(target, source.name, { metadata });
+  }
+  return { source, project, target, copy };
+}
+
+/** Lets the namespace ask, or not, and creates the placeholder. */
+async function decideTarget({ source, target }: Scene, { request }: Row): Promise<void> {
+  if (request === "asks") return;
+  await change(`/api/v1/namespaces/${target}`, {
+    metadata: { annotations: { [annotations.sync]: null } },
+  });
+  if (request === "does not ask") return;
+  const marks = {
+    "management.service/sharedsecret-name": source.name,
+    "management.service/sharedsecret-namespace": source.namespace,
+  };
+  await makeSecret(target, "placeholder", { metadata: { name: "placeholder", labels: marks } });
+}
+
+async function decideSource({ source, project }: Scene, { offer, deployer }: Row): Promise<number> {
+  const list = { "the project": project, "another project": `not-${project}`, "no project": null };
+  const { code } = await ask(deployers[deployer], {
+    method: "PATCH",
+    path: source.path,
+    type: patchTypes.merge,
+    body: {
+      metadata: { annotations: { [annotations.syncToProjects]: list[offer] } },
+      spec: { data: dataOf("third") },
+    },
+  });
+  return code;
+}
+
+describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer offers to", () => {
+  beforeAll(async () => {
+    for (const { user } of Object.values(deployers))
+      await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin");
+    await bind({ kind: "User", name: deployers["with share"].user }, "latchkey-project-sharer");
+  });
+
+  it.each(rows)(
+    "$offer ($deployer), where the namespace $request and there is $secret",
+    async (row) => {
+      const expected = outcomeOf(row);
+      const scene = await makeScene(row);
+      const { source, target, copy } = scene;
+      await decideTarget(scene, row);
+      const before = await stateOf(copy);
+      const placeholder = await stateOf(secretPath(target, "placeholder"));
+      expect(await decideSource(scene, row)).toBe(expected.isAccepted ? 200 : 403);
+
+      const data = dataOf("first", "second", ...(expected.isAccepted ? ["third"] : []));
+      const isOwn = row.secret === "an own copy";
+      if (expected.kind === "arrives") await becomesCurrent({ source, copy }, data);
+      else if (isOwn) await becomesGone(copy);
+      const marker = await makeTarget(unique("marker"), source.namespace);
+      const project = recordAt((await look(`/api/v1/namespaces/${marker}`)).metadata, "labels");
+      await afterAnotherPass({
+        ...scene,
+        project: String(project[labels.project]),
+        target: marker,
+      });
+      await becomes(
+        "the outcome to be explained",
+        async () => {
+          const snapshot = await liveSnapshot([source.namespace, target]);
+          const live = storedSource(await arrange({ method: "GET", path: source.path }));
+          const explanation = explain(live, { namespace: target }, syncObjectsOf(snapshot));
+          return { kind: explanation.kind, says: sentenceOf(explanation) };
+        },
+        { kind: expected.kind, says: expect.stringMatching(/\.$/) },
+      );
+      expect(await stateOf(secretPath(target, "placeholder"))).toEqual(placeholder);
+      const after = await stateOf(copy);
+      const isUnchanged = expected.kind !== "arrives" && !isOwn;
+      expect(isUnchanged ? after : before).toEqual(before);
+      expect({ code: (await look(copy)).code }).toEqual({
+        code:
+          expected.kind === "arrives" || (isUnchanged && row.secret !== "no Secret") ? 200 : 404,
+      });
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { labels } from "../../src/api/names.ts";
+import type { ObjectRef } from "../../src/api/object.ts";
+import { listAt, parseLatchkeyMetadata, recordAt, stringMapAt } from "../../src/api/parse.ts";
+import { parseSecret } from "../../src/api/secret.ts";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
+import {
+  type ObservedCopy,
+  type Source,
+  sourceOf,
+  type UnmanagedSecret,
+} from "../../src/domain/sync/copy.ts";
+import type { SyncSnapshot } from "../../src/domain/sync/sync-snapshot.ts";
+import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { arrange } from "../support/policy-request.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
+
+const digestOf = createDataDigest();
+
+/** A SharedSecret as the controller stores it. */
+export function storedSource(raw: unknown): Source {
+  const secret = parseSharedSecret(raw);
+  return sourceOf(secret, digestOf(secret.data));
+}
+
+/** A Secret as the controller stores it; its digest compares with those of {@link storedSource}. */
+export function storedSecret(raw: unknown): ObservedCopy | UnmanagedSecret {
+  const marks = stringMapAt(recordAt(raw, "metadata"), "labels");
+  if (marks[labels.sourceUid] === undefined) return { metadata: parseLatchkeyMetadata(raw) };
+  const { data, ...rest } = parseSecret(raw);
+  return { ...rest, digest: digestOf(data) };
+}
+
+/** The live objects of these namespaces. */
+export async function liveSnapshot(namespaces: readonly string[]): Promise<SyncSnapshot> {
+  const listed = await Promise.all(
+    namespaces.map(async (namespace) => {
+      const [own, secrets, sources] = await Promise.all([
+        arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}` }),
+        arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}/secrets` }),
+        arrange({ method: "GET", path: sharedSecretPath(namespace) }),
+      ]);
+      return { own, secrets: listAt(secrets, "items"), sources: listAt(sources, "items") };
+    }),
+  );
+  return {
+    namespaces: listed.map(({ own }) => parseLatchkeyMetadata(own)),
+    secrets: listed.flatMap(({ secrets }) => secrets.map(storedSecret)),
+    sharedSecrets: listed.flatMap(({ sources }) => sources.map(storedSource)),
+  };
+}
+
+/** The live Secret or SharedSecret as the API server sent it. */
+export function livePath(
+  { namespace = "", name }: ObjectRef,
+  kind: "Secret" | "SharedSecret",
+): string {
+  return kind === "Secret"
+    ? `/api/v1/namespaces/${namespace}/secrets/${name}`
+    : sharedSecretPath(namespace, name);
+}

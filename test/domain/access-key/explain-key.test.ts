@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
+import type { ScopeLimit } from "../../../src/api/scope.ts";
+import { authenticate } from "../../../src/domain/access-key/authentication.ts";
+import { explainKey, explainKeyRequest } from "../../../src/domain/access-key/explain-key.ts";
+import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
+import { resourceRequest } from "../scope/requests.ts";
+import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
+
+interface Changes extends Omit<Partial<ResolvedKey>, "key"> {
+  readonly spec?: Partial<ObservedAccessKey["spec"]>;
+  readonly key?: Partial<ObservedAccessKey>;
+}
+
+const empty = { roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] };
+const digest = "canary-digest";
+
+function resolvedKey({ spec, key, ...others }: Changes = {}): ResolvedKey {
+  return {
+    key: {
+      metadata: observedMetadata({ name: "ci" }),
+      spec: {
+        ...(spec !== undefined && "subject" in spec ? {} : { user: "alice" }),
+        disabled: false,
+        ttlAfterLastActivity: false,
+        groups: [],
+        scope: "none",
+        ...spec,
+      },
+      keyDigest: digest,
+      status: {},
+      conditions: [],
+      ...key,
+    },
+    requester: { kind: "known", name: "alice", uid: "", groups: [] },
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
+    ...others,
+  };
+}
+
+const refusals: readonly [string, Changes, string][] = [
+  ["Deleted", { key: { metadata: deletedMetadata } }, "metadata.deletionTimestamp"],
+  ["Disabled", { spec: { disabled: true } }, "spec.disabled"],
+  ["Expired", { spec: { ttl: 1 } }, "spec.ttl"],
+  [
+    "UnknownRequester",
+    { requester: { kind: "unknown", why: "no policies" } },
+    'metadata.annotations["management.service/requester"]',
+  ],
+  ["MissingKey", { key: { keyDigest: undefined } }, "spec.key"],
+  ["UnsupportedSubject", { spec: { subject: "system:admin" } }, "spec.subject"],
+  ["UnsupportedSubject", { spec: { groups: ["system:masters"] } }, "spec.groups"],
+  ["InvalidScope", { spec: { scope: "unreadable" } }, "spec.scope"],
+  ["DuplicateKey", { duplicate: { kind: "over-limit" } }, "spec.key"],
+  [
+    "ParentKeyInvalid",
+    { parentKey: "gone" },
+    'metadata.annotations["management.service/requester-key-id"]',
+  ],
+];
+
+describe("a key that is not accepted", () => {
+  test.for(refusals)("is explained by a field: %s", ([reason, changes, field]) => {
+    const explanation = explainKey(resolvedKey(changes), born + 1_000);
+    expect(explanation).toMatchObject({ isAccepted: false, reason, causes: [{ field }] });
+    expect(JSON.stringify(explanation)).not.toContain(digest);
+  });
+
+  test("names the field of the parent key", () => {
+    const parentKey = resolvedKey({
+      spec: { disabled: true },
+      key: { metadata: observedMetadata({ name: "parent" }) },
+    });
+    const { causes } = explainKey(resolvedKey({ parentKey }), born);
+    expect(causes).toMatchObject([
+      { object: { name: "ci" } },
+      { object: { name: "parent" }, field: "spec.disabled" },
+    ]);
+  });
+
+  test("is never accepted at authentication, and the other way round", () => {
+    const some = fc.subarray(
+      refusals.map(([, changes]) => changes),
+      { maxLength: 3 },
+    );
+    fc.assert(
+      fc.property(some, fc.boolean(), (several, isLate) => {
+        const spec = Object.assign({}, ...several.map((changes) => changes.spec ?? {}));
+        const key = Object.assign({}, ...several.map((changes) => changes.key ?? {}));
+        const resolved = resolvedKey(Object.assign({}, ...several, { spec, key }));
+        const now = isLate ? born + 2_000 : born;
+        const explanation = explainKey(resolved, now);
+        expect(explanation.isAccepted).toBe(authenticate(resolved, now).kind === "authenticated");
+        expect(explanation.causes.length > 0).toBe(!explanation.isAccepted);
+      }),
+    );
+  });
+});
+
+describe("a request with a key", () => {
+  const request = resourceRequest({ resource: "pods", namespace: "web-1", project: "web" });
+  const keyed = { request, roles: new Map() };
+  const projects = (...names: readonly string[]): ScopeLimit => ({ ...empty, projects: names });
+
+  test("is allowed by an entry of the scope", () => {
+    const resolved = resolvedKey({ spec: { scope: projects("pay", "web") } });
+    expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
+      kind: "no-opinion",
+      entries: [{ object: { name: "ci" }, field: "spec.scope.projects[1]" }],
+    });
+    expect(explainKeyRequest(resolvedKey(), keyed, born)).toEqual({
+      kind: "no-opinion",
+      entries: [],
+    });
+  });
+
+  test("is denied by the scope of the parent key, or by the state of the key", () => {
+    const parentKey = resolvedKey({
+      spec: { scope: projects("pay") },
+      key: { metadata: observedMetadata({ name: "parent" }) },
+    });
+    const resolved = resolvedKey({ spec: { scope: projects("web") }, parentKey });
+    expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
+      kind: "denied",
+      causes: [{ object: { name: "parent" }, field: "spec.scope" }],
+    });
+    expect(explainKeyRequest(resolvedKey({ spec: { disabled: true } }), keyed, born)).toMatchObject(
+      { kind: "denied", causes: [{ field: "spec.disabled" }] },
+    );
+  });
+});
