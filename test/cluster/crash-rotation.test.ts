@@ -12,7 +12,7 @@ import { publishedKeyRoutes } from "../../src/controllers/published-keys.ts";
 import { RevokedPolls, revokedTokensRoutes } from "../../src/controllers/published-revocations.ts";
 import { publishedBeforeMs } from "../../src/domain/endpoint-token/key-rotation.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
-import { followIssuer, type FollowedIssuer } from "../../src/gateway/follow-issuer.ts";
+import { followIssuer, type FollowedIssuer } from "../../src/authn/follow-issuer.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { createClient } from "../../src/kube/http-client.ts";
@@ -26,6 +26,7 @@ import {
   type ObservedSigningKeys,
   parseSigningKeys,
 } from "../../src/tokens/signing-keys.ts";
+import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { JumpClock } from "../faults/jump-clock.ts";
 import { controllerSettings } from "../faults/programs.ts";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
@@ -119,24 +120,23 @@ function startEndpoint() {
   const metrics = createMetrics();
   const secret = new FakeKeptSecret();
   const { get, patch } = secret.client;
-  const unused = () => Promise.reject(new Error("not used"));
+  const tokens = new VerifiedTokens(new Map(), { issuer: front.url, audience });
   const followed: FollowedIssuer = followIssuer(
     {
-      ...{ issuer: front.url, audience, namespace, jwksUrl: undefined },
+      ...{ issuer: front.url, namespace, jwksUrl: undefined },
       ...{ issuerCa: front.ca, maximumListAge: undefined },
     },
     {
-      client: {
-        ...{ get, patch, getMetadata: unused, create: unused, review: unused },
-        ...{ replace: unused, delete: unused },
-      },
-      ...{ clock, random: Math.random, log, metrics, onChange() {} },
+      client: { get, patch },
+      ...{ clock, random: Math.random, log, metrics, keptIn: ownObjects.directKeys },
+      onKeys: (known) => tokens.replaceKeys(known),
+      onList() {},
     },
   );
   const stop = new AbortController();
   const running = Promise.all(followed.parts.map((part) => part.run(stop.signal)));
   const authenticator = tokenAuthenticator({
-    ...{ tokens: followed.tokens, keys: followed.keys, revoked: followed.revoked, clock },
+    ...{ tokens, keys: followed.keys, revoked: followed.revoked, clock },
     ...{ prefixes: { user: "", groups: "" }, namespace, roles: () => new Map() },
     ...{ isFresh: () => true, onResult() {} },
   });
