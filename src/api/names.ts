@@ -132,7 +132,12 @@ export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy
 
 /** Every annotation key Latchkey reads or writes. */
 export const annotations = {
+  allowCopyKeys: `${group}/allow-copy-keys`,
   connectorData: `${group}/connector-data`,
+  copiedAnnotations: `${group}/copied-annotations`,
+  copiedLabels: `${group}/copied-labels`,
+  copyAnnotations: `${group}/copy-annotations`,
+  copyLabels: `${group}/copy-labels`,
   copyOf: `${group}/copy-of`,
   createdAt: `${group}/created-at`,
   disableSync: `${group}/disable-sync`,

@@ -4,6 +4,7 @@ import { resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/names.ts";
 import { type ObservedAccess, revokeSteps } from "../domain/shared-secret/access.ts";
 import type { Source } from "../domain/sync/copy.ts";
+import { withheldKeys } from "../domain/sync/copy-metadata.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import {
   granteesOf,
@@ -174,6 +175,7 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
       state: targetState(seen),
       ...(failure === undefined ? {} : { failure }),
       ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
+      withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys),
     });
   });
   return summarize(source, reports, emptyProjectsOf(source, deps.stores));

@@ -1,6 +1,6 @@
 import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import { labels } from "../api/names.ts";
+import { annotations, labels } from "../api/names.ts";
 import { byAge, type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedResourceQuota } from "../api/resource-quota.ts";
@@ -120,12 +120,14 @@ export function observeTarget(target: ObjectRef, stores: Stores): ObservedTarget
   const owner = ownerOf(copy ?? unmanaged, stores);
   const ownerIsNotPermitted =
     owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace);
+  const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
   return {
     candidates: candidatesFor(target, stores),
     ...(copy === undefined ? {} : { copy }),
     ...(unmanaged === undefined ? {} : { unmanaged }),
     ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
+    ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
   };
 }
 

@@ -23,7 +23,7 @@ const many = Array.from({ length: 17 }, (_, index) => `${web}-${index}`);
 const tenant: Caller = { user: unique("tenant") };
 /** The admin of a namespace, who may share with every project. */
 const platform: Caller = { user: unique("platform") };
-const copyLabels = "management.service/copy-labels";
+const { copyLabels } = annotations;
 let namespace: string;
 
 beforeAll(async () => {
@@ -270,6 +270,18 @@ describe.skipIf(!inject("hasPolicies"))(
         from: to(pay, { [copyLabels]: "a" }),
         to: { [copyLabels]: "b" },
         code: 403,
+      },
+      {
+        rule: "cannot add a copy- annotation for another project",
+        from: to(`${web}, ${pay}`),
+        to: { [annotations.copyAnnotations]: "a=b" },
+        code: 403,
+      },
+      {
+        rule: "can add a copy- annotation with share on all projects",
+        from: to(web),
+        to: { [annotations.copyAnnotations]: "a=b", [annotations.copyLabels]: "c=d" },
+        code: 200,
       },
       {
         rule: "cannot remove a copy- annotation",

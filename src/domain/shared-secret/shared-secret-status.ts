@@ -162,7 +162,8 @@ function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): bool
 }
 
 function syncSentence(source: Source, summary: SyncSummary): string {
-  const { desired, synced, conflicts, failed, failures, contested, emptyProjects } = summary;
+  const { desired, synced, conflicts, failed, failures, contested, emptyProjects, withheld } =
+    summary;
   const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
   if (hasNoTargets(source, summary)) return `no namespace to sync to: ${why}`;
   const parts = [`${synced} of ${desired} targets are synced`];
@@ -173,6 +174,10 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   if (contested.newer !== undefined)
     parts.push(
       `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.newer)}`,
+    );
+  if (withheld !== undefined)
+    parts.push(
+      `${withheld.targets} without key ${JSON.stringify(withheld.key)}, which the namespace does not allow (annotation ${annotations.allowCopyKeys})`,
     );
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }

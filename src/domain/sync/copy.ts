@@ -2,6 +2,7 @@ import { annotations, labels } from "../../api/names.ts";
 import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
+import { allowedMetadata, hasCopyMetadata, withCopyMetadata } from "./copy-metadata.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
 /** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
@@ -30,6 +31,21 @@ export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest
   const options = syncOptionsOf({ metadata: secret.metadata, data });
   const isCached = size + keys * cacheLimit.perKey <= cacheLimit.most;
   return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
+}
+
+/**
+ * The source as a namespace receives it: without the labels and annotations that its
+ * `allow-copy-keys` does not allow.
+ */
+export function sourceFor(source: Source, allowCopyKeys: string | undefined): Source {
+  const { copyMetadata, ...options } = source.options;
+  if (copyMetadata === undefined) return source;
+  const allowed = allowedMetadata(copyMetadata, allowCopyKeys);
+  if (allowed === copyMetadata) return source;
+  return {
+    ...source,
+    options: allowed === undefined ? options : { ...options, copyMetadata: allowed },
+  };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest instead of its data. */
@@ -86,7 +102,8 @@ export function isCurrent(copy: ObservedCopy, source: Source): boolean {
     copy.type === source.options.secretType &&
     existingLabels[labels.sourceUid] === source.secret.metadata.uid &&
     existing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
-    existing[annotations.syncError] === undefined
+    existing[annotations.syncError] === undefined &&
+    hasCopyMetadata(copy.metadata, source.options.copyMetadata)
   );
 }
 
@@ -98,15 +115,16 @@ export function copyManifest(
   target: ObjectRef,
   over?: ObservedCopy,
 ): Manifest {
+  const copied = withCopyMetadata(over?.metadata, source.options.copyMetadata);
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
     metadata: {
       ...target,
       ...(over === undefined ? {} : existingMetadata(over)),
-      labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
+      labels: { ...copied.labels, [labels.sourceUid]: source.secret.metadata.uid },
       annotations: {
-        ...withoutError(over?.metadata.annotations),
+        ...withoutError(copied.annotations),
         [annotations.copyOf]: copyOfText(source.secret.metadata, target),
       },
     },
@@ -130,7 +148,7 @@ function existingMetadata({
 }
 
 function withoutError(
-  existing: Readonly<Record<string, string>> = {},
+  existing: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const { [annotations.syncError]: _, ...rest } = existing;
   return rest;

@@ -2,6 +2,7 @@ import { annotations } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Reason } from "../../api/conditions.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
+import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
 import { syncList } from "./sync-list.ts";
 
 /** The sync options of a SharedSecret, from its annotations. */
@@ -13,6 +14,8 @@ export interface SyncOptions {
   readonly secretName: string;
   readonly secretType: string;
   readonly paused: boolean;
+  /** Labels and annotations of the copies; absent if there are none, or if they are invalid. */
+  readonly copyMetadata?: CopyMetadata;
   /** Why no copy can be written; existing copies are kept. */
   readonly problem?: { readonly reason: Reason; readonly message: string };
 }
@@ -35,17 +38,21 @@ export function syncOptionsOf({
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
+  const copyMetadata = copyMetadataOf(given);
   const options = {
     projects,
     ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
     secretName: given[annotations.syncSecretName] ?? metadata.name,
     secretType: given[annotations.syncSecretType] ?? "Opaque",
     paused: isPaused(metadata),
+    ...(copyMetadata.kind === "metadata" &&
+      copyMetadata.metadata !== undefined && { copyMetadata: copyMetadata.metadata }),
   };
   const wrong =
     list.kind === "refused"
       ? `${annotations.syncToProjects}: ${list.why}`
-      : optionProblem(options, given[annotations.disableSync]);
+      : (optionProblem(options, given[annotations.disableSync]) ??
+        (copyMetadata.kind === "refused" ? copyMetadata.why : undefined));
   if (wrong !== undefined)
     return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
   const unfit = dataProblem(data);
