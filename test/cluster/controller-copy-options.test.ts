@@ -1,12 +1,16 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
+import { makeNamespace, unique } from "../support/policy-request.ts";
 import {
+  base64,
   becomes,
   becomesReady,
   change,
   look,
+  makeSharedSecret,
   makeTarget,
   secretPath,
   view,
@@ -204,4 +208,117 @@ describe.concurrent("labels and annotations of copies", () => {
       await becomesMarked(copy, marks);
     },
   );
+});
+
+describe.concurrent("sync-format", () => {
+  const { syncFormat, syncFormatFrom, syncFormatKey, syncToProjects } = annotations;
+
+  /** The data of a copy, decoded. */
+  async function textsOf(copy: string): Promise<object> {
+    const data = recordAt(await look(copy), "data");
+    return Object.fromEntries(
+      Object.keys(data).map((key) => [
+        key,
+        Buffer.from(stringAt(data, key) ?? "", "base64").toString(),
+      ]),
+    );
+  }
+
+  async function becomesText(copy: string, texts: object): Promise<void> {
+    await eventually(
+      async () => {
+        expect(await textsOf(copy)).toEqual(texts);
+        return true;
+      },
+      { what: "the derived text" },
+    );
+  }
+
+  it("replaces the data of copies with one key, follows the data, and gives the data back", async () => {
+    const synced = await makeSynced();
+    const { source, target, copy } = synced;
+    await change(
+      source.path,
+      annotate({ [syncFormat]: "dotenv", [syncFormatFrom]: "PASSWORD=first" }),
+    );
+    await becomesText(copy, { ".env": "PASSWORD='canary-first'\n" });
+    await change(source.path, { spec: { data: { first: base64("canary-it's") } } });
+    await becomesText(copy, { ".env": `PASSWORD="canary-it's"\n` });
+    const written = await stateOf(copy);
+    await change(source.path, { spec: { data: dataOf("second", "other") } });
+    await becomesReady(source);
+    await afterAnotherPass(synced);
+    expect(await stateOf(copy)).toEqual(written);
+    await change(copy, { data: { ".env": base64("edited") } });
+    await becomesText(copy, { ".env": `PASSWORD="canary-it's"\n` });
+    await change(
+      source.path,
+      annotate({ [syncFormat]: "json", [syncFormatKey]: "x.json", [syncFormatFrom]: "a=second" }),
+    );
+    await becomesText(copy, { "x.json": '{"a":"canary-second"}' });
+    await change(
+      source.path,
+      annotate({ [syncFormat]: null, [syncFormatKey]: null, [syncFormatFrom]: null }),
+    );
+    await becomes("the data itself", () => look(copy), { data: dataOf("second", "other") });
+    const writes = ["create", "update", "update", "update", "update", "update"];
+    expect(writesTo(target, source.name) ?? writes).toEqual(writes);
+  });
+
+  it("makes registry credentials of the type that pods pull images with", async () => {
+    const project = unique("project");
+    const namespace = await makeNamespace();
+    const target = await makeTarget(project, namespace);
+    const source = await makeSharedSecret({
+      namespace,
+      annotations: { [syncToProjects]: project, [syncFormat]: "dockerconfigjson" },
+      spec: {
+        data: {
+          server: base64("images.example.com"),
+          username: base64("pull"),
+          password: base64("canary-1"),
+        },
+      },
+    });
+    const copy = secretPath(target, source.name);
+    await becomes("the copy", () => look(copy), {
+      code: 200,
+      type: "kubernetes.io/dockerconfigjson",
+    });
+    const auth = base64("pull:canary-1");
+    expect(await textsOf(copy)).toEqual({
+      ".dockerconfigjson": `{"auths":{"images.example.com":{"username":"pull","password":"canary-1","auth":"${auth}"}}}`,
+    });
+  });
+
+  it("derives data that is too large to stay in memory", async () => {
+    const { source, copy } = await makeSynced();
+    const long = `canary-${"x".repeat(100_000)}`;
+    await change(source.path, {
+      ...annotate({ [syncFormat]: "json", [syncFormatFrom]: "first" }),
+      spec: { data: { first: base64(long) } },
+    });
+    await becomesText(copy, { "data.json": JSON.stringify({ first: long }) });
+  });
+
+  it("with a value that the form cannot hold keeps the copies, and names the key without the value", async () => {
+    const { source, copy } = await makeSynced();
+    await change(source.path, {
+      ...annotate({ [syncFormat]: "dotenv" }),
+      spec: { data: { first: base64("canary-\u0000") } },
+    });
+    const message = expect.stringMatching(/key "first" of spec.data has a value with a NUL byte/);
+    await becomes("the refusal to be reported", () => view(source), {
+      settled: true,
+      conditions: { Ready: { status: "False", reason: "InvalidSyncOption", message } },
+    });
+    expect(JSON.stringify(await view(source))).not.toContain("canary");
+    await becomes("the copy to say why", () => marksOf(copy), {
+      annotations: { [annotations.syncError]: message },
+    });
+    expect(await look(copy)).toMatchObject({ data: dataOf("first", "second") });
+    await change(source.path, { spec: { data: dataOf("first") } });
+    await becomesText(copy, { ".env": "first='canary-first'\nsecond='canary-second'\n" });
+    await becomesReady(source);
+  });
 });

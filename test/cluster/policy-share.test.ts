@@ -266,6 +266,24 @@ describe.skipIf(!inject("hasPolicies"))(
         code: 403,
       },
       {
+        rule: "cannot derive the data of the copies of another project",
+        from: to(pay),
+        to: { [annotations.syncFormat]: "dockerconfigjson" },
+        code: 403,
+      },
+      {
+        rule: "cannot change what is derived for another project",
+        from: to(pay, { [annotations.syncFormat]: "json" }),
+        to: { [annotations.syncFormatFrom]: "a=b" },
+        code: 403,
+      },
+      {
+        rule: "can derive the data of the copies with share on all their projects",
+        from: to(web),
+        to: { [annotations.syncFormat]: "json", [annotations.syncFormatKey]: "x" },
+        code: 200,
+      },
+      {
         rule: "cannot change the value of a copy- annotation",
         from: to(pay, { [copyLabels]: "a" }),
         to: { [copyLabels]: "b" },

@@ -8,13 +8,16 @@ import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 /** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
 export interface Source {
   readonly secret: SharedSecret;
-  /** Number of keys of the data. */
+  /** Number of keys of its data. */
   readonly keys: number;
-  /** Characters of all keys and values. */
+  /** Characters of all keys and values of its data. */
   readonly size: number;
-  /** Digest of the data, to compare it with that of a copy. */
+  /** Digest of the data of its copies, to compare it with that of a copy. */
   readonly digest: string;
-  /** The data; absent if it is too large to cache, and read again when a copy is written. */
+  /**
+   * The data of its copies; absent if it is too large to cache, and derived again when a copy is
+   * written.
+   */
   readonly data?: SecretData;
   readonly options: SyncOptions;
 }
@@ -22,15 +25,33 @@ export interface Source {
 /** Maximum characters of cached keys and values, and the overhead of a key. */
 const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
-/** The cached form of a SharedSecret whose data has this digest. */
-export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
-  const size = Object.entries(data).reduce(
-    (sum, [key, value]) => sum + key.length + value.length,
-    0,
-  );
-  const options = syncOptionsOf({ metadata: secret.metadata, data });
-  const isCached = size + keys * cacheLimit.perKey <= cacheLimit.most;
+/** The data of copies, or why it cannot be derived from that of the SharedSecret. */
+export type CopiedData =
+  | { readonly kind: "data"; readonly data: SecretData }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** The cached form of a SharedSecret; the data of its copies has this digest. */
+export function sourceOf(
+  { data: own, keys, ...secret }: SharedSecretWithData,
+  digest: string,
+  copied: CopiedData = { kind: "data", data: own },
+): Source {
+  const { metadata } = secret;
+  const size = sizeOf(own);
+  if (copied.kind === "refused")
+    return {
+      ...{ secret, keys, size, digest },
+      options: syncOptionsOf({ metadata, data: own, underivable: copied.why }),
+    };
+  const { data } = copied;
+  const count = data === own ? keys : Object.keys(data).length;
+  const isCached = sizeOf(data) + count * cacheLimit.perKey <= cacheLimit.most;
+  const options = syncOptionsOf({ metadata, data });
   return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
+}
+
+function sizeOf(data: SecretData): number {
+  return Object.entries(data).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
 }
 
 /**

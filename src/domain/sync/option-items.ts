@@ -1,4 +1,4 @@
-/** Maximum items and bytes (UTF-8) of an annotation with items. */
+/** Maximum items and bytes (UTF-8) of an annotation with items, unless it has bounds of its own. */
 export const itemBounds = { items: 16, bytes: 1024 } as const;
 
 /** An item of an annotation: `key=value`, or `key` without a value. */
@@ -18,10 +18,12 @@ export type OptionItems =
  * Parses an annotation of items, separated by commas or line breaks. Spaces around items, keys and
  * values, and empty items, are ignored. In a value, `\,` is a comma and `\\` is a backslash.
  */
-export function optionItems(text = ""): OptionItems {
+export function optionItems(
+  text = "",
+  bounds: { readonly items: number; readonly bytes: number } = itemBounds,
+): OptionItems {
   const bytes = Buffer.byteLength(text);
-  if (bytes > itemBounds.bytes)
-    return refused(`has ${bytes} bytes; must have at most ${itemBounds.bytes}`);
+  if (bytes > bounds.bytes) return refused(`has ${bytes} bytes; must have at most ${bounds.bytes}`);
   const items: OptionItem[] = [];
   for (const written of partsOf(text)) {
     if (/\\(?![\\,])/.test(written.replaceAll("\\\\", "")))
@@ -30,8 +32,8 @@ export function optionItems(text = ""): OptionItems {
       );
     items.push(itemOf(written));
   }
-  if (items.length > itemBounds.items)
-    return refused(`has ${items.length} items; must have at most ${itemBounds.items}`);
+  if (items.length > bounds.items)
+    return refused(`has ${items.length} items; must have at most ${bounds.items}`);
   const keys = items.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
   if (twice !== undefined) return refused(`has the key ${quoted(twice)} twice; remove one item`);
