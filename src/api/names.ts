@@ -144,6 +144,7 @@ export const annotations = {
   expiredAt: `${group}/expired-at`,
   formerCa: `${group}/former-ca`,
   formerRequester: `${group}/former-requester`,
+  refreshNow: `${group}/refresh-now`,
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,
   requesterKeyId: `${group}/requester-key-id`,

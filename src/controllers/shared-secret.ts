@@ -27,7 +27,15 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { accessFailureOf, type Failures, recordingFailures, type Try } from "./failures.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
-import { copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "./stores.ts";
+import type { Refreshes } from "./refreshes.ts";
+import {
+  copiesOf,
+  copyKeysOf,
+  emptyProjectsOf,
+  observeTarget,
+  type Stores,
+  targetsOf,
+} from "./stores.ts";
 
 /** Dependencies of {@link reconcileSharedSecret}. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
@@ -47,6 +55,7 @@ export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, 
    */
   readonly waitingSince: Map<string, number>;
   readonly sharedSecretFailures: Pick<Failures, "at" | "record" | "end">;
+  readonly refreshes: Pick<Refreshes, "observe" | "forget">;
 }
 
 /**
@@ -57,6 +66,7 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   const source = deps.stores.sharedSecrets.get(key);
   if (source === undefined) {
     deps.sharedSecretFailures.end(key);
+    deps.refreshes.forget(key);
     await applyPlan(leftoverPlan(await observeDerived(refOf(key), source, deps)), deps);
     return nothingToDo.result;
   }
@@ -82,10 +92,20 @@ function reconcileLive(source: Source, deps: SharedSecretDeps): Try {
       const derived = await observeDerived(source.secret.metadata, source, deps);
       const summary = await observeSync(source, deps);
       const now = deps.clock.now();
-      seen = observe(source, derived, { ...deps, summary, now });
+      const { refreshed, startAt } = deps.refreshes.observe(
+        source,
+        () => [...targetsOf(source, deps.stores), ...copyKeysOf(source, deps.stores).map(refOf)],
+        now,
+      );
+      seen = {
+        ...observe(source, derived, { ...deps, summary, now }),
+        ...(refreshed === undefined ? {} : { refreshed }),
+      };
       const plan = planSharedSecret(seen, now);
       await applyPlan(plan, deps);
-      return plan.result;
+      return startAt === undefined || plan.result.kind !== "done"
+        ? plan.result
+        : { kind: "requeue-at", at: startAt };
     },
     async report(failure) {
       if (seen !== undefined)

@@ -322,3 +322,36 @@ describe.concurrent("sync-format", () => {
     await becomesReady(source);
   });
 });
+
+describe.concurrent("refresh-now", () => {
+  const { refreshNow } = annotations;
+
+  it("is complete when the status has its value, and writes no copy that is right", async () => {
+    const synced = await makeSynced();
+    const { source, copy } = synced;
+    const written = await stateOf(copy);
+    for (const value of ["first", "second"]) {
+      await change(source.path, annotate({ [refreshNow]: value }));
+      await becomes("the refresh", () => view(source), { sync: { refreshed: value } });
+    }
+    const { metadata } = await look(source.path);
+    await change(source.path, annotate({ [refreshNow]: "second" }));
+    await afterAnotherPass(synced);
+    expect((await look(source.path)).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    expect(await stateOf(copy)).toEqual(written);
+  });
+
+  it("is complete without targets, and forgotten without the annotation", async () => {
+    const source = await makeSharedSecret({
+      namespace: await makeNamespace(),
+      annotations: { [refreshNow]: "x".repeat(1_000) },
+    });
+    await becomes("the refresh", () => view(source), { sync: { refreshed: "x".repeat(256) } });
+    await change(source.path, annotate({ [refreshNow]: null }));
+    await becomes(
+      "the status to forget it",
+      async () => "refreshed" in recordAt(await view(source), "sync"),
+      false,
+    );
+  });
+});

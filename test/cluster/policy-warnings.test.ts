@@ -194,6 +194,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
           [annotations.syncSecretName]: "other",
           [annotations.copyLabels]: "tier=gold",
           [annotations.syncFormat]: "dotenv",
+          [annotations.refreshNow]: "1",
           [annotations.syncFormatKey]: ".env",
           [annotations.syncFormatFrom]: "A=b",
           [annotations.copyAnnotations]: "example.com/a=b",

@@ -19,6 +19,8 @@ export interface StatusInput {
   /** Names of derived objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
+  /** The value of `refresh-now` whose refresh is complete. */
+  readonly refreshed?: string;
   /** The reported failure of writes of Roles and RoleBindings. */
   readonly failure?: ReportedFailure | undefined;
 }
@@ -188,6 +190,7 @@ export function sharedSecretCounts({
   wanted,
   nameConflicts,
   summary,
+  refreshed,
 }: StatusInput): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
   const { desired, synced, conflicts, failed, failures } = summary;
@@ -199,6 +202,7 @@ export function sharedSecretCounts({
       synced,
       conflicts,
       failed,
+      ...(refreshed === undefined ? {} : { refreshed }),
       ...(failures.length === 0
         ? {}
         : {
