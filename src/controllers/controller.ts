@@ -21,6 +21,7 @@ import { createInformers, type Informers } from "./informers.ts";
 import { createLeaderFailures, type LeaderFailures } from "./leader-failures.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { createQueues, type Queues } from "./queues.ts";
+import { Refreshes } from "./refreshes.ts";
 import { Revocations } from "./revocations.ts";
 import { revokedTokensKey } from "./revoked-tokens.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
@@ -198,6 +199,7 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
     held,
     tokenQuota: new TokenQuota(options),
     sourceData: new SourceData({ client, digestOf }),
+    refreshes: new Refreshes({ queues: leader.queues }),
     waitingSince: new Map(),
     recordWrite(resource: Resource, answer: unknown) {
       if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)

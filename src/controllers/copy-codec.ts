@@ -2,7 +2,10 @@ import { annotations, labels } from "../api/names.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { type ObservedCopy, copiedSource, copyOfText } from "../domain/sync/copy.ts";
 
-/** The fields of an unchanged copy that differ from those of other copies. */
+/**
+ * The fields of an unchanged copy that differ from those of other copies; the last two only if it
+ * has labels or annotations besides the label and the annotation of every copy.
+ */
 type Ordinary = readonly [
   uid: string,
   resourceVersion: string,
@@ -12,7 +15,11 @@ type Ordinary = readonly [
   sourceName: string,
   type: string,
   digest: string,
+  labels?: Texts,
+  annotations?: Texts,
 ];
+
+type Texts = Readonly<Record<string, string>>;
 
 /**
  * Encodes a copy as one string: a hundred thousand copies as objects take three times the memory,
@@ -37,14 +44,16 @@ function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
   const source = copiedSource(metadata);
   if (sourceUid === undefined || source?.namespace === undefined) return undefined;
   const isPlain =
-    Object.keys(metadata.labels).length === 1 &&
-    Object.keys(metadata.annotations).length === 1 &&
     metadata.finalizers.length === 0 &&
     metadata.generation === 0 &&
     metadata.deletionTimestamp === undefined &&
     copy.ownerReferences.length === 0 &&
     !copy.immutable;
   if (!isPlain) return undefined;
+  const { [labels.sourceUid]: _uid, ...otherLabels } = metadata.labels;
+  const { [annotations.copyOf]: _copyOf, ...otherAnnotations } = metadata.annotations;
+  const others = [otherLabels, otherAnnotations] as const;
+  const hasOthers = others.some((texts) => Object.keys(texts).length > 0);
   return [
     metadata.uid,
     metadata.resourceVersion,
@@ -54,12 +63,14 @@ function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
     source.name,
     type,
     digest,
+    ...(hasOthers ? others : ([] as const)),
   ];
 }
 
 function fromOrdinary(packed: Ordinary, target: ObjectRef): ObservedCopy {
   const [uid, resourceVersion, creationTimestamp, sourceUid, namespace, name, type, digest] =
     packed;
+  const [, , , , , , , , otherLabels, otherAnnotations] = packed;
   return {
     metadata: {
       ...target,
@@ -67,8 +78,11 @@ function fromOrdinary(packed: Ordinary, target: ObjectRef): ObservedCopy {
       resourceVersion,
       generation: 0,
       creationTimestamp,
-      labels: { [labels.sourceUid]: sourceUid },
-      annotations: { [annotations.copyOf]: copyOfText({ namespace, name }, target) },
+      labels: { ...otherLabels, [labels.sourceUid]: sourceUid },
+      annotations: {
+        ...otherAnnotations,
+        [annotations.copyOf]: copyOfText({ namespace, name }, target),
+      },
       finalizers: [],
     },
     ownerReferences: [],

@@ -1,6 +1,7 @@
 import type { Result } from "../api/result.ts";
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import {
   rejectedSteps,
@@ -16,6 +17,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
+import type { Refreshes } from "./refreshes.ts";
 import type { SourceData } from "./source-data.ts";
 import type { Stores } from "./stores.ts";
 
@@ -26,13 +28,26 @@ export interface CopyDeps extends ApplyPlanDeps {
   readonly stores: Stores;
   readonly sourceData: Pick<SourceData, "of">;
   readonly copyFailures: Pick<Failures, "record" | "end">;
+  readonly refreshes: Pick<Refreshes, "waitingFor" | "end">;
 }
 
 const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
-/** Reconciles one Secret in a project namespace. */
+/**
+ * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
+ * waits for it.
+ */
 export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Result> {
+  const waiting = deps.refreshes.waitingFor(key);
+  if (waiting.length === 0) return reconcileTarget(key, deps);
+  await noting(key, deps.refresh(resources.secrets, refOf(key)), deps);
+  const result = await reconcileTarget(key, deps);
+  deps.refreshes.end(key, waiting);
+  return result;
+}
+
+async function reconcileTarget(key: Key, deps: CopyDeps): Promise<Result> {
   const target = refOf(key);
   const observed = await noting(key, observe(target, deps), deps);
   if (observed === undefined) return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };

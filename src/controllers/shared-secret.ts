@@ -4,6 +4,7 @@ import { resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/names.ts";
 import { type ObservedAccess, revokeSteps } from "../domain/shared-secret/access.ts";
 import type { Source } from "../domain/sync/copy.ts";
+import { withheldKeys } from "../domain/sync/copy-metadata.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import {
   granteesOf,
@@ -15,6 +16,7 @@ import {
 } from "../domain/shared-secret/shared-secret.ts";
 import {
   copiesOf,
+  copyKeysOf,
   emptyProjectsOf,
   observeTarget,
   targetsOf,
@@ -32,6 +34,7 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { accessFailureOf, type Failures, recordingFailures, type Try } from "./failures.ts";
 import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
+import type { Refreshes } from "./refreshes.ts";
 import type { Stores } from "./stores.ts";
 
 /** Dependencies of {@link reconcileSharedSecret}. */
@@ -52,6 +55,7 @@ export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, 
    */
   readonly waitingSince: Map<string, number>;
   readonly sharedSecretFailures: Pick<Failures, "at" | "record" | "end">;
+  readonly refreshes: Pick<Refreshes, "observe" | "forget">;
 }
 
 /**
@@ -62,6 +66,7 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   const source = deps.stores.sharedSecrets.get(key);
   if (source === undefined) {
     deps.sharedSecretFailures.end(key);
+    deps.refreshes.forget(key);
     await applyPlan(leftoverPlan(await observeDerived(refOf(key), source, deps)), deps);
     return nothingToDo.result;
   }
@@ -87,10 +92,20 @@ function reconcileLive(source: Source, deps: SharedSecretDeps): Try {
       const derived = await observeDerived(source.secret.metadata, source, deps);
       const summary = await observeSync(source, deps);
       const now = deps.clock.now();
-      seen = observe(source, derived, { ...deps, summary, now });
+      const { refreshed, startAt } = deps.refreshes.observe(
+        source,
+        () => [...targetsOf(source, deps.stores), ...copyKeysOf(source, deps.stores).map(refOf)],
+        now,
+      );
+      seen = {
+        ...observe(source, derived, { ...deps, summary, now }),
+        ...(refreshed === undefined ? {} : { refreshed }),
+      };
       const plan = planSharedSecret(seen, now);
       await applyPlan(plan, deps);
-      return plan.result;
+      return startAt === undefined || plan.result.kind !== "done"
+        ? plan.result
+        : { kind: "requeue-at", at: startAt };
     },
     async report(failure) {
       if (seen !== undefined)
@@ -180,6 +195,7 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
       state: targetState(seen),
       ...(failure === undefined ? {} : { failure }),
       ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
+      withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys),
     });
   });
   return summarize(source, reports, emptyProjectsOf(source, deps.stores));

@@ -3,6 +3,7 @@ import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
+import { copiedData } from "../tokens/copied-data.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 
 /** Dependencies of {@link SourceData}. */
@@ -16,8 +17,8 @@ export interface SourceDataDeps {
 const mostRemembered = 16 * 1024 * 1024;
 
 /**
- * Reads the data of SharedSecrets that is too large for the stores from the API server when copies
- * are written: once for all targets of a fan-out. Caches the last values that were used, up to 16
+ * Reads the data of copies that is too large for the stores from the API server when copies are
+ * written: once for all targets of a fan-out. Caches the last values that were used, up to 16
  * MB.
  */
 export class SourceData {
@@ -34,8 +35,8 @@ export class SourceData {
   }
 
   /**
-   * Returns the data with the digest of `source`; undefined if the SharedSecret now has other data,
-   * or is gone.
+   * Returns the data of copies with the digest of `source`; undefined if the SharedSecret now has
+   * other data, or is gone.
    */
   async of(source: Source): Promise<SecretData | undefined> {
     if (source.data !== undefined) return source.data;
@@ -55,9 +56,13 @@ export class SourceData {
 
   async #read({ secret, digest }: Source): Promise<SecretData | undefined> {
     try {
-      const { metadata, data } = parseSharedSecret(
+      const live = parseSharedSecret(
         await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
       );
+      const copied = copiedData(live);
+      if (copied.kind === "refused") return undefined;
+      const { metadata } = live;
+      const { data } = copied;
       const found = this.#deps.digestOf(data);
       // Newer data is cached, too: its watch event follows.
       this.#remember(keyOf(metadata.uid, found), data);

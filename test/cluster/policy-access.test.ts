@@ -88,6 +88,11 @@ const rights: { rule: string; body: object; field: string }[] = [
     field: "metadata.annotations[management.service/copy-labels]",
   },
   {
+    rule: "the annotations of the copies",
+    body: { metadata: { annotations: { "management.service/copy-annotations": "team=x" } } },
+    field: "metadata.annotations[management.service/copy-annotations]",
+  },
+  {
     rule: "a new sync annotation",
     body: { metadata: { annotations: { [sync("secret-name")]: "db" } } },
     field: `metadata.annotations[${sync("secret-name")}]`,

@@ -23,7 +23,7 @@ const many = Array.from({ length: 17 }, (_, index) => `${web}-${index}`);
 const tenant: Caller = { user: unique("tenant") };
 /** The admin of a namespace, who may share with every project. */
 const platform: Caller = { user: unique("platform") };
-const copyLabels = "management.service/copy-labels";
+const { copyLabels } = annotations;
 let namespace: string;
 
 beforeAll(async () => {
@@ -266,10 +266,40 @@ describe.skipIf(!inject("hasPolicies"))(
         code: 403,
       },
       {
+        rule: "cannot derive the data of the copies of another project",
+        from: to(pay),
+        to: { [annotations.syncFormat]: "dockerconfigjson" },
+        code: 403,
+      },
+      {
+        rule: "cannot change what is derived for another project",
+        from: to(pay, { [annotations.syncFormat]: "json" }),
+        to: { [annotations.syncFormatFrom]: "a=b" },
+        code: 403,
+      },
+      {
+        rule: "can derive the data of the copies with share on all their projects",
+        from: to(web),
+        to: { [annotations.syncFormat]: "json", [annotations.syncFormatKey]: "x" },
+        code: 200,
+      },
+      {
         rule: "cannot change the value of a copy- annotation",
         from: to(pay, { [copyLabels]: "a" }),
         to: { [copyLabels]: "b" },
         code: 403,
+      },
+      {
+        rule: "cannot add a copy- annotation for another project",
+        from: to(`${web}, ${pay}`),
+        to: { [annotations.copyAnnotations]: "a=b" },
+        code: 403,
+      },
+      {
+        rule: "can add a copy- annotation with share on all projects",
+        from: to(web),
+        to: { [annotations.copyAnnotations]: "a=b", [annotations.copyLabels]: "c=d" },
+        code: 200,
       },
       {
         rule: "cannot remove a copy- annotation",

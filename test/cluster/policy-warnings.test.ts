@@ -101,7 +101,14 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
     ],
     [
       "everything is valid",
-      object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, team-b" }, "web"),
+      object(
+        {
+          [annotations.sync]: "enabled",
+          [annotations.syncFrom]: "team-a, team-b",
+          [annotations.allowCopyKeys]: "synator/*",
+        },
+        "web",
+      ),
       [],
     ],
     ["sync is disabled", object({ [annotations.sync]: "disabled" }, "web"), []],
@@ -182,7 +189,16 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     [
       "nothing, if everything is valid",
       object(right, {
-        given: { [annotations.disableSync]: "true", [annotations.syncSecretName]: "other" },
+        given: {
+          [annotations.disableSync]: "true",
+          [annotations.syncSecretName]: "other",
+          [annotations.copyLabels]: "tier=gold",
+          [annotations.syncFormat]: "dotenv",
+          [annotations.refreshNow]: "1",
+          [annotations.syncFormatKey]: ".env",
+          [annotations.syncFormatFrom]: "A=b",
+          [annotations.copyAnnotations]: "example.com/a=b",
+        },
       }),
       [],
     ],

@@ -25,6 +25,7 @@ async function setup(
   const client = new FakeClient(answer);
   const refreshed = new Array<string>();
   const copyFailures = new RecordingFailures(clock);
+  const waiting = new Set<string>();
   const deps = {
     client,
     clock,
@@ -33,6 +34,11 @@ async function setup(
     recordWrite: () => {},
     recordEvent: async () => {},
     copyFailures,
+    refreshes: {
+      waitingFor: () => [...waiting],
+      end: (_: unknown, sources: readonly string[]) =>
+        sources.forEach((one) => waiting.delete(one)),
+    },
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
   return {
@@ -42,6 +48,7 @@ async function setup(
     copyFailures,
     failures: copyFailures.lines,
     refreshed,
+    waiting,
     pass: () => reconcileCopy("pay/db", deps),
   };
 }
@@ -59,6 +66,17 @@ describe("a reconcile of a target", () => {
     const { client, pass } = await setup({ ...wanted, secrets: [rawCopy("db", "pay")] });
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual([]);
+  });
+
+  test("reads the target first if a refresh waits for it, once, and writes nothing if it is current", async () => {
+    const { client, refreshed, waiting, pass } = await setup({
+      ...wanted,
+      secrets: [rawCopy("db", "pay")],
+    });
+    waiting.add("team/db");
+    await pass();
+    await pass();
+    expect([refreshed, client.lines, waiting.size]).toEqual([["pay/db"], [], 0]);
   });
 
   test("records in the copy that its source is invalid", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
+import { Refreshes } from "../../src/controllers/refreshes.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import type { Failure } from "../../src/domain/plan/failure-history.ts";
@@ -27,6 +28,7 @@ async function setup(
   const client = new FakeClient(answer);
   const waitingSince = new Map<string, number>();
   const sharedSecretFailures = new RecordingFailures(clock);
+  const queue = { add: () => {} };
   const deps = {
     client,
     clock,
@@ -39,6 +41,7 @@ async function setup(
     reportedFailureAt: (target: string) => failures[target],
     waitingSince,
     sharedSecretFailures,
+    refreshes: new Refreshes({ queues: { sharedSecret: queue, copy: queue } }),
     deletions: new Deletions(clock),
     grantSettleTime: 2_000,
   };

@@ -143,6 +143,17 @@ describe("the observed target", () => {
     expect(seen).not.toHaveProperty("unmanaged");
   });
 
+  test("contains the keys of labels and annotations that its namespace allows", async () => {
+    const namespace = rawObject({
+      name: "pay",
+      annotations: { [annotations.allowCopyKeys]: "synator/*" },
+    });
+    const allowing = await storesOf({ namespaces: [namespace] });
+    expect(observeTarget(target, allowing).allowCopyKeys).toBe("synator/*");
+    const stores = await storesOf({ namespaces: [projectNamespace("pay")] });
+    expect(observeTarget(target, stores)).not.toHaveProperty("allowCopyKeys");
+  });
+
   test("contains an unmanaged Secret and the source in its annotation", async () => {
     const lost = rawCopy("db", "pay", { metadata: { labels: {} } });
     const stores = await storesOf({

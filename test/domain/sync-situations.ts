@@ -10,6 +10,15 @@ export const live = observedSource();
 export const paused = observedSource({ options: { paused: true } });
 /** The same, in another type. */
 export const retyped = observedSource({ options: { secretType: "kubernetes.io/tls" } });
+/** The same, with labels and annotations for its copies. */
+export const marked = observedSource({
+  options: {
+    copyMetadata: {
+      labels: { tier: "gold", "argocd.argoproj.io/secret-type": "cluster" },
+      annotations: { "reloader.example.com/match": "true" },
+    },
+  },
+});
 /** The same with an invalid annotation. */
 export const misspelt = observedSource({
   options: { problem: { reason: "InvalidSyncOption", message: "mend it" } },
@@ -42,6 +51,8 @@ export const standingSecrets = fc.record({
   immutable: fc.boolean(),
   pauses: fc.boolean(),
   told: fc.boolean(),
+  tier: fc.constantFrom(undefined, "gold", "tin"),
+  copiedLabels: fc.constantFrom(undefined, "tier", "argocd.argoproj.io/secret-type,tier"),
 });
 
 /** One of these Secrets. */
@@ -50,16 +61,22 @@ export type StandingSecret = typeof standingSecrets extends fc.Arbitrary<infer T
 /** Stores it in the API server, with additional metadata of other clients. */
 export function putStanding(
   place: SecretPlace,
-  { label, copyOf, data, type, immutable, pauses: isPaused, told }: StandingSecret,
+  { label, copyOf, data, type, immutable, pauses: isPaused, told, ...marks }: StandingSecret,
 ): void {
+  const { tier, copiedLabels } = marks;
   place.put({
     metadata: {
-      labels: { team: "blue", ...(label === undefined ? {} : { [labels.sourceUid]: label }) },
+      labels: {
+        team: "blue",
+        ...(label === undefined ? {} : { [labels.sourceUid]: label }),
+        ...(tier === undefined ? {} : { tier }),
+      },
       annotations: {
         note: "kept",
         ...(copyOf === undefined ? {} : { [annotations.copyOf]: copyOf }),
         ...(isPaused ? { [annotations.disableSync]: "true" } : {}),
         ...(told ? { [annotations.syncError]: "why" } : {}),
+        ...(copiedLabels === undefined ? {} : { [annotations.copiedLabels]: copiedLabels }),
       },
       finalizers: ["example.com/theirs"],
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "theirs", uid: "uid-theirs" }],
@@ -76,11 +93,17 @@ const owners = fc.constantFrom(undefined, live, older, misspelt, deleting, pause
 export const situations = fc.record({
   standing: fc.option(standingSecrets, { nil: undefined }),
   context: fc
-    .tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), owners, fc.boolean())
-    .map(([candidates, owner, isTerminating]) => ({
+    .tuple(
+      fc.subarray([older, live, marked, paused, retyped], { maxLength: 2 }),
+      owners,
+      fc.boolean(),
+      fc.constantFrom(undefined, "argocd.argoproj.io/*"),
+    )
+    .map(([candidates, owner, isTerminating, allowCopyKeys]) => ({
       candidates,
       ...(owner === undefined ? {} : { owner }),
       isTerminating,
+      ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
     })),
 });
 

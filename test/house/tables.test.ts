@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
+import { restrictedDomains } from "../../src/domain/sync/copy-keys.ts";
 import { commands } from "../../src/cli/app.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
@@ -16,6 +17,13 @@ test("the pages of the kinds explain each condition", () => {
 
 test("the pages of the kinds explain each reason", () => {
   expect(untold(Object.keys(reasons), kindPages)).toEqual([]);
+});
+
+test("the page of SharedSecrets lists each restricted domain of labels and annotations", () => {
+  const page = readFileSync(new URL("shared-secret.md", docs), "utf8");
+  const [, section = ""] = page.split("\n### Restricted keys of copies\n");
+  const rows = [...(section.split("\n### ")[0] ?? "").matchAll(/^\| `([^`]+)`/gm)];
+  expect(rows.map(([, domain]) => domain)).toEqual(restrictedDomains);
 });
 
 test("a page explains each metric", () => {

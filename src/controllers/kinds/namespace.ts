@@ -56,6 +56,7 @@ function concernsSync(before: Metadata | undefined, after: Metadata | undefined)
       project: namespace.labels[labels.project],
       sync: namespace.annotations[annotations.sync],
       from: namespace.annotations[annotations.syncFrom],
+      allow: namespace.annotations[annotations.allowCopyKeys],
       deleting: namespace.deletionTimestamp !== undefined,
       uid: namespace.uid,
     };

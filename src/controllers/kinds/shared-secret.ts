@@ -10,17 +10,19 @@ import {
   targetsOf,
 } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
+import { copiedData } from "../../tokens/copied-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { reconcileSharedSecret } from "../shared-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** SharedSecrets, with a digest of their data and without large data. */
+/** SharedSecrets, with a digest of the data of their copies and without large data. */
 export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
   return {
     listOptions: { resource: resources.sharedSecrets },
     parse(raw) {
       const secret = parseSharedSecret(raw);
-      return sourceOf(secret, digestOf(secret.data));
+      const copied = copiedData(secret);
+      return sourceOf(secret, digestOf(copied.kind === "data" ? copied.data : secret.data), copied);
     },
     indexers: syncIndexers.sharedSecrets,
     enqueue,

@@ -19,6 +19,8 @@ export interface StatusInput {
   /** Names of derived objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
+  /** The value of `refresh-now` whose refresh is complete. */
+  readonly refreshed?: string;
   /** The reported failure of writes of Roles and RoleBindings. */
   readonly failure?: ReportedFailure | undefined;
 }
@@ -162,7 +164,8 @@ function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): bool
 }
 
 function syncSentence(source: Source, summary: SyncSummary): string {
-  const { desired, synced, conflicts, failed, failures, contested, emptyProjects } = summary;
+  const { desired, synced, conflicts, failed, failures, contested, emptyProjects, withheld } =
+    summary;
   const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
   if (hasNoTargets(source, summary)) return `no namespace to sync to: ${why}`;
   const parts = [`${synced} of ${desired} targets are synced`];
@@ -174,6 +177,10 @@ function syncSentence(source: Source, summary: SyncSummary): string {
     parts.push(
       `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.newer)}`,
     );
+  if (withheld !== undefined)
+    parts.push(
+      `${withheld.targets} without key ${JSON.stringify(withheld.key)}, which the namespace does not allow (annotation ${annotations.allowCopyKeys})`,
+    );
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }
 
@@ -183,6 +190,7 @@ export function sharedSecretCounts({
   wanted,
   nameConflicts,
   summary,
+  refreshed,
 }: StatusInput): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
   const { desired, synced, conflicts, failed, failures } = summary;
@@ -194,6 +202,7 @@ export function sharedSecretCounts({
       synced,
       conflicts,
       failed,
+      ...(refreshed === undefined ? {} : { refreshed }),
       ...(failures.length === 0
         ? {}
         : {

@@ -28,6 +28,8 @@ export interface ObservedSharedSecret {
   /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
+  /** The value of `refresh-now` whose refresh is complete. */
+  readonly refreshed?: string;
   /**
    * Since when the status has waited for targets to be written, in milliseconds since the epoch.
    */
@@ -143,12 +145,16 @@ function statusInputOf({
   access,
   prefixes,
   summary,
+  refreshed,
   failure,
 }: ObservedSharedSecret): StatusInput {
   const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
   const wanted = derivedRoles(source.secret.metadata, grants);
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.unmanaged.has(name));
-  return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure };
+  return {
+    ...{ source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure },
+    ...(refreshed === undefined ? {} : { refreshed }),
+  };
 }
 
 function reportSteps(found: StatusInput, now: number): readonly (readonly Write[])[] {

@@ -2,18 +2,22 @@ import { annotations, labels } from "../../api/names.ts";
 import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
+import { allowedMetadata, hasCopyMetadata, withCopyMetadata } from "./copy-metadata.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
 /** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
 export interface Source {
   readonly secret: SharedSecret;
-  /** Number of keys of the data. */
+  /** Number of keys of its data. */
   readonly keys: number;
-  /** Characters of all keys and values. */
+  /** Characters of all keys and values of its data. */
   readonly size: number;
-  /** Digest of the data, to compare it with that of a copy. */
+  /** Digest of the data of its copies, to compare it with that of a copy. */
   readonly digest: string;
-  /** The data; absent if it is too large to cache, and read again when a copy is written. */
+  /**
+   * The data of its copies; absent if it is too large to cache, and derived again when a copy is
+   * written.
+   */
   readonly data?: SecretData;
   readonly options: SyncOptions;
 }
@@ -21,15 +25,48 @@ export interface Source {
 /** Maximum characters of cached keys and values, and the overhead of a key. */
 const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
-/** The cached form of a SharedSecret whose data has this digest. */
-export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
-  const size = Object.entries(data).reduce(
-    (sum, [key, value]) => sum + key.length + value.length,
-    0,
-  );
-  const options = syncOptionsOf({ metadata: secret.metadata, data });
-  const isCached = size + keys * cacheLimit.perKey <= cacheLimit.most;
+/** The data of copies, or why it cannot be derived from that of the SharedSecret. */
+export type CopiedData =
+  | { readonly kind: "data"; readonly data: SecretData }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** The cached form of a SharedSecret; the data of its copies has this digest. */
+export function sourceOf(
+  { data: own, keys, ...secret }: SharedSecretWithData,
+  digest: string,
+  copied: CopiedData = { kind: "data", data: own },
+): Source {
+  const { metadata } = secret;
+  const size = sizeOf(own);
+  if (copied.kind === "refused")
+    return {
+      ...{ secret, keys, size, digest },
+      options: syncOptionsOf({ metadata, data: own, underivable: copied.why }),
+    };
+  const { data } = copied;
+  const count = data === own ? keys : Object.keys(data).length;
+  const isCached = sizeOf(data) + count * cacheLimit.perKey <= cacheLimit.most;
+  const options = syncOptionsOf({ metadata, data });
   return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
+}
+
+function sizeOf(data: SecretData): number {
+  return Object.entries(data).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+}
+
+/**
+ * The source as a namespace receives it: without the labels and annotations that its
+ * `allow-copy-keys` does not allow.
+ */
+export function sourceFor(source: Source, allowCopyKeys: string | undefined): Source {
+  const { copyMetadata, ...options } = source.options;
+  if (copyMetadata === undefined) return source;
+  const allowed = allowedMetadata(copyMetadata, allowCopyKeys);
+  if (allowed === copyMetadata) return source;
+  return {
+    ...source,
+    options: allowed === undefined ? options : { ...options, copyMetadata: allowed },
+  };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest instead of its data. */
@@ -86,7 +123,8 @@ export function isCurrent(copy: ObservedCopy, source: Source): boolean {
     copy.type === source.options.secretType &&
     existingLabels[labels.sourceUid] === source.secret.metadata.uid &&
     existing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
-    existing[annotations.syncError] === undefined
+    existing[annotations.syncError] === undefined &&
+    hasCopyMetadata(copy.metadata, source.options.copyMetadata)
   );
 }
 
@@ -98,15 +136,16 @@ export function copyManifest(
   target: ObjectRef,
   over?: ObservedCopy,
 ): Manifest {
+  const copied = withCopyMetadata(over?.metadata, source.options.copyMetadata);
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
     metadata: {
       ...target,
       ...(over === undefined ? {} : existingMetadata(over)),
-      labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
+      labels: { ...copied.labels, [labels.sourceUid]: source.secret.metadata.uid },
       annotations: {
-        ...withoutError(over?.metadata.annotations),
+        ...withoutError(copied.annotations),
         [annotations.copyOf]: copyOfText(source.secret.metadata, target),
       },
     },
@@ -130,7 +169,7 @@ function existingMetadata({
 }
 
 function withoutError(
-  existing: Readonly<Record<string, string>> = {},
+  existing: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const { [annotations.syncError]: _, ...rest } = existing;
   return rest;

@@ -1,4 +1,4 @@
-import { labels } from "../../api/names.ts";
+import { annotations, labels } from "../../api/names.ts";
 import { byAge, type Key, keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
 import { fitsAny } from "./sync-options.ts";
@@ -135,12 +135,14 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
   const owner = ownerOf(copy ?? unmanaged, objects);
   const ownerIsNotPermitted =
     owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace);
+  const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
   return {
     candidates: candidatesFor(target, objects),
     ...(copy === undefined ? {} : { copy }),
     ...(unmanaged === undefined ? {} : { unmanaged }),
     ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
+    ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
   };
 }
 

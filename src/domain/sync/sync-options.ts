@@ -2,6 +2,8 @@ import { annotations } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Reason } from "../../api/conditions.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
+import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
+import { type SyncFormat, syncFormatOf, typeOf } from "./sync-format.ts";
 import { syncList } from "./sync-list.ts";
 
 /** The sync options of a SharedSecret, from its annotations. */
@@ -13,6 +15,10 @@ export interface SyncOptions {
   readonly secretName: string;
   readonly secretType: string;
   readonly paused: boolean;
+  /** Labels and annotations of the copies; absent if there are none, or if they are invalid. */
+  readonly copyMetadata?: CopyMetadata;
+  /** How the data of the copies is derived; absent if they have the data itself. */
+  readonly format?: SyncFormat;
   /** Why no copy can be written; existing copies are kept. */
   readonly problem?: { readonly reason: Reason; readonly message: string };
 }
@@ -24,32 +30,50 @@ const longestName = 253;
 /** Maximum bytes of all values of a Secret together (Kubernetes, core/v1 MaxSecretSize). */
 export const largestSecret = 1024 * 1024;
 
-/** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
+/**
+ * Reads the sync annotations of a SharedSecret, and whether the data of its copies fits a core
+ * Secret; `underivable` says why it cannot be derived.
+ */
 export function syncOptionsOf({
   metadata,
   data,
+  underivable,
 }: {
   readonly metadata: Metadata;
   readonly data: SecretData;
+  readonly underivable?: string;
 }): SyncOptions {
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
+  const copyMetadata = copyMetadataOf(given);
+  const format = syncFormatOf(given);
   const options = {
     projects,
     ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
     secretName: given[annotations.syncSecretName] ?? metadata.name,
-    secretType: given[annotations.syncSecretType] ?? "Opaque",
+    secretType: given[annotations.syncSecretType] ?? typeOf(formatIn(format)),
     paused: isPaused(metadata),
+    ...(copyMetadata.kind === "metadata" &&
+      copyMetadata.metadata !== undefined && { copyMetadata: copyMetadata.metadata }),
+    ...(format.kind === "format" && format.format !== undefined && { format: format.format }),
   };
   const wrong =
     list.kind === "refused"
       ? `${annotations.syncToProjects}: ${list.why}`
-      : optionProblem(options, given[annotations.disableSync]);
+      : (optionProblem(options, given[annotations.disableSync]) ??
+        [copyMetadata, format].find((option) => option.kind === "refused")?.why);
   if (wrong !== undefined)
     return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
-  const unfit = dataProblem(data);
+  const unfit: SyncOptions["problem"] =
+    underivable === undefined
+      ? dataProblem(data)
+      : { reason: "InvalidSyncOption", message: underivable };
   return unfit === undefined || projects.length === 0 ? options : { ...options, problem: unfit };
+}
+
+function formatIn(option: ReturnType<typeof syncFormatOf>): SyncFormat | undefined {
+  return option.kind === "format" ? option.format : undefined;
 }
 
 /** Whether the `disable-sync` annotation pauses the sync of a SharedSecret, or of one copy. */

@@ -32,6 +32,8 @@ export interface TargetReport {
   readonly failure?: Failure;
   /** A newer source with the same target. */
   readonly conflicting?: ObjectRef;
+  /** The keys of `copy-labels` and `copy-annotations` that the namespace does not allow. */
+  readonly withheld?: readonly string[];
 }
 
 /** An entry of `status.sync.failures`. */
@@ -58,6 +60,8 @@ export interface SyncSummary {
   /** Targets of this source that newer sources also request, with the first of them. */
   readonly contested: { readonly targets: number; readonly newer?: ObjectRef };
   readonly emptyProjects: readonly EmptyProject[];
+  /** Targets without a label or annotation that their namespace does not allow, with one key. */
+  readonly withheld?: { readonly targets: number; readonly key: string };
 }
 
 const mostFailures = 10;
@@ -74,6 +78,7 @@ export function summarize(
     evaluated.filter(({ verdict }) => verdict.kind === kind).length;
   const newerSources = reports.flatMap(({ conflicting: newer }) => newer ?? []);
   const [newer] = newerSources;
+  const withheld = reports.flatMap(({ withheld: [key] = [] }) => key ?? []);
   return {
     desired: reports.length - count("opted-out"),
     synced: count("synced"),
@@ -86,6 +91,9 @@ export function summarize(
       .slice(0, mostFailures),
     contested: { targets: newerSources.length, ...(newer === undefined ? {} : { newer }) },
     emptyProjects,
+    ...(withheld[0] === undefined
+      ? {}
+      : { withheld: { targets: withheld.length, key: withheld[0] } }),
   };
 }
 

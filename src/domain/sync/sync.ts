@@ -9,6 +9,7 @@ import {
   isCurrent,
   isCopiedByUser,
   type Source,
+  sourceFor,
   type UnmanagedSecret,
 } from "./copy.ts";
 import { deleteWrite, type Write } from "../plan/plan.ts";
@@ -30,6 +31,8 @@ export interface ObservedTarget {
   readonly ownerIsNotPermitted?: boolean;
   /** Whether the namespace is terminating. */
   readonly isTerminating: boolean;
+  /** The annotation `allow-copy-keys` of the namespace. */
+  readonly allowCopyKeys?: string;
 }
 
 /** The state of a target, which decides the writes. */
@@ -69,8 +72,9 @@ export type TargetState =
 /** The state of one target. A Secret that is not managed by Latchkey is never changed. */
 export function targetState(observed: ObservedTarget): TargetState {
   if (observed.isTerminating) return { kind: "not-wanted" };
-  const [source] = observed.candidates;
-  if (source === undefined) return unwanted(observed);
+  const [candidate] = observed.candidates;
+  if (candidate === undefined) return unwanted(observed);
+  const source = sourceFor(candidate, observed.allowCopyKeys);
   // A typo in the older source must not hand its targets to a newer one.
   return isKeptByOlder(observed, source) ? unwanted(observed) : wanted(observed, source);
 }

@@ -185,6 +185,12 @@ describe("the condition Synced", () => {
       },
       "True Synced: 1 of 1 targets are synced, 1 also requested by the newer SharedSecret team/younger",
     ],
+    [
+      "is True if a namespace does not allow a label of the copies, which is named",
+      wanting,
+      { desired: 2, synced: 2, withheld: { targets: 1, key: "synator/sync" } },
+      'True Synced: 2 of 2 targets are synced, 1 without key "synator/sync", which the namespace does not allow (annotation management.service/allow-copy-keys)',
+    ],
   ])("%s", ([, source, summary, claim]) => {
     expect(told(found({ source, summary }))["Synced"]).toBe(claim);
   });

@@ -8,6 +8,7 @@ import {
   copyOfText,
   isCurrent,
   isCopiedByUser,
+  sourceFor,
   sourceOf,
 } from "../../../src/domain/sync/copy.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
@@ -88,6 +89,56 @@ describe("a copy is current", () => {
     ["but not with a sync error", { annotations: { [annotations.syncError]: "why" } }, false],
   ])("%s", ([, changes, expected]) => {
     expect(isCurrent(observedCopy(source, changes), source)).toBe(expected);
+  });
+});
+
+describe("labels and annotations of copies", () => {
+  const copyMetadata = {
+    labels: { tier: "gold" },
+    annotations: { "kubed.appscode.com/sync": "" },
+  };
+  const marked = observedSource({ options: { copyMetadata } });
+
+  test("make a copy differ without them", () => {
+    expect(isCurrent(observedCopy(source), marked)).toBe(false);
+    expect(isCurrent(observedCopy(source), source)).toBe(true);
+  });
+
+  test("are written beside those of others, with a record", () => {
+    const { metadata } = copyManifest({ source: marked, data }, target, observedCopy(source));
+    expect(metadata).toMatchObject({
+      labels: { team: "blue", tier: "gold", [labels.sourceUid]: "uid-db" },
+      annotations: {
+        note: "kept",
+        "kubed.appscode.com/sync": "",
+        [annotations.copiedLabels]: "tier",
+        [annotations.copiedAnnotations]: "kubed.appscode.com/sync",
+      },
+    });
+    const copy = observedCopy(source, {
+      labels: { ...metadata.labels },
+      annotations: { ...metadata.annotations },
+    });
+    expect(isCurrent(copy, marked)).toBe(true);
+    expect(isCurrent(copy, source)).toBe(false);
+    expect(copyManifest({ source, data }, target, copy).metadata).toMatchObject({
+      labels: { team: "blue", [labels.sourceUid]: "uid-db" },
+      annotations: { note: "kept", [annotations.copyOf]: "team/db -> pay/db" },
+    });
+    expect(copyManifest({ source, data }, target, copy).metadata.labels).not.toHaveProperty("tier");
+  });
+
+  test("are limited to those that the namespace allows", () => {
+    expect(sourceFor(marked, "kubed.appscode.com/*")).toBe(marked);
+    expect(sourceFor(source, undefined)).toBe(source);
+    expect(sourceFor(marked, undefined).options.copyMetadata).toEqual({
+      labels: { tier: "gold" },
+      annotations: {},
+    });
+    const none = observedSource({
+      options: { copyMetadata: { labels: {}, annotations: { "kubed.appscode.com/sync": "" } } },
+    });
+    expect(sourceFor(none, "").options).not.toHaveProperty("copyMetadata");
   });
 });
 

@@ -96,6 +96,19 @@ describe("invalid annotations are reported with the value and the fix", () => {
   });
 });
 
+test("labels and annotations for the copies are read, or reported with the annotation and the item", () => {
+  expect(read({ [annotations.copyLabels]: "tier=gold" }).copyMetadata).toEqual({
+    labels: { tier: "gold" },
+    annotations: {},
+  });
+  const wrong = read({ [annotations.copyAnnotations]: "kubernetes.io/x=y" });
+  expect(wrong).not.toHaveProperty("copyMetadata");
+  expect(wrong.problem).toEqual({
+    reason: "InvalidSyncOption",
+    message: `${annotations.copyAnnotations}: "kubernetes.io/x=y" is invalid; keys of kubernetes.io, k8s.io and management.service are reserved; remove the item`,
+  });
+});
+
 describe("data that a Secret cannot contain is only reported if it is to be synced", () => {
   const big = new SecretText("AAAA".repeat(largestSecret / 3 + 1));
   const fits = new SecretText(Buffer.alloc(largestSecret).toString("base64"));

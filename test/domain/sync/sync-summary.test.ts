@@ -148,6 +148,20 @@ test("counts the targets that other sources request, and names the first source"
   expect(contested.contested).toEqual({ targets: 1, newer: rival });
 });
 
+test("counts the targets whose namespace does not allow a key, with one key", () => {
+  const key = "argocd.argoproj.io/secret-type";
+  const { withheld } = summarize(
+    live,
+    [
+      report("a", { kind: "current", source: live }, { withheld: [key, "synator/sync"] }),
+      report("b", { kind: "current", source: live }, { withheld: [] }),
+      report("c", { kind: "current", source: live }, { withheld: ["synator/sync"] }),
+    ],
+    [],
+  );
+  expect(withheld).toEqual({ targets: 2, key });
+});
+
 describe("a project without a target", () => {
   test.for<[string, Parameters<typeof emptyProjectsSentence>[0], string]>([
     [

@@ -1,0 +1,166 @@
+import { annotations } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import { allowsCopyKey, copyKeyRule } from "./copy-keys.ts";
+import { type OptionItem, optionItems, quoted } from "./option-items.ts";
+
+/** Labels and annotations that the copies of a SharedSecret have beside Latchkey's own. */
+export interface CopyMetadata {
+  readonly labels: Texts;
+  readonly annotations: Texts;
+}
+
+/** The options `copy-labels` and `copy-annotations`, or why one of them is invalid. */
+export type CopyMetadataOption =
+  | { readonly kind: "metadata"; readonly metadata?: CopyMetadata }
+  | { readonly kind: "refused"; readonly why: string };
+
+type Texts = Readonly<Record<string, string>>;
+type Field = keyof CopyMetadata;
+
+/**
+ * For each field of the metadata: the option on the SharedSecret, and the annotation of a copy that
+ * records which keys are Latchkey's.
+ */
+const fields = {
+  labels: { option: annotations.copyLabels, record: annotations.copiedLabels },
+  annotations: { option: annotations.copyAnnotations, record: annotations.copiedAnnotations },
+} as const;
+
+/** Parses the options `copy-labels` and `copy-annotations` of a SharedSecret. */
+export function copyMetadataOf(given: Texts): CopyMetadataOption {
+  const labels = readOption("labels", given);
+  if ("why" in labels) return { kind: "refused", why: labels.why };
+  const others = readOption("annotations", given);
+  if ("why" in others) return { kind: "refused", why: others.why };
+  const metadata = { labels: labels.texts, annotations: others.texts };
+  return isEmpty(metadata) ? { kind: "metadata" } : { kind: "metadata", metadata };
+}
+
+function readOption(
+  field: Field,
+  given: Texts,
+): { readonly texts: Texts } | { readonly why: string } {
+  const { option } = fields[field];
+  const items = optionItems(given[option]);
+  if (items.kind === "refused") return { why: `${option}: ${items.why}` };
+  for (const item of items.items) {
+    const why = itemProblem(field, item);
+    if (why !== undefined) return { why: `${option}: ${quoted(item.text)} is invalid; ${why}` };
+  }
+  return { texts: Object.fromEntries(items.items.map(({ key, value = "" }) => [key, value])) };
+}
+
+function itemProblem(field: Field, { key, value }: OptionItem): string | undefined {
+  if (value === undefined) return "must have the form key=value";
+  // Kubernetes ignores the case of the domain of an annotation, but not of a label (apimachinery,
+  // ValidateAnnotations and ValidateLabels).
+  if (!isQualifiedName(field === "labels" ? key : key.toLowerCase()))
+    return "the key must be a qualified name, such as team or example.com/team";
+  if (copyKeyRule(key) === "reserved")
+    return "keys of kubernetes.io, k8s.io and management.service are reserved; remove the item";
+  if (field === "labels" && !labelValue.test(value))
+    return "the value of a label must have at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit";
+  return undefined;
+}
+
+const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const name = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const domain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const longestDomain = 253;
+
+/** Whether a text is the key of a label (Kubernetes apimachinery, IsQualifiedName). */
+function isQualifiedName(key: string): boolean {
+  const [first = "", second, ...rest] = key.split("/");
+  if (rest.length > 0) return false;
+  if (second === undefined) return name.test(first);
+  return first.length <= longestDomain && domain.test(first) && name.test(second);
+}
+
+/** Returns the labels and annotations that a namespace allows; undefined if there are none. */
+export function allowedMetadata(
+  metadata: CopyMetadata,
+  allowCopyKeys: string | undefined,
+): CopyMetadata | undefined {
+  const allowed = (texts: Texts): Texts =>
+    Object.fromEntries(Object.entries(texts).filter(([key]) => !isWithheld(key, allowCopyKeys)));
+  if (withheldKeys(metadata, allowCopyKeys).length === 0) return metadata;
+  const left = { labels: allowed(metadata.labels), annotations: allowed(metadata.annotations) };
+  return isEmpty(left) ? undefined : left;
+}
+
+/** The keys that a namespace does not allow. */
+export function withheldKeys(
+  metadata: CopyMetadata | undefined,
+  allowCopyKeys: string | undefined,
+): readonly string[] {
+  const { labels = {}, annotations: others = {} } = metadata ?? {};
+  return [...Object.keys(labels), ...Object.keys(others)].filter((key) =>
+    isWithheld(key, allowCopyKeys),
+  );
+}
+
+function isWithheld(key: string, allowCopyKeys: string | undefined): boolean {
+  return copyKeyRule(key) === "restricted" && !allowsCopyKey(allowCopyKeys, key);
+}
+
+/** Whether a copy has these labels and annotations, and no others that Latchkey has set. */
+export function hasCopyMetadata(
+  copy: Pick<Metadata, Field>,
+  wanted: CopyMetadata | undefined,
+): boolean {
+  return fieldNames.every((field) => {
+    const texts = wanted?.[field] ?? {};
+    return (
+      copy.annotations[fields[field].record] === recordOf(texts) &&
+      Object.entries(texts).every(([key, value]) => copy[field][key] === value)
+    );
+  });
+}
+
+/**
+ * The labels and annotations of a copy with these of its source. Those that an earlier list set,
+ * and this one does not, are removed; others are kept.
+ */
+export function withCopyMetadata(
+  copy: Pick<Metadata, Field> | undefined,
+  wanted: CopyMetadata | undefined,
+): Pick<Metadata, Field> {
+  const [labels, others] = fieldNames.map((field) => ({
+    ...without(copy?.[field] ?? {}, recorded(copy, field)),
+    ...wanted?.[field],
+  }));
+  const records = fieldNames.flatMap((field) => {
+    const record = recordOf(wanted?.[field] ?? {});
+    return record === undefined ? [] : [[fields[field].record, record]];
+  });
+  const recordKeys = fieldNames.map((field) => fields[field].record);
+  return {
+    labels: { ...labels },
+    annotations: { ...without(others ?? {}, recordKeys), ...Object.fromEntries(records) },
+  };
+}
+
+const fieldNames = ["labels", "annotations"] as const;
+
+/** The keys that a copy records as set by Latchkey, without keys that Latchkey never sets. */
+function recorded(
+  copy: Pick<Metadata, "annotations"> | undefined,
+  field: Field,
+): readonly string[] {
+  const record = copy?.annotations[fields[field].record] ?? "";
+  return record.split(",").filter((key) => copyKeyRule(key) !== "reserved");
+}
+
+/** The value of a record: the keys in order, separated by commas; undefined if there are none. */
+function recordOf(texts: Texts): string | undefined {
+  const keys = Object.keys(texts).sort();
+  return keys.length === 0 ? undefined : keys.join(",");
+}
+
+function without(texts: Texts, keys: readonly string[]): Texts {
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.includes(key)));
+}
+
+function isEmpty({ labels, annotations: others }: CopyMetadata): boolean {
+  return Object.keys(labels).length + Object.keys(others).length === 0;
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { annotations } from "../../src/api/names.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { largestSecret } from "../../src/domain/sync/sync-options.ts";
+import { sourceOf } from "../../src/domain/sync/copy.ts";
+import { copiedData } from "../../src/tokens/copied-data.ts";
+import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
+
+const { syncFormat, syncFormatKey, syncToProjects } = annotations;
+const digestOf = createDataDigest();
+
+function shared(values: Readonly<Record<string, string>>, given: Readonly<Record<string, string>>) {
+  const data = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [
+      key,
+      new SecretText(Buffer.from(value).toString("base64")),
+    ]),
+  );
+  return {
+    metadata: observedMetadata({ name: "db", annotations: { [syncToProjects]: "web", ...given } }),
+    data,
+    keys: Object.keys(data).length,
+    owner: {},
+    access: [],
+    status: {},
+    conditions: [],
+  };
+}
+
+function textsOf(copied: ReturnType<typeof copiedData>) {
+  return copied.kind === "refused"
+    ? copied
+    : Object.fromEntries(
+        Object.entries(copied.data).map(([key, value]) => [
+          key,
+          Buffer.from(SecretText.reveal(value), "base64").toString(),
+        ]),
+      );
+}
+
+test("without a form, copies have the data itself", () => {
+  const secret = shared({ a: "1" }, {});
+  expect(copiedData(secret)).toEqual({ kind: "data", data: secret.data });
+});
+
+test("with a form, copies have one key with the derived text", () => {
+  const secret = shared({ b: "2", a: "1" }, { [syncFormat]: "dotenv", [syncFormatKey]: "x.env" });
+  expect(textsOf(copiedData(secret))).toEqual({ "x.env": "a='1'\nb='2'\n" });
+});
+
+test("with an invalid option, the data is left as it is, because the option is reported", () => {
+  const secret = shared({ a: "1" }, { [syncFormat]: "yaml" });
+  const copied = copiedData(secret);
+  expect(copied).toEqual({ kind: "data", data: secret.data });
+  expect(sourceOf(secret, "d", copied).options.problem?.reason).toBe("InvalidSyncOption");
+});
+
+test("a value that the form cannot hold is reported by its key, and nothing is cached", () => {
+  const secret = shared({ password: "hunter2\0" }, { [syncFormat]: "dotenv" });
+  const source = sourceOf(secret, digestOf(secret.data), copiedData(secret));
+  expect(source.options.problem).toEqual({
+    reason: "InvalidSyncOption",
+    message: `${syncFormat}: key "password" of spec.data has a value with a NUL byte, which no variable can hold`,
+  });
+  expect(source).not.toHaveProperty("data");
+});
+
+test("a derived text of more than 1 MiB is too large, and a large one is not cached", () => {
+  const half = "\u0001".repeat(largestSecret / 4);
+  const large = shared({ a: half }, { [syncFormat]: "json" });
+  expect(sourceOf(large, "d", copiedData(large)).options.problem?.reason).toBe("TooLarge");
+  const escaped = shared({ a: "\u0001".repeat(4_000) }, { [syncFormat]: "json" });
+  const source = sourceOf(escaped, "d", copiedData(escaped));
+  expect(source.options.problem).toBeUndefined();
+  expect(source).not.toHaveProperty("data");
+  expect(source.size).toBeLessThan(8 * 1024);
+});
