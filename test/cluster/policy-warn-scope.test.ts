@@ -54,7 +54,7 @@ describe
         await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
       ).toEqual([
         expect.stringMatching(
-          /only a direct endpoint enforces the scope of a direct token.*valid until it expires, even when this object is deleted/,
+          /only a direct endpoint, or latchkey webhook --direct, enforces the scope of a direct token.*valid until it expires, even when this object is deleted/,
         ),
       ]);
     });
