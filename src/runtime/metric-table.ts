@@ -135,12 +135,12 @@ export const metricTable = {
   },
   revokedListRefusals: {
     name: "latchkey_revoked_list_refusals_total",
-    help: "Lists of revoked tokens of the issuer that the direct endpoint refused, by reason; older: the list is older than the list in use.",
+    help: "Lists of revoked tokens of the issuer that a direct endpoint or direct authorizer refused, by reason; older: the list is older than the list in use.",
     labelNames: ["reason"],
   },
   revokedListConfirmed: {
     name: "latchkey_revoked_list_confirmed_timestamp_seconds",
-    help: "Time when the issuer last confirmed the list of revoked tokens to the direct endpoint, in seconds since the epoch; after a restart, when the kept list was signed; 0 if no list is known.",
+    help: "Time when the issuer last confirmed the list of revoked tokens, in seconds since the epoch; after a restart, when the kept list was signed; 0 if no list is known.",
     labelNames: [],
   },
   leading: {
