@@ -22,6 +22,9 @@ export const gatewayFieldManager = "latchkey-gateway";
 /** Field manager of the direct endpoint. */
 export const directFieldManager = "latchkey-direct-endpoint";
 
+/** The field manager of everything that kubectl latchkey writes. */
+export const cliFieldManager = "kubectl-latchkey";
+
 /** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
@@ -139,6 +142,7 @@ export const annotations = {
   expiredAt: `${group}/expired-at`,
   formerCa: `${group}/former-ca`,
   formerRequester: `${group}/former-requester`,
+  refreshNow: `${group}/refresh-now`,
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,
   requesterKeyId: `${group}/requester-key-id`,

@@ -1,0 +1,37 @@
+import type { GivenWords } from "./app.ts";
+import type { Action, Cli } from "./cli.ts";
+import { commands } from "./command-table.ts";
+import type { Command } from "./command.ts";
+import { connectionFlags } from "./connection-flags.ts";
+import { exitCodes } from "./failure.ts";
+import { type FlagTable, readFlags } from "./flag.ts";
+
+/** A command with its code. */
+export interface Entry {
+  readonly command: Command;
+  /** Loads the code, parses the flags and runs it; returns the exit code. */
+  readonly start: (given: GivenWords, cli: Cli) => Promise<number>;
+}
+
+function entry<Table extends FlagTable>(
+  command: Command & { readonly flags: Table },
+  load: () => Promise<Action<Table>>,
+): Entry {
+  return {
+    command,
+    async start({ flags, args, program }, cli) {
+      const own = readFlags(command.flags, flags);
+      const connection = readFlags(connectionFlags, flags);
+      const action = await load();
+      const code = await action({ flags: { ...connection, ...own }, args, program }, cli);
+      return code ?? exitCodes.done.code;
+    },
+  };
+}
+
+/** The code of every command, which is loaded when the command runs. */
+export const entries: readonly Entry[] = [
+  entry(commands.list, async () => (await import("./list.ts")).listSharedSecrets),
+  entry(commands.check, async () => (await import("./check.ts")).check),
+  entry(commands.version, async () => (await import("./version.ts")).printVersion),
+];
