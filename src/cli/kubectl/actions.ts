@@ -32,6 +32,10 @@ function entry<Table extends FlagTable>(
 /** The code of every command, which is loaded when the command runs. */
 export const entries: readonly Entry[] = [
   entry(commands.list, async () => (await import("./list.ts")).listSharedSecrets),
+  entry(commands.get, async () => (await import("./get.ts")).getValues),
+  entry(commands.set, async () => (await import("./set.ts")).setValues),
+  entry(commands.unset, async () => (await import("./set.ts")).unsetValues),
+  entry(commands.run, async () => (await import("./run.ts")).runProgram),
   entry(commands.check, async () => (await import("./check.ts")).check),
   entry(commands.version, async () => (await import("./version.ts")).printVersion),
 ];
