@@ -44,15 +44,21 @@ export async function runCommandLine(argv: readonly string[], deps: AppDeps): Pr
   const { own, program } = splitAtProgram(argv);
   const words = hoisted(own, deps.commands);
   const process: StricliProcess = { stdout: deps.stdout, stderr: deps.stderr };
-  await run(applicationOf(deps, program), wordsOf(words), { process });
+  const isRun = words[0] === "run";
+  const codeOf = isRun ? () => runExitCodes.failed : exitCodeOf;
+  await run(applicationOf(deps, program, codeOf), wordsOf(words), { process });
   if (argv.length === 0) return exitCodes.usage.code;
   const code = Number(process.exitCode);
   const isUsage = code === ExitCode.InvalidArgument || code === ExitCode.UnknownCommand;
   if (!isUsage) return code < 0 ? exitCodes.failed.code : code;
-  return words[0] === "run" ? runExitCodes.failed : exitCodes.usage.code;
+  return isRun ? runExitCodes.failed : exitCodes.usage.code;
 }
 
-function applicationOf(deps: AppDeps, program: readonly string[]): Application<CommandContext> {
+function applicationOf(
+  deps: AppDeps,
+  program: readonly string[],
+  determineExitCode: (error: unknown) => number,
+): Application<CommandContext> {
   const root = {
     ...routesOf(deps, program, ""),
     formatHelp: () => overviewHelp(deps.commands),
@@ -63,7 +69,7 @@ function applicationOf(deps: AppDeps, program: readonly string[]): Application<C
       name: programName,
       localization: { text: usageTextFor(programName, sentenceOf) },
       documentation: { disableAnsiColor: true },
-      determineExitCode: exitCodeOf,
+      determineExitCode,
     },
     {
       help: help({

@@ -1,5 +1,6 @@
 import { clusterCommands } from "./cluster-commands.ts";
+import { keyCommands } from "./key-commands.ts";
 import { secretCommands } from "./secret-commands.ts";
 
 /** Every command, in the order of the help and of docs/cli.md. */
-export const commands = { ...secretCommands, ...clusterCommands } as const;
+export const commands = { ...secretCommands, ...keyCommands, ...clusterCommands } as const;

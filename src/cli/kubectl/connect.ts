@@ -39,6 +39,9 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
   const { terminal, env, clock } = deps;
   const choice = chooseKubeconfig(kubeconfigsOf(flags, env), {
     ...flags,
+    // Commands have flags of these names for other things.
+    cluster: undefined,
+    user: undefined,
     asGroups: flags.asGroup,
     insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
   });
