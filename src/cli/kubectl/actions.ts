@@ -45,6 +45,8 @@ export const entries: readonly Entry[] = [
   entry(commands.keysRotate, async () => (await import("./rotate-key.ts")).rotateKey),
   entry(commands.keysTakeOver, async () => (await import("./keys.ts")).takeOverKey),
   entry(commands.keysTest, async () => (await import("./keys.ts")).testKey),
+  entry(commands.tokenCreate, async () => (await import("./token-create.ts")).createToken),
+  entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),
   entry(commands.check, async () => (await import("./check.ts")).check),
   entry(commands.version, async () => (await import("./version.ts")).printVersion),
 ];
