@@ -1,3 +1,4 @@
+import { annotations } from "../../api/names.ts";
 import { keyOf, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { parseSharedSecret } from "../../api/shared-secret.ts";
@@ -70,8 +71,16 @@ function enqueueConflicting(
 /** Whether a change of a SharedSecret affects its copies. */
 function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
-  const same = before.digest === after.digest && isSame(before.options, after.options);
+  const same =
+    before.digest === after.digest &&
+    isSame(before.options, after.options) &&
+    refreshOf(before) === refreshOf(after);
   return (
     !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp
   );
+}
+
+/** The annotation with which a user requests a reconcile of the copies. */
+function refreshOf({ secret }: Source): string | undefined {
+  return secret.metadata.annotations[annotations.refreshNow];
 }
