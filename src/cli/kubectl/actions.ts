@@ -35,6 +35,7 @@ export const entries: readonly Entry[] = [
   entry(commands.get, async () => (await import("./get.ts")).getValues),
   entry(commands.set, async () => (await import("./set.ts")).setValues),
   entry(commands.unset, async () => (await import("./set.ts")).unsetValues),
+  entry(commands.edit, async () => (await import("./edit.ts")).editValues),
   entry(commands.run, async () => (await import("./run.ts")).runProgram),
   entry(commands.keysCreate, async () => (await import("./keys.ts")).createKey),
   entry(commands.keysList, async () => (await import("./keys.ts")).listKeys),

@@ -112,6 +112,17 @@ export const secretCommands = {
     connects: true,
     examples: ["kubectl latchkey unset database old-password"],
   },
+  edit: {
+    name: "edit",
+    brief: "edits the values of a SharedSecret in an editor",
+    details: [
+      "The editor is KUBE_EDITOR, VISUAL, EDITOR or vi. It gets a file with mode 0600 in a private directory, below XDG_RUNTIME_DIR if that is set, which is removed afterwards. If values changed on the server meanwhile, the editor opens again. Settings of your editor may keep copies elsewhere, such as undo files.",
+    ],
+    arguments: [sharedSecret],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey edit database -n team-a"],
+  },
   run: {
     name: "run",
     brief: "runs a program with the values of SharedSecrets in its environment",
