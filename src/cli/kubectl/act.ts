@@ -16,12 +16,32 @@ export interface ActDeps {
   readonly hostname: string;
 }
 
+/** Prints what the last word of a command line can be. */
+export async function runCompletion(words: readonly string[], deps: ActDeps): Promise<void> {
+  const { printCompletion } = await import("./complete.ts");
+  await withCli(deps, (cli) => printCompletion(words, cli));
+}
+
 /** Runs a command of the table, says what failed, and returns the exit code. */
 export async function runInvocation(
   command: Command,
   given: GivenWords,
   deps: ActDeps,
 ): Promise<number> {
+  try {
+    return await withCli(deps, (cli) => {
+      const found = entries.find((entry) => entry.command === command);
+      if (found === undefined) throw new TypeError(`command "${command.name}" has no code`);
+      return found.start(given, cli);
+    });
+  } catch (error) {
+    deps.terminal.say(sentenceOf(error));
+    return command.runsProgram === true ? runExitCodes.failed : exitCodeOf(error);
+  }
+}
+
+/** Runs work whose connections are closed afterwards. */
+async function withCli<T>(deps: ActDeps, work: (cli: Cli) => Promise<T>): Promise<T> {
   const opened: OpenCluster[] = [];
   const cli: Cli = {
     ...deps,
@@ -33,12 +53,7 @@ export async function runInvocation(
     },
   };
   try {
-    const found = entries.find((entry) => entry.command === command);
-    if (found === undefined) throw new TypeError(`command "${command.name}" has no code`);
-    return await found.start(given, cli);
-  } catch (error) {
-    deps.terminal.say(sentenceOf(error));
-    return command.runsProgram === true ? runExitCodes.failed : exitCodeOf(error);
+    return await work(cli);
   } finally {
     for (const cluster of opened) cluster.close();
   }

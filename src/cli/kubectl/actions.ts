@@ -56,5 +56,9 @@ export const entries: readonly Entry[] = [
     commands.rotateSigningKey,
     async () => (await import("./server-commands.ts")).rotateKeyOfIssuer,
   ),
+  entry(
+    commands.completion,
+    async () => (await import("./completion-script.ts")).printCompletionScript,
+  ),
   entry(commands.version, async () => (await import("./version.ts")).printVersion),
 ];

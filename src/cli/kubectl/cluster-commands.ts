@@ -5,6 +5,7 @@ import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
 import { flagWithDefault, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
+import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
 
 const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfigOptions;
@@ -95,5 +96,19 @@ export const clusterCommands = {
     },
     connects: true,
     examples: ["kubectl latchkey rotate-signing-key"],
+  },
+  completion: {
+    name: "completion",
+    brief: "prints a script that completes commands, options and names",
+    details: [
+      "kubectl completes its plugin if the script for kubectl is in your PATH as kubectl_complete-latchkey.",
+    ],
+    arguments: [{ name: "SHELL", help: shells.join(", "), choices: shells }],
+    flags: {},
+    connects: false,
+    examples: [
+      "kubectl latchkey completion kubectl > ~/bin/kubectl_complete-latchkey && chmod +x ~/bin/kubectl_complete-latchkey",
+      "source <(kubectl latchkey completion bash)",
+    ],
   },
 } as const satisfies Readonly<Record<string, Command>>;

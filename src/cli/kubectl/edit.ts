@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,12 +32,29 @@ export const editValues: Action<typeof commands.edit.flags> = async (
   await cluster.get(resource, { namespace: cluster.choice.namespace, name });
   const directory = mkdtempSync(join(temporaryDirectory(cli.env), "latchkey-"));
   const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  const session: EditSession = { editor: undefined };
+  const end = (signal: NodeJS.Signals): void => {
+    // The terminal sends Ctrl-C to the editor, too, which decides what it means.
+    if (signal === "SIGINT" && session.editor !== undefined) return;
+    session.editor?.kill(signal);
+    remove();
+    process.exit(128 + (constants.signals[signal] ?? 0));
+  };
+  for (const signal of endings) process.on(signal, end);
   try {
-    await editIn(join(directory, `${name}.yaml`), name, { cluster, cli });
+    await editIn(join(directory, `${name}.yaml`), name, { cluster, cli, session });
   } finally {
     remove();
+    for (const signal of endings) process.off(signal, end);
   }
 };
+
+const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The editor that runs. */
+interface EditSession {
+  editor: ChildProcess | undefined;
+}
 
 /** A directory in memory where there is one, so that the values do not reach a disk. */
 function temporaryDirectory(env: Cli["env"]): string {
@@ -48,17 +65,19 @@ function temporaryDirectory(env: Cli["env"]): string {
 interface EditDeps {
   readonly cluster: Cluster;
   readonly cli: Cli;
+  readonly session: EditSession;
 }
 
 /** Opens the editor until the result is stored, unchanged or empty. */
-async function editIn(path: string, name: string, { cluster, cli }: EditDeps): Promise<void> {
+async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
+  const { cluster, cli } = deps;
   const ref = { namespace: cluster.choice.namespace, name };
   const { terminal } = cli;
   let object = await cluster.get(resource, ref);
   let shown = editorText(plainValues(object), { name, problem: undefined });
   for (;;) {
     writeFileSync(path, shown, { mode: 0o600 });
-    await openEditor(path, cli);
+    await openEditor(path, deps);
     const text = readFileSync(path, "utf8");
     const body = withoutHead(text);
     if (body.trim() === "" || body === withoutHead(shown))
@@ -97,23 +116,13 @@ function patchOf(object: unknown, { set, removed }: ValuesChange) {
   return { metadata: preconditions(object), spec: { data } };
 }
 
-const endings = ["SIGTERM", "SIGHUP"] as const;
-
-/** Runs the editor of the user; rejects after a signal, so that the file is removed. */
-function openEditor(path: string, { env }: Pick<Cli, "env">): Promise<void> {
+/** Runs the editor of the user. */
+function openEditor(path: string, { cli: { env }, session }: EditDeps): Promise<void> {
   const editor = env["KUBE_EDITOR"] || env["VISUAL"] || env["EDITOR"] || "vi";
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // As in kubectl, the variable may have arguments; the path is not part of the shell's text.
   const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit", env });
-  const end = (signal: (typeof endings)[number]): void => {
-    child.kill(signal);
-    process.exitCode = 128 + constants.signals[signal];
-    reject(new Failure(`ended by ${signal}; nothing is stored`));
-  };
-  // The terminal sends Ctrl-C to the editor, too, which decides what it means.
-  const ignore = (): void => {};
-  process.on("SIGINT", ignore);
-  for (const signal of endings) process.on(signal, end);
+  session.editor = child;
   child.once("error", (error) =>
     reject(new Failure(`the editor cannot be started: ${errorCode(error) ?? "unknown error"}`)),
   );
@@ -125,7 +134,6 @@ function openEditor(path: string, { env }: Pick<Cli, "env">): Promise<void> {
         ),
   );
   return promise.finally(() => {
-    process.off("SIGINT", ignore);
-    for (const signal of endings) process.off(signal, end);
+    session.editor = undefined;
   });
 }
