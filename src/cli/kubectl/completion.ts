@@ -2,7 +2,7 @@ import { flagOf } from "../../runtime/options.ts";
 import { flagsOf } from "./app.ts";
 import type { Command } from "./command.ts";
 import type { Completable, FlagTable } from "./flag.ts";
-import { hoisted } from "./words.ts";
+import { hoisted, leadingFlags } from "./words.ts";
 
 /** A word that completion proposes. */
 export interface Proposal {
@@ -28,7 +28,8 @@ export function completionOf(
   const last = words.at(-1) ?? "";
   const { command, rest } = commandIn(before, commands);
   if (command === undefined) {
-    const known = nextWords(before, commands).filter(({ word }) => word.startsWith(last));
+    const route = words.slice(leadingFlags(words), -1);
+    const known = nextWords(route, commands).filter(({ word }) => word.startsWith(last));
     return { command, known, completes: undefined, flags: new Map(), args: [] };
   }
   const table = flagsOf(command);

@@ -10,6 +10,7 @@ import type { Action, Cli } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
 import {
+  applied,
   changeBetween,
   conflictingKeys,
   editorHead,
@@ -75,12 +76,15 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   const { terminal } = cli;
   let object = await cluster.get(resource, ref);
   let shown = editorText(plainValues(object), { name, problem: undefined });
+  // After a conflict, the file has both changes, and is stored when the user saves it.
+  let isMerged = false;
+  let conflicted: ValuesChange | undefined;
   for (;;) {
     writeFileSync(path, shown, { mode: 0o600 });
     await openEditor(path, deps);
     const text = readFileSync(path, "utf8");
     const body = withoutHead(text);
-    if (body.trim() === "" || body === withoutHead(shown))
+    if (body.trim() === "" || (!isMerged && body === withoutHead(shown)))
       return terminal.say(`SharedSecret "${name}" is unchanged`);
     const edited = parseEdited(text);
     const problem =
@@ -89,7 +93,12 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
         : await stored(changeBetween(plainValues(object), edited));
     if (problem === undefined) return terminal.say(`SharedSecret "${name}" is changed`);
     terminal.say(problem);
-    shown = `${editorHead(name, problem)}${body}`;
+    isMerged = conflicted !== undefined;
+    shown =
+      conflicted === undefined
+        ? `${editorHead(name, problem)}${body}`
+        : editorText(applied(plainValues(object), conflicted), { name, problem });
+    conflicted = undefined;
   }
 
   /** Stores a change; returns a problem if the user has to look at it again. */
@@ -106,6 +115,7 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
     const others = changeBetween(before, plainValues(object));
     const both = conflictingKeys(change, others);
     if (both.length === 0) return stored(change);
+    conflicted = change;
     return `${both.join(", ")} changed on the server meanwhile; save again to replace it, or empty the file`;
   }
 }

@@ -90,3 +90,9 @@ export function conflictingKeys(one: ValuesChange, other: ValuesChange): readonl
   const touched = new Set([...other.set.keys(), ...other.removed]);
   return [...one.set.keys(), ...one.removed].filter((key) => touched.has(key));
 }
+
+/** The values after a change. */
+export function applied(values: PlainValues, { set, removed }: ValuesChange): PlainValues {
+  const kept = [...values].filter(([key]) => !removed.includes(key));
+  return new Map([...kept, ...set]);
+}

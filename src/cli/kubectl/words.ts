@@ -33,6 +33,15 @@ export function hoisted(
   argv: readonly string[],
   commands: readonly Pick<Command, "name">[],
 ): readonly string[] {
+  const at = leadingFlags(argv);
+  if (at === 0 || at >= argv.length) return argv;
+  const rest = argv.slice(at);
+  const depth = commands.some(({ name }) => name === `${rest[0]} ${rest[1]}`) ? 2 : 1;
+  return [...rest.slice(0, depth), ...argv.slice(0, at), ...rest.slice(depth)];
+}
+
+/** The number of words before a command that are connection flags and their values. */
+export function leadingFlags(argv: readonly string[]): number {
   let at = 0;
   while (at < argv.length) {
     const word = argv[at] ?? "";
@@ -40,8 +49,5 @@ export function hoisted(
     if (takesValue === undefined) break;
     at += takesValue && !word.includes("=") ? 2 : 1;
   }
-  if (at === 0 || at >= argv.length) return argv;
-  const rest = argv.slice(at);
-  const depth = commands.some(({ name }) => name === `${rest[0]} ${rest[1]}`) ? 2 : 1;
-  return [...rest.slice(0, depth), ...argv.slice(0, at), ...rest.slice(depth)];
+  return at;
 }

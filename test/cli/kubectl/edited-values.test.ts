@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  applied,
   changeBetween,
   conflictingKeys,
   editorText,
@@ -47,6 +48,7 @@ test("a change sets and removes keys, and two changes may conflict", () => {
   ]);
   const change = changeBetween(values, after);
   expect(change).toEqual({ set: new Map([["password", Buffer.from("new")]]), removed: ["bin"] });
+  expect(applied(values, change)).toEqual(after);
   const other = { set: new Map([["bin", Buffer.from("x")]]), removed: ["other"] };
   expect(conflictingKeys(change, other)).toEqual(["bin"]);
 });
