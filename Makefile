@@ -39,6 +39,7 @@ mutants: node_modules/.package-lock.json ## find small changes of the source tha
 
 build: node_modules/.package-lock.json ## build the bundle of the image, and that of kubectl latchkey
 	@$(run) build
+	@rm -rf dist/kubectl-latchkey
 	@$(run) build:cli
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete
