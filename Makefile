@@ -37,8 +37,10 @@ fuzz: node_modules/.package-lock.json ## feed random input to the code that read
 mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
 	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
-build: node_modules/.package-lock.json ## build the bundle that goes into the image
+build: node_modules/.package-lock.json ## build the bundle of the image, and that of kubectl latchkey
 	@$(run) build
+	@rm -rf dist/kubectl-latchkey
+	@$(run) build:cli
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete
 # and up to date.

@@ -25,6 +25,7 @@ export default defineConfig({
             "test/cluster/crash-*.test.ts",
             "test/cluster/webhook-*.test.ts",
             "test/cluster/gateway-*.test.ts",
+            "test/cluster/cli-*.test.ts",
           ],
           globalSetup: ["test/cluster/global-setup.ts"],
           testTimeout: 300_000,
@@ -70,8 +71,20 @@ export default defineConfig({
       },
       {
         test: {
-          name: "crash",
+          name: "cli",
           sequence: { groupOrder: 5 },
+          include: ["test/cluster/cli-*.test.ts"],
+          globalSetup: ["test/cluster/cli-setup.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+          maxConcurrency: 8,
+        },
+      },
+      {
+        test: {
+          name: "crash",
+          sequence: { groupOrder: 6 },
           include: ["test/cluster/crash-*.test.ts", "test/dev/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
@@ -81,7 +94,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,

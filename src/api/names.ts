@@ -25,6 +25,9 @@ export const directFieldManager = "latchkey-direct-endpoint";
 /** Field manager of the authorizer of a connected cluster. */
 export const authorizerFieldManager = "latchkey-direct-authorizer";
 
+/** The field manager of everything that kubectl latchkey writes. */
+export const cliFieldManager = "kubectl-latchkey";
+
 /** Names of the Lease, of the Secrets and of the ConfigMap in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",

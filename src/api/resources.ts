@@ -95,6 +95,20 @@ export const resources = {
     kind: "SelfSubjectAccessReview",
     namespaced: false,
   },
+  selfRulesReviews: {
+    group: "authorization.k8s.io",
+    version: "v1",
+    plural: "selfsubjectrulesreviews",
+    kind: "SelfSubjectRulesReview",
+    namespaced: false,
+  },
+  selfReviews: {
+    group: "authentication.k8s.io",
+    version: "v1",
+    plural: "selfsubjectreviews",
+    kind: "SelfSubjectReview",
+    namespaced: false,
+  },
   mutatingWebhookConfigurations: {
     ...admission,
     plural: "mutatingwebhookconfigurations",

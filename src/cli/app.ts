@@ -27,10 +27,8 @@ import { rotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.t
 import { checkTrustConfigOptions, trustConfigOptions } from "../runtime/trust-config-options.ts";
 import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
 import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
+import { latchkeyVersion } from "./latchkey-version.ts";
 import { isUsageError, usageText } from "./usage-text.ts";
-
-/** The version in package.json. */
-export const latchkeyVersion = "0.1.0";
 
 /** Exit code for an invalid command line or configuration. */
 export const usageExitCode = 2;

@@ -16,24 +16,29 @@ export function isUsageError(error: unknown): boolean {
 }
 
 /** Everything that @stricli/core prints to standard error, as one sentence each. */
-export const usageText: ApplicationText = {
-  ...text_en,
-  noCommandRegisteredForInput: ({ input, corrections }) =>
-    input.startsWith("-")
-      ? said(`option ${nameIn(input)} does not exist here; write options after a command`)
-      : said(
-          `command "${input}" does not exist${didYouMean(corrections)}; latchkey --help lists the commands`,
-        ),
-  exceptionWhileParsingArguments: (error) => said(problemOf(error)),
-  exceptionWhileRunningCommand: (error) => said(sentenceOrStack(error)),
-  exceptionWhileRunningIntegrationFlag: ({ exception }) => said(sentenceOrStack(exception)),
-};
+export const usageText: ApplicationText = usageTextFor("latchkey", sentenceOrStack);
 
-function said(sentence: string): string {
-  return `latchkey: ${sentence}`;
+/** The texts for a program of this name, whose errors become sentences by this function. */
+export function usageTextFor(
+  program: string,
+  sentenceOf: (error: unknown) => string,
+): ApplicationText {
+  const said = (sentence: string): string => `${program}: ${sentence}`;
+  return {
+    ...text_en,
+    noCommandRegisteredForInput: ({ input, corrections }) =>
+      input.startsWith("-")
+        ? said(`option ${nameIn(input)} does not exist here; write options after a command`)
+        : said(
+            `command "${input}" does not exist${didYouMean(corrections)}; ${program} --help lists the commands`,
+          ),
+    exceptionWhileParsingArguments: (error) => said(problemOf(error) ?? sentenceOf(error)),
+    exceptionWhileRunningCommand: (error) => said(sentenceOf(error)),
+    exceptionWhileRunningIntegrationFlag: ({ exception }) => said(sentenceOf(exception)),
+  };
 }
 
-function problemOf(error: unknown): string {
+function problemOf(error: unknown): string | undefined {
   if (error instanceof FlagNotFoundError)
     return `option --${error.input} does not exist${didYouMean(error.corrections.map((name) => `--${name}`))}; --help lists the options`;
   if (error instanceof AliasNotFoundError)
@@ -42,7 +47,7 @@ function problemOf(error: unknown): string {
     return `option --${error.externalFlagName} requires a value, such as --${error.externalFlagName}=value`;
   if (error instanceof UnexpectedPositionalError)
     return `argument "${nameIn(error.input)}" is not an option; write options as --name=value`;
-  return sentenceOrStack(error);
+  return undefined;
 }
 
 function sentenceOrStack(error: unknown): string {

@@ -23,15 +23,19 @@ export interface Credentials {
 
 const freshMs = 60_000;
 
+const processFix =
+  "set --kubeconfig or KUBECONFIG to a kubeconfig, or run in a pod with a ServiceAccount token";
+
+/** The fix for a user at a terminal. */
+export const userFix = "correct the kubeconfig, or set --kubeconfig, --context or KUBECONFIG";
+
 /**
  * Credentials for an API server are missing or invalid; the message names the file, the cause and
  * the fix.
  */
 export class CredentialsError extends Error {
-  constructor(problem: string) {
-    super(
-      `${problem}; set --kubeconfig or KUBECONFIG to a kubeconfig, or run in a pod with a ServiceAccount token`,
-    );
+  constructor(problem: string, fix: string = processFix) {
+    super(`${problem}; ${fix}`);
     this.name = "CredentialsError";
   }
 }

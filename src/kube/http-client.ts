@@ -15,7 +15,7 @@ export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
  * concepts, "Field validation").
  */
 export function createClient(
-  transport: Transport,
+  transport: Pick<Transport, "request">,
   fieldManager: string,
   sizeOf: SizeOf = () => 0,
 ): Client {

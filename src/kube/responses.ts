@@ -10,10 +10,21 @@ export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
   throw refusal(call, answer);
 }
 
+/**
+ * Like {@link bodyOf}, for the user who sent the request: the error of a PATCH or DELETE also has the
+ * message of the API server, without the secrets of the body.
+ */
+export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
+  if (answer.status >= 200 && answer.status < 300) return bodyOf(call, answer);
+  const status = statusOf(answer);
+  const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
+  throw errorOf(call, answer, { status, sentence });
+}
+
 /** The KubeError of an ERROR event in a watch, whose object is a metav1.Status. */
 export function watchError(call: ApiRequest, status: unknown): KubeError {
   const code = numberAt(status, "code") ?? 500;
-  return errorOf(call, { status: code, text: "" }, status);
+  return errorOf(call, { status: code, text: "" }, { status, sentence: sentenceOf(call, status) });
 }
 
 function parseJson(call: ApiRequest, text: string): unknown {
@@ -28,23 +39,31 @@ function parseJson(call: ApiRequest, text: string): unknown {
 }
 
 function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
-  let status: unknown;
-  try {
-    status = JSON.parse(answer.text);
-  } catch {
-    status = undefined;
-  }
-  return errorOf(call, answer, status);
+  const status = statusOf(answer);
+  return errorOf(call, answer, { status, sentence: sentenceOf(call, status) });
 }
 
-function errorOf(call: ApiRequest, answer: ApiResponse, status: unknown): KubeError {
+/** The metav1.Status of a response; undefined if it is not JSON. */
+function statusOf({ text }: ApiResponse): unknown {
+  try {
+    const status: unknown = JSON.parse(text);
+    return status;
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(
+  call: ApiRequest,
+  answer: ApiResponse,
+  { status, sentence }: { readonly status: unknown; readonly sentence: string },
+): KubeError {
   const reason = stringAt(status, "reason");
   const details = recordAt(status, "details");
   const causes = listAt(details, "causes").flatMap((cause) => stringAt(cause, "reason") ?? []);
   const objectName = stringAt(details, "name");
   const seconds = numberAt(details, "retryAfterSeconds");
   const retryAfterMs = answer.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
-  const sentence = sentenceOf(call, status);
   return new KubeError(`${call.method} ${call.path}: ${answer.status} ${sentence}`, {
     code: codeOf(answer.status, reason),
     status: answer.status,

@@ -92,7 +92,7 @@ export function writeDevFiles(controlPlane: ControlPlane, addresses: DevAddresse
   });
   if (connected !== undefined) addConnectedContexts(connected, addresses);
   const bin = join(devDirectory, "bin");
-  mkdirSync(bin);
+  mkdirSync(bin, { recursive: true });
   symlinkSync(controlPlane.kubectl, join(bin, "kubectl"));
   const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;
   writeFileSync(join(bin, "latchkey"), script, { mode: 0o755 });

@@ -22,6 +22,7 @@ import {
 } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
+import { cliBundleInto } from "../support/cli-bundle.ts";
 import { bundleInto } from "../support/dedicated-cluster.ts";
 import { freePort } from "../support/free-port.ts";
 import { imageNodeFlags } from "../support/image.ts";
@@ -80,8 +81,9 @@ async function up(fail: (what: string) => void): Promise<void> {
   await applyGatewayRbac(controlPlane);
   await bindRequesters(controlPlane);
   const connected = hasConnected ? await startConnectedFor(controlPlane, source, fail) : undefined;
-  say("building the bundle of the image");
+  say("building the bundle of the image, and kubectl latchkey");
   const program = bundleInto(devDirectory);
+  cliBundleInto(devDirectory);
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
   const gateway = await startGatewayFor(controlPlane, program);
   const controller = await startControllerFor(controlPlane, program, { hasConnected });

@@ -51,6 +51,7 @@ const doors: readonly Door[] = [
     packages: [
       "@kubernetes/client-node",
       "js-yaml",
+      "node:child_process",
       "node:crypto",
       "node:fs",
       "node:http",
@@ -69,7 +70,22 @@ const doors: readonly Door[] = [
     rooms: [...inner, "authn"],
     packages: ["js-yaml", "node:crypto", "node:http", "node:stream"],
   },
-  { room: "cli", rooms: inner, packages: ["@stricli/core", "js-yaml", "node:fs", "node:path"] },
+  {
+    room: "cli",
+    rooms: inner,
+    packages: [
+      "@stricli/core",
+      "js-yaml",
+      "node:buffer",
+      "node:child_process",
+      "node:fs",
+      "node:os",
+      "node:path",
+      "node:readline",
+      "node:tty",
+      "node:util",
+    ],
+  },
   { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "gateway", "cli"], packages: [] },
 ];
 

@@ -1,0 +1,64 @@
+import type { GivenWords } from "./app.ts";
+import type { Action, Cli } from "./cli.ts";
+import { commands } from "./command-table.ts";
+import type { Command } from "./command.ts";
+import { connectionFlags } from "./connection-flags.ts";
+import { exitCodes } from "./failure.ts";
+import { type FlagTable, readFlags } from "./flag.ts";
+
+/** A command with its code. */
+export interface Entry {
+  readonly command: Command;
+  /** Loads the code, parses the flags and runs it; returns the exit code. */
+  readonly start: (given: GivenWords, cli: Cli) => Promise<number>;
+}
+
+function entry<Table extends FlagTable>(
+  command: Command & { readonly flags: Table },
+  load: () => Promise<Action<Table>>,
+): Entry {
+  return {
+    command,
+    async start({ flags, args, program }, cli) {
+      const own = readFlags(command.flags, flags);
+      const connection = readFlags(connectionFlags, flags);
+      const action = await load();
+      const code = await action({ flags: { ...connection, ...own }, args, program }, cli);
+      return code ?? exitCodes.done.code;
+    },
+  };
+}
+
+/** The code of every command, which is loaded when the command runs. */
+export const entries: readonly Entry[] = [
+  entry(commands.list, async () => (await import("./list.ts")).listSharedSecrets),
+  entry(commands.get, async () => (await import("./get.ts")).getValues),
+  entry(commands.set, async () => (await import("./set.ts")).setValues),
+  entry(commands.unset, async () => (await import("./set.ts")).unsetValues),
+  entry(commands.edit, async () => (await import("./edit.ts")).editValues),
+  entry(commands.run, async () => (await import("./run.ts")).runProgram),
+  entry(commands.keysCreate, async () => (await import("./keys.ts")).createKey),
+  entry(commands.keysList, async () => (await import("./keys.ts")).listKeys),
+  entry(commands.keysDescribe, async () => (await import("./keys.ts")).describeKey),
+  entry(commands.keysDisable, async () => (await import("./keys.ts")).disableKey),
+  entry(commands.keysEnable, async () => (await import("./keys.ts")).enableKey),
+  entry(commands.keysDelete, async () => (await import("./keys.ts")).deleteKeys),
+  entry(commands.keysRotate, async () => (await import("./rotate-key.ts")).rotateKey),
+  entry(commands.keysTakeOver, async () => (await import("./keys.ts")).takeOverKey),
+  entry(commands.keysTest, async () => (await import("./keys.ts")).testKey),
+  entry(commands.tokenCreate, async () => (await import("./token-create.ts")).createToken),
+  entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),
+  entry(commands.status, async () => (await import("./status.ts")).printStatus),
+  entry(commands.refreshNow, async () => (await import("./refresh-now.ts")).refreshNow),
+  entry(commands.check, async () => (await import("./check.ts")).check),
+  entry(commands.trustConfig, async () => (await import("./server-commands.ts")).trustConfig),
+  entry(
+    commands.rotateSigningKey,
+    async () => (await import("./server-commands.ts")).rotateKeyOfIssuer,
+  ),
+  entry(
+    commands.completion,
+    async () => (await import("./completion-script.ts")).printCompletionScript,
+  ),
+  entry(commands.version, async () => (await import("./version.ts")).printVersion),
+];

@@ -1,0 +1,113 @@
+import { cliFieldManager } from "../../api/names.ts";
+import type { Manifest, ObjectRef } from "../../api/object.ts";
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { apiVersionOf, type Resource } from "../../api/resources.ts";
+import type { KubeconfigChoice } from "../../kube/kubeconfig-choice.ts";
+import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
+import { bodyForUser } from "../../kube/responses.ts";
+import type { ApiRequest, Transport } from "../../kube/transport.ts";
+
+/** The parameters of a write. */
+export interface WriteOptions {
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Requests as the user of the kubeconfig; every method rejects only with a KubeError, whose
+ * explanation is the message of the API server.
+ */
+export interface Cluster {
+  readonly choice: KubeconfigChoice;
+  readonly transport: Pick<Transport, "request">;
+  readonly send: (call: ApiRequest) => Promise<unknown>;
+  readonly get: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
+  /** All items, read in pages; of all namespaces without `namespace`. */
+  readonly list: (resource: Resource, namespace?: string) => Promise<readonly unknown[]>;
+  readonly create: (
+    resource: Resource,
+    manifest: Manifest,
+    options?: WriteOptions,
+  ) => Promise<unknown>;
+  /** A JSON merge patch (RFC 7386). */
+  readonly patch: (resource: Resource, ref: ObjectRef, patch: ClusterPatch) => Promise<unknown>;
+  readonly delete: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
+  /** POST of a review; returns its status. */
+  readonly review: (
+    resource: Resource,
+    spec: Readonly<Record<string, unknown>>,
+  ) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** A merge patch, and whether it is only tried. */
+export interface ClusterPatch extends WriteOptions {
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const pageItems = "500";
+const writing = { fieldManager: cliFieldManager, fieldValidation: "Strict" };
+
+/** Wraps a connection. */
+export function clusterOver(
+  transport: Pick<Transport, "request">,
+  choice: KubeconfigChoice,
+): Cluster {
+  const send = async (call: ApiRequest): Promise<unknown> =>
+    bodyForUser(call, await transport.request(call));
+  return {
+    choice,
+    transport,
+    send,
+    get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
+    list: (resource, namespace) => listPages(send, { path: collectionPath(resource, namespace) }),
+    create: (resource, manifest, { dryRun = false } = {}) =>
+      send({
+        method: "POST",
+        path: withQuery(collectionPath(resource, manifest.metadata.namespace), {
+          ...writing,
+          dryRun: dryRun ? "All" : undefined,
+        }),
+        body: manifest,
+      }),
+    patch: (resource, ref, { body, dryRun = false }) =>
+      send({
+        method: "PATCH",
+        path: withQuery(objectPath(resource, ref), {
+          ...writing,
+          dryRun: dryRun ? "All" : undefined,
+        }),
+        body,
+        contentType: "application/merge-patch+json",
+      }),
+    delete: (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
+    review: async (resource, spec) =>
+      recordAt(
+        await send({
+          method: "POST",
+          path: collectionPath(resource),
+          body: {
+            apiVersion: apiVersionOf(resource),
+            kind: resource.kind,
+            ...(Object.keys(spec).length === 0 ? {} : { spec }),
+          },
+        }),
+        "status",
+      ),
+  };
+}
+
+async function listPages(
+  send: Cluster["send"],
+  { path }: Pick<ApiRequest, "path">,
+): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
+  let next: string | undefined;
+  do {
+    const page = await send({
+      method: "GET",
+      path: withQuery(path, { limit: pageItems, continue: next }),
+    });
+    items.push(...listAt(page, "items"));
+    next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
+  } while (next !== undefined);
+  return items;
+}

@@ -1,0 +1,13 @@
+import { clusterCommands } from "./cluster-commands.ts";
+import { keyCommands } from "./key-commands.ts";
+import { secretCommands } from "./secret-commands.ts";
+
+import { tokenCommands } from "./token-commands.ts";
+
+/** Every command, in the order of the help and of docs/cli.md. */
+export const commands = {
+  ...secretCommands,
+  ...keyCommands,
+  ...tokenCommands,
+  ...clusterCommands,
+} as const;

@@ -1,0 +1,60 @@
+import { UsageError } from "../../runtime/config-values.ts";
+import type { Action } from "./cli.ts";
+import type { commands } from "./command-table.ts";
+import { type Shell, shells } from "./shells.ts";
+
+const scripts: { readonly [Name in Shell]: string } = {
+  kubectl: `#!/bin/sh
+# Write this as kubectl_complete-latchkey into a directory of your PATH.
+exec kubectl-latchkey __complete "$@"
+`,
+  bash: `# Load it with: source <(kubectl latchkey completion bash)
+_kubectl_latchkey() {
+  local IFS=$'\\n' words line
+  words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  COMPREPLY=()
+  while read -r line; do
+    case $line in
+      :0) compopt -o default -o filenames 2>/dev/null ;;
+      :6) compopt -o nospace 2>/dev/null ;;
+      :4) ;;
+      *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+    esac
+  done < <(kubectl-latchkey __complete "\${words[@]}" 2>/dev/null)
+}
+complete -F _kubectl_latchkey kubectl-latchkey
+`,
+  zsh: `#compdef kubectl-latchkey
+# Load it with: source <(kubectl latchkey completion zsh)
+_kubectl_latchkey() {
+  local -a proposals
+  local line
+  for line in "\${(@f)$(kubectl-latchkey __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $line in
+      :0) _files ;;
+      :*) ;;
+      *) proposals+=("\${\${line//:/\\\\:}/$'\\t'/:}") ;;
+    esac
+  done
+  _describe latchkey proposals
+}
+compdef _kubectl_latchkey kubectl-latchkey
+`,
+  fish: `# Load it with: kubectl latchkey completion fish | source
+function __kubectl_latchkey
+  set -l words (commandline -opc)[2..] (commandline -ct)
+  kubectl-latchkey __complete $words 2>/dev/null | string match -v -r '^:\\d+$'
+end
+complete -c kubectl-latchkey -f -a '(__kubectl_latchkey)'
+`,
+};
+
+/** `kubectl latchkey completion`. */
+export const printCompletionScript: Action<typeof commands.completion.flags> = async (
+  { args: [name = ""] },
+  { terminal },
+) => {
+  const shell = shells.find((candidate) => candidate === name);
+  if (shell === undefined) throw new UsageError(`"${name}" is not one of ${shells.join(", ")}`);
+  terminal.print(scripts[shell]);
+};

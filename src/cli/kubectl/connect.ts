@@ -1,0 +1,63 @@
+import { CredentialsError, userFix } from "../../kube/credentials.ts";
+import { chooseKubeconfig, type KubeconfigFile } from "../../kube/kubeconfig-choice.ts";
+import { connectUser } from "../../kube/user-connection.ts";
+import { readKubeconfigFiles } from "../../kube/user-kubeconfig.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Environment } from "../../runtime/options.ts";
+import { type Cluster, clusterOver } from "./cluster.ts";
+import type { ConnectionFlags } from "./connection-flags.ts";
+import { printable } from "./failure.ts";
+import { withProgress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Dependencies of {@link connect}. */
+export interface ConnectDeps {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly clock: Clock;
+}
+
+/** A cluster whose connection must be closed. */
+export interface OpenCluster extends Cluster {
+  readonly close: () => void;
+}
+
+/** Reads the kubeconfig files that the flags or the environment name. */
+export function kubeconfigsOf(
+  { kubeconfig }: Pick<ConnectionFlags, "kubeconfig">,
+  env: Environment,
+): readonly KubeconfigFile[] {
+  return readKubeconfigFiles({
+    flag: kubeconfig,
+    variable: env["KUBECONFIG"],
+    home: env["HOME"] ?? env["USERPROFILE"],
+  });
+}
+
+/** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
+export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promise<OpenCluster> {
+  const { terminal, env, clock } = deps;
+  const choice = chooseKubeconfig(kubeconfigsOf(flags, env), {
+    ...flags,
+    // Commands have flags of these names for other things.
+    cluster: undefined,
+    user: undefined,
+    asGroups: flags.asGroup,
+    insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
+  });
+  if (typeof choice === "string") throw new CredentialsError(choice, userFix);
+  const connection = await connectUser(choice, {
+    env,
+    isInteractive: terminal.isInput,
+    timeoutMs: flags.requestTimeout,
+    onWarning: (text) => terminal.say(`warning: ${printable(text)}`),
+  });
+  const transport = {
+    request: (call: Parameters<typeof connection.request>[0]) =>
+      withProgress(`waiting for ${choice.server}`, () => connection.request(call), {
+        terminal,
+        clock,
+      }),
+  };
+  return { ...clusterOver(transport, choice), close: connection.close };
+}

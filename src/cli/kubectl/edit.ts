@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { resources } from "../../api/resources.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { errorCode } from "../../runtime/error-code.ts";
+import { encodedValue, plainValues } from "../../tokens/shared-values.ts";
+import type { Action, Cli } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
+import type { commands } from "./command-table.ts";
+import {
+  applied,
+  changeBetween,
+  conflictingKeys,
+  editorHead,
+  editorText,
+  parseEdited,
+  type ValuesChange,
+  withoutHead,
+} from "./edited-values.ts";
+import { Failure, sentenceOf } from "./failure.ts";
+import { preconditions } from "./read-secret.ts";
+
+const resource = resources.sharedSecrets;
+
+/** `kubectl latchkey edit`. */
+export const editValues: Action<typeof commands.edit.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  await cluster.get(resource, { namespace: cluster.choice.namespace, name });
+  const directory = mkdtempSync(join(temporaryDirectory(cli.env), "latchkey-"));
+  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  const session: EditSession = { editor: undefined };
+  const end = (signal: NodeJS.Signals): void => {
+    // The terminal sends Ctrl-C to the editor, too, which decides what it means.
+    if (signal === "SIGINT" && session.editor !== undefined) return;
+    session.editor?.kill(signal);
+    remove();
+    process.exit(128 + (constants.signals[signal] ?? 0));
+  };
+  for (const signal of endings) process.on(signal, end);
+  try {
+    await editIn(join(directory, `${name}.yaml`), name, { cluster, cli, session });
+  } finally {
+    remove();
+    for (const signal of endings) process.off(signal, end);
+  }
+};
+
+const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The editor that runs. */
+interface EditSession {
+  editor: ChildProcess | undefined;
+}
+
+/** A directory in memory where there is one, so that the values do not reach a disk. */
+function temporaryDirectory(env: Cli["env"]): string {
+  const runtime = env["XDG_RUNTIME_DIR"] ?? "";
+  return runtime !== "" && existsSync(runtime) ? runtime : tmpdir();
+}
+
+interface EditDeps {
+  readonly cluster: Cluster;
+  readonly cli: Cli;
+  readonly session: EditSession;
+}
+
+/** Opens the editor until the result is stored, unchanged or empty. */
+async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
+  const { cluster, cli } = deps;
+  const ref = { namespace: cluster.choice.namespace, name };
+  const { terminal } = cli;
+  let object = await cluster.get(resource, ref);
+  let shown = editorText(plainValues(object), { name, problem: undefined });
+  // After a conflict, the file has both changes, and is stored when the user saves it.
+  let isMerged = false;
+  let conflicted: ValuesChange | undefined;
+  for (;;) {
+    writeFileSync(path, shown, { mode: 0o600 });
+    await openEditor(path, deps);
+    const text = readFileSync(path, "utf8");
+    const body = withoutHead(text);
+    if (body.trim() === "" || (!isMerged && body === withoutHead(shown)))
+      return terminal.say(`SharedSecret "${name}" is unchanged`);
+    const edited = parseEdited(text);
+    const problem =
+      typeof edited === "string"
+        ? edited
+        : await stored(changeBetween(plainValues(object), edited));
+    if (problem === undefined) return terminal.say(`SharedSecret "${name}" is changed`);
+    terminal.say(problem);
+    isMerged = conflicted !== undefined;
+    shown =
+      conflicted === undefined
+        ? `${editorHead(name, problem)}${body}`
+        : editorText(applied(plainValues(object), conflicted), { name, problem });
+    conflicted = undefined;
+  }
+
+  /** Stores a change; returns a problem if the user has to look at it again. */
+  async function stored(change: ValuesChange): Promise<string | undefined> {
+    try {
+      await cluster.patch(resource, ref, { body: patchOf(object, change) });
+      return undefined;
+    } catch (error) {
+      if (isKubeError(error, "Invalid", "BadRequest")) return sentenceOf(error);
+      if (!isKubeError(error, "Conflict")) throw error;
+    }
+    const before = plainValues(object);
+    object = await cluster.get(resource, ref);
+    const others = changeBetween(before, plainValues(object));
+    const both = conflictingKeys(change, others);
+    if (both.length === 0) return stored(change);
+    conflicted = change;
+    return `${both.join(", ")} changed on the server meanwhile; save again to replace it, or empty the file`;
+  }
+}
+
+function patchOf(object: unknown, { set, removed }: ValuesChange) {
+  const values = [...set].map(([key, bytes]) => [key, encodedValue(bytes)] as const);
+  const data = Object.fromEntries([...values, ...removed.map((key) => [key, null] as const)]);
+  return { metadata: preconditions(object), spec: { data } };
+}
+
+/** Runs the editor of the user. */
+function openEditor(path: string, { cli: { env }, session }: EditDeps): Promise<void> {
+  const editor = env["KUBE_EDITOR"] || env["VISUAL"] || env["EDITOR"] || "vi";
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // As in kubectl, the variable may have arguments; the path is not part of the shell's text.
+  const child = spawn("/bin/sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit", env });
+  session.editor = child;
+  child.once("error", (error) =>
+    reject(new Failure(`the editor cannot be started: ${errorCode(error) ?? "unknown error"}`)),
+  );
+  child.once("exit", (code, signal) =>
+    code === 0
+      ? resolve()
+      : reject(
+          new Failure(`the editor failed with ${signal ?? `exit code ${code}`}; nothing is stored`),
+        ),
+  );
+  return promise.finally(() => {
+    session.editor = undefined;
+  });
+}

@@ -1,0 +1,81 @@
+import { CredentialsError } from "../../kube/credentials.ts";
+import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+
+/** The exit codes of every command but `run`, with their meaning in docs/cli.md. */
+export const exitCodes = {
+  done: { code: 0, meaning: "the command succeeded" },
+  failed: { code: 1, meaning: "the request was refused, or it failed" },
+  usage: { code: 2, meaning: "the command line or the kubeconfig is wrong" },
+  unhealthy: {
+    code: 3,
+    meaning:
+      "something is not well: of `check` and `status`, and of `keys create` and `token create` if the object does not become ready",
+  },
+  notFound: { code: 4, meaning: "the object or the data key does not exist" },
+  forbidden: { code: 5, meaning: "a right is missing; the message names it" },
+} as const;
+
+/** The exit codes of `run` that are not those of its program. */
+export const runExitCodes = { failed: 125, notExecutable: 126, notFound: 127 } as const;
+
+/** A failure of a command: one sentence, and the exit code. */
+export class Failure extends Error {
+  readonly exitCode: number;
+
+  constructor(sentence: string, kind: Exclude<keyof typeof exitCodes, "done"> = "failed") {
+    super(sentence);
+    this.name = "Failure";
+    this.exitCode = exitCodes[kind].code;
+  }
+}
+
+/** The exit code for an error that a command threw. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Failure) return error.exitCode;
+  if (error instanceof UsageError || error instanceof CredentialsError) return exitCodes.usage.code;
+  if (isKubeError(error, "NotFound")) return exitCodes.notFound.code;
+  if (isKubeError(error, "Forbidden") && error.lacksPermission) return exitCodes.forbidden.code;
+  return exitCodes.failed.code;
+}
+
+/** The sentence for an error that a command threw, without its stack and on one line. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof KubeError) return printable(kubeSentence(error));
+  return printable(error instanceof Error ? error.message : String(error));
+}
+
+function kubeSentence(error: KubeError): string {
+  switch (error.code) {
+    case "Network":
+      return `the API server does not answer: ${error.explanation}`;
+    case "Unauthorized":
+      return "the API server does not accept the credentials of the kubeconfig; log in again, or use another context";
+    case "NotFound":
+      return error.objectName === undefined
+        ? `${error.explanation}; Latchkey may not be installed in this cluster, check with kubectl latchkey check`
+        : error.explanation;
+    case "BadRequest":
+    case "Forbidden":
+    case "AlreadyExists":
+    case "Conflict":
+    case "Gone":
+    case "Invalid":
+    case "TooManyRequests":
+    case "ServerError":
+    case "Fenced":
+      return error.explanation;
+  }
+}
+
+/**
+ * Text of a server without control characters, which could change the title, colors or contents of
+ * a terminal.
+ */
+export function printable(text: string): string {
+  // oxlint reports control characters in regular expressions, so they are matched by category.
+  return text
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, "\u{fffd}")
+    .trim();
+}

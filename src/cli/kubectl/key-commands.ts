@@ -1,0 +1,140 @@
+import { duration } from "../../runtime/config-values.ts";
+import type { Command } from "./command.ts";
+import { objectOutput, resultOutput } from "./connection-flags.ts";
+import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
+import { scopeFlags } from "./scope-flags.ts";
+
+const keyName = { name: "NAME", help: "name of the OwnedAccessKey", completes: "keys" } as const;
+
+/** How a new key is printed. */
+const newKeyFlags = {
+  outputFile: optionalFlag(
+    {
+      value: "<file>",
+      help: "new file for the key, with mode 0600, instead of the standard output",
+      completes: "files",
+    },
+    someText,
+  ),
+  ...resultOutput,
+} as const;
+
+const madeHere =
+  "The key is made on this machine; the API server gets only a digest that is bound to the subject. The key is printed once, and cannot be read again.";
+
+/** Commands about access keys. */
+export const keyCommands = {
+  keysCreate: {
+    name: "keys create",
+    brief: "makes an access key and prints it",
+    details: [madeHere, "Without --user, --team and --subject, the key acts as you."],
+    arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
+    flags: {
+      user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, someText),
+      team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, someText),
+      subject: optionalFlag(
+        { value: "<name>", help: "username that the key acts as, verbatim" },
+        someText,
+      ),
+      group: listFlag(
+        { value: "<name>", help: "group of the key; repeat it for several" },
+        someText,
+      ),
+      ttl: optionalFlag(
+        { value: "<duration>", help: "lifetime, such as 30d; without it the key does not expire" },
+        duration({ unit: 1, least: 1 }),
+      ),
+      idle: switchFlag({ help: "count --ttl from the last use of the key" }),
+      displayName: optionalFlag({ value: "<text>", help: "name for people" }, someText),
+      description: optionalFlag({ value: "<text>", help: "what the key is for" }, someText),
+      ...scopeFlags,
+      ...newKeyFlags,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey keys create ci --ttl=30d --project=web --output-file=ci.key",
+      "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
+    ],
+  },
+  keysList: {
+    name: "keys list",
+    brief: "lists the access keys that you may read",
+    details: ["Without the right to list them, these are the keys that you made."],
+    arguments: [],
+    flags: objectOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys list"],
+  },
+  keysDescribe: {
+    name: "keys describe",
+    brief: "prints an access key with its state, scope and end, without the key itself",
+    arguments: [keyName],
+    flags: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys describe ci"],
+  },
+  keysDisable: {
+    name: "keys disable",
+    brief: "makes an access key invalid until it is enabled",
+    arguments: [keyName],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys disable ci"],
+  },
+  keysEnable: {
+    name: "keys enable",
+    brief: "makes a disabled access key valid again",
+    arguments: [keyName],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys enable ci"],
+  },
+  keysDelete: {
+    name: "keys delete",
+    brief: "deletes access keys, which makes them invalid within seconds",
+    arguments: [{ ...keyName, many: true }],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys delete ci old-ci"],
+  },
+  keysRotate: {
+    name: "keys rotate",
+    brief: "makes a successor of an access key, and ends the old key after an overlap",
+    details: [
+      "The successor is called NAME-r and the time, and has the same spec; its lifetime starts afresh.",
+      "If you may not change the old key, the command prints how to end it.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    flags: {
+      overlap: flagWithDefault(
+        { value: "<duration>", initial: "24h", help: "time for which both keys are valid" },
+        duration({ unit: 1, least: 0 }),
+      ),
+      ...newKeyFlags,
+    },
+    connects: true,
+    examples: ["kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key"],
+  },
+  keysTakeOver: {
+    name: "keys take-over",
+    brief: "replaces the key of an object that another requester made, and makes it yours",
+    details: [
+      "It needs the rights patch on the object and impersonate for its identity. The former key is invalid within seconds.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    flags: newKeyFlags,
+    connects: true,
+    examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
+  },
+  keysTest: {
+    name: "keys test",
+    brief: "tells whom a key authenticates as at the server of the kubeconfig",
+    details: ["It reads the key from the standard input, or asks for it on a terminal."],
+    arguments: [],
+    flags: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys test < ci.key"],
+  },
+} as const satisfies Readonly<Record<string, Command>>;

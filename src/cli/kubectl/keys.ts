@@ -1,0 +1,193 @@
+import { apiVersion } from "../../api/names.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import type { Action, Invocation } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
+import type { commands } from "./command-table.ts";
+import { exitCodes, Failure, printable, sentenceOf } from "./failure.ts";
+import { findObjects } from "./find-objects.ts";
+import { keyLines } from "./key-view.ts";
+import { makeKey } from "./new-key.ts";
+import { resultText } from "./output.ts";
+import { printObjects } from "./print-objects.ts";
+import { waitUntil } from "./progress.ts";
+import { scopeOf } from "./scope-flags.ts";
+import { shownObject } from "./shown-object.ts";
+
+const resource = resources.ownedAccessKeys;
+
+type CreateFlags = Invocation<typeof commands.keysCreate.flags>["flags"];
+
+/** `kubectl latchkey keys create`. */
+export const createKey: Action<typeof commands.keysCreate.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
+  const cluster = await cli.connect(flags);
+  const spec = await specOf(flags, cluster);
+  const metadata = { name };
+  const write = (key: string): Promise<unknown> =>
+    cluster.create(resource, {
+      apiVersion,
+      kind: resource.kind,
+      metadata,
+      spec: { ...spec, key },
+    });
+  return makeKey({ spec, write }, flags, { cluster, cli });
+};
+
+async function specOf(
+  flags: CreateFlags,
+  cluster: Cluster,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { user, team, subject, group, ttl, idle, displayName, description } = flags;
+  const named = Object.entries({ user, team, subject }).filter(([, value]) => value !== undefined);
+  if (named.length > 1) throw new UsageError("set only one of --user, --team and --subject");
+  const scope = scopeOf(flags);
+  const optional = { displayName, description, ttl, scope };
+  return {
+    ...(named.length === 0 ? { user: await ownName(cluster) } : Object.fromEntries(named)),
+    ...(group.length === 0 ? {} : { groups: group }),
+    ...(idle ? { ttlAfterLastActivity: true } : {}),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    type: "User",
+  };
+}
+
+async function ownName({ review }: Cluster): Promise<string> {
+  const { userInfo } = await review(resources.selfReviews, {});
+  const name = stringAt(userInfo, "username") ?? "";
+  if (name !== "" && !name.includes(":")) return name;
+  throw new UsageError(
+    `you are "${name}", which may have a prefix; set --user, --team or --subject`,
+  );
+}
+
+/** `kubectl latchkey keys list`. */
+export const listKeys: Action<typeof commands.keysList.flags> = async ({ flags }, cli) => {
+  const deps = { cluster: await cli.connect(flags), terminal: cli.terminal };
+  const found = await findObjects({ resource, namespace: undefined }, deps);
+  await printObjects({ resource, found }, { output: flags.output, withNamespace: false }, deps);
+};
+
+/** `kubectl latchkey keys describe`. */
+export const describeKey: Action<typeof commands.keysDescribe.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  const object = await cluster.get(resource, { name });
+  cli.terminal.print(
+    resultText(flags.output, shownObject(object), () => {
+      const lines = keyLines(object);
+      const width = Math.max(...lines.map(([title]) => title.length));
+      return lines
+        .map(([title, value]) => `${`${title}:`.padEnd(width + 2)} ${printable(value)}\n`)
+        .join("");
+    }),
+  );
+};
+
+/** `kubectl latchkey keys disable`. */
+export const disableKey: Action<typeof commands.keysDisable.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: true } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is disabled`);
+};
+
+/** `kubectl latchkey keys enable`. */
+export const enableKey: Action<typeof commands.keysEnable.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: false } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
+};
+
+const goneWithinMs = 60_000;
+
+/** `kubectl latchkey keys delete`. */
+export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
+  { flags, args },
+  { connect, terminal, clock },
+) => {
+  const cluster = await connect(flags);
+  for (const name of args) {
+    await cluster.delete(resource, { name });
+    // The right to read an own key ends shortly before the object does.
+    const isGone = () =>
+      cluster.get(resource, { name }).then(
+        () => undefined,
+        (error: unknown) => {
+          if (isKubeError(error, "NotFound", "Forbidden")) return true;
+          throw error;
+        },
+      );
+    const gone = await waitUntil(isGone, goneWithinMs, { clock });
+    terminal.say(
+      gone === true
+        ? `OwnedAccessKey "${name}" is deleted`
+        : `OwnedAccessKey "${name}" is being deleted, which takes longer than ${goneWithinMs / 1000} s; look at the log of latchkey controller`,
+    );
+  }
+};
+
+/** `kubectl latchkey keys take-over`. */
+export const takeOverKey: Action<typeof commands.keysTakeOver.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  const object = await cluster.get(resource, { name });
+  const { uid } = recordAt(object, "metadata");
+  const write = (key: string): Promise<unknown> =>
+    cluster.patch(resource, { name }, { body: { metadata: { uid }, spec: { key } } });
+  return makeKey({ spec: recordAt(object, "spec"), write }, flags, { cluster, cli });
+};
+
+/** `kubectl latchkey keys test`. */
+export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags }, cli) => {
+  const { terminal } = cli;
+  const typed = terminal.isInput
+    ? await terminal.askSecret("Key: ")
+    : (await terminal.readInput()).toString("utf8");
+  const token = typed.trim();
+  // A header cannot hold it otherwise.
+  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
+  const cluster = await cli.connect({ ...flags, token, as: undefined, asGroup: [] });
+  try {
+    const { userInfo } = await cluster.review(resources.selfReviews, {});
+    terminal.print(
+      resultText(flags.output, userInfo, () => {
+        const extra = recordAt(userInfo, "extra");
+        const rows = [
+          ["Username", stringAt(userInfo, "username") ?? ""],
+          ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
+          ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
+        ];
+        return rows.map(([name, value = ""]) => `${name}: ${printable(value)}\n`).join("");
+      }),
+    );
+    return exitCodes.done.code;
+  } catch (error) {
+    if (!isKubeError(error, "Unauthorized", "Forbidden")) throw error;
+    // kube-apiserver remembers an authentication for some seconds; its authorizer then refuses.
+    if (error.code === "Forbidden") throw new Failure(sentenceOf(error));
+    throw new Failure(
+      "the server does not accept this key: it is unknown, disabled or expired, or the server does not know Latchkey's keys",
+    );
+  }
+};
+
+/** A sentence about a refused step that the user can do without. */
+export function refusedSentence(error: unknown): string {
+  if (isKubeError(error, "Forbidden", "Invalid")) return sentenceOf(error);
+  throw error;
+}

@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { ownObjects } from "../../api/names.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import { errorCode } from "../../runtime/error-code.ts";
+import type { Action, Cli, Invocation } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
+import type { commands } from "./command-table.ts";
+import { Failure } from "./failure.ts";
+import { yamlText } from "./output.ts";
+import { createPrivateFile } from "./private-files.ts";
+
+type Flags = Invocation<typeof commands.kubeconfig.flags>["flags"];
+
+/** An address and the CA of its certificate in base64. */
+interface Address {
+  readonly server: string;
+  readonly ca: string | undefined;
+}
+
+/** `kubectl latchkey kubeconfig`. */
+export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const { address, addressCa, keyFile, outputFile, kubeconfig } = flags;
+  if (address !== undefined && keyFile !== undefined)
+    throw new UsageError("--address takes direct tokens, and --key-file is for the gateway");
+  if (addressCa !== undefined && address === undefined)
+    throw new UsageError("--address-ca requires --address");
+  const cluster = await cli.connect(flags);
+  const way =
+    address === undefined
+      ? await listedAddress(name, flags, cluster)
+      : { server: address, ca: addressCa === undefined ? undefined : fileInBase64(addressCa) };
+  const { context } = cluster.choice;
+  if (context === "" && keyFile === undefined)
+    throw new UsageError("the exec plugin needs a context of the kubeconfig; set --context");
+  const user =
+    keyFile === undefined
+      ? execUser({ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl })
+      : { tokenFile: resolve(keyFile) };
+  const text = yamlText(kubeconfigOf(name, way, user));
+  if (outputFile === undefined) return cli.terminal.print(text);
+  createPrivateFile(outputFile, "--output-file").finish(text);
+  cli.terminal.say(`wrote ${outputFile}; use it with kubectl --kubeconfig=${outputFile}`);
+};
+
+/**
+ * The kubeconfig that the exec plugin reads: that of now, if it is one file, so that the plugin also
+ * works where KUBECONFIG names the new file.
+ */
+function sourceOf(flag: string | undefined, { env }: Pick<Cli, "env">): string | undefined {
+  const path = flag ?? env["KUBECONFIG"] ?? "";
+  return path === "" || path.includes(delimiter) ? undefined : resolve(path);
+}
+
+function kubeconfigOf(name: string, { server, ca }: Address, user: object): object {
+  const entry = `latchkey-${name}`;
+  const trust = ca === undefined ? {} : { "certificate-authority-data": ca };
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": entry,
+    clusters: [{ name: entry, cluster: { server, ...trust } }],
+    users: [{ name: entry, user }],
+    contexts: [{ name: entry, context: { cluster: entry, user: entry } }],
+  };
+}
+
+/** A user whose tokens come from this program, with the kubeconfig and context of now. */
+function execUser({
+  context,
+  kubeconfig,
+  ttl,
+}: {
+  readonly context: string;
+  readonly kubeconfig: string | undefined;
+  readonly ttl: number;
+}): object {
+  const args = [
+    "token",
+    "create",
+    "--exec-credential",
+    `--ttl=${ttl}`,
+    ...(context === "" ? [] : [`--context=${context}`]),
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+  ];
+  return {
+    exec: {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: "kubectl-latchkey",
+      args,
+      interactiveMode: "IfAvailable",
+      installHint: "kubectl-latchkey is the command-line client of Latchkey",
+    },
+  };
+}
+
+/** The address of a cluster in the ConfigMap: of its direct endpoint, or of the gateway. */
+async function listedAddress(
+  name: string,
+  { keyFile, latchkeyNamespace: namespace }: Flags,
+  { get }: Cluster,
+): Promise<Address> {
+  const list = await get(resources.configMaps, { namespace, name: ownObjects.clusterList }).catch(
+    (error: unknown) => {
+      if (!isKubeError(error, "NotFound")) throw error;
+      throw new Failure(
+        `ConfigMap "${namespace}/${ownObjects.clusterList}" does not exist; set --address`,
+        "notFound",
+      );
+    },
+  );
+  const text = stringAt(recordAt(list, "data"), name);
+  if (text === undefined)
+    throw new Failure(`no cluster "${name}" is connected, or it is not listed`, "notFound");
+  const entry: unknown = JSON.parse(text);
+  const way = recordAt(entry, keyFile === undefined ? "direct" : "gateway");
+  const server = stringAt(way, "server") ?? "";
+  if (!server.startsWith("https://"))
+    throw new Failure(
+      keyFile === undefined
+        ? `the list has no direct endpoint of cluster "${name}"; set --address to its address, or --key-file to a file with an access key for the gateway`
+        : `the list has no address of the gateway; set --external-url of latchkey gateway`,
+    );
+  return { server, ca: stringAt(way, "certificateAuthorityData") };
+}
+
+function fileInBase64(path: string): string {
+  try {
+    return readFileSync(path).toString("base64");
+  } catch (error) {
+    throw new UsageError(
+      `--address-ca: "${path}" cannot be read: ${errorCode(error) ?? "unknown error"}`,
+    );
+  }
+}

@@ -1,0 +1,162 @@
+import type { ObjectRef } from "../../api/object.ts";
+import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../../api/parse.ts";
+import { type Resource, resources } from "../../api/resources.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** Objects as the API server prints them: a row of cells for each. */
+export interface PrintedObjects {
+  readonly columns: readonly string[];
+  readonly rows: readonly PrintedObject[];
+}
+
+/** An object as the API server prints it. */
+export interface PrintedObject {
+  readonly ref: ObjectRef;
+  readonly cells: readonly string[];
+}
+
+const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
+const pageItems = "500";
+
+/** Lists objects as a Table, which has their status and no secrets. */
+export async function printedList(
+  { send }: Pick<Cluster, "send">,
+  resource: Resource,
+  namespace: string | undefined,
+): Promise<PrintedObjects> {
+  let found: PrintedObjects = { columns: [], rows: [] };
+  let next: string | undefined;
+  do {
+    const path = withQuery(collectionPath(resource, namespace), {
+      limit: pageItems,
+      continue: next,
+    });
+    const page = await send({ method: "GET", path, accept: asTable });
+    found = joined([found, printedObjects(page)]);
+    next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
+  } while (next !== undefined);
+  return found;
+}
+
+/** Reads single objects as Tables; leaves out those that do not exist or that may not be read. */
+export async function printedByName(
+  { send }: Pick<Cluster, "send">,
+  resource: Resource,
+  refs: readonly ObjectRef[],
+): Promise<PrintedObjects> {
+  const found = await readEach(refs, async (ref) =>
+    printedObjects(await send({ method: "GET", path: objectPath(resource, ref), accept: asTable })),
+  );
+  return joined(found);
+}
+
+/** Reads single objects; leaves out those that do not exist or that may not be read. */
+export function readableByName(
+  { get }: Pick<Cluster, "get">,
+  resource: Resource,
+  refs: readonly ObjectRef[],
+): Promise<readonly unknown[]> {
+  return readEach(refs, (ref) => get(resource, ref));
+}
+
+/** Concurrent requests of one command. */
+const concurrent = 8;
+
+/** Calls `read` for each reference, a few at a time; leaves out what is missing or forbidden. */
+export async function readEach<T>(
+  refs: readonly ObjectRef[],
+  read: (ref: ObjectRef) => Promise<T>,
+): Promise<readonly T[]> {
+  const found = new Map<number, T>();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < refs.length; at = next++) {
+      const ref = refs[at];
+      if (ref === undefined) return;
+      try {
+        found.set(at, await read(ref));
+      } catch (error) {
+        if (!isKubeError(error, "NotFound", "Forbidden")) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrent }, worker));
+  return [...found].toSorted(([one], [other]) => one - other).map(([, value]) => value);
+}
+
+/** Parses a metav1.Table; columns for wide output are left out. */
+export function printedObjects(table: unknown): PrintedObjects {
+  const definitions = listAt(table, "columnDefinitions");
+  const shown = definitions.flatMap((definition, at) =>
+    (numberAt(definition, "priority") ?? 0) === 0 ? [at] : [],
+  );
+  return {
+    columns: shown.map((at) => (stringAt(definitions[at], "name") ?? "").toUpperCase()),
+    rows: listAt(table, "rows").flatMap((row) => {
+      const metadata = recordAt(recordAt(row, "object"), "metadata");
+      const name = stringAt(metadata, "name");
+      const namespace = stringAt(metadata, "namespace");
+      if (name === undefined) return [];
+      const cells = listAt(row, "cells");
+      return [
+        {
+          ref: { name, ...(namespace === undefined ? {} : { namespace }) },
+          cells: shown.map((at) => cellText(cells[at])),
+        },
+      ];
+    }),
+  };
+}
+
+function cellText(cell: unknown): string {
+  if (cell === undefined || cell === null) return "";
+  return typeof cell === "string" ? cell : JSON.stringify(cell);
+}
+
+function joined(parts: readonly PrintedObjects[]): PrintedObjects {
+  return {
+    columns: parts.find(({ columns }) => columns.length > 0)?.columns ?? [],
+    rows: parts.flatMap(({ rows }) => rows),
+  };
+}
+
+/** What a SelfSubjectRulesReview says about one resource. */
+export interface ReadableNames {
+  /** The names that roles list with the verb get. */
+  readonly names: readonly string[];
+  /** Whether a rule without names allows get for every object. */
+  readonly all: boolean;
+  /** Whether an authorizer could not list its rules. */
+  readonly incomplete: boolean;
+}
+
+/** Reads from the status of a SelfSubjectRulesReview which objects may be read. */
+export function namesInReview(status: unknown, { group, plural }: Resource): ReadableNames {
+  const rules = listAt(status, "resourceRules").filter(
+    (rule) =>
+      includes(stringsAt(rule, "verbs"), "get") &&
+      includes(stringsAt(rule, "apiGroups"), group) &&
+      includes(stringsAt(rule, "resources"), plural),
+  );
+  const named = rules.map((rule) => stringsAt(rule, "resourceNames"));
+  return {
+    names: [...new Set(named.flat())].toSorted(),
+    all: named.some((names) => names.length === 0),
+    incomplete: isTrueAt(status, "incomplete"),
+  };
+}
+
+function includes(list: readonly string[], word: string): boolean {
+  return list.includes("*") || list.includes(word);
+}
+
+/** Which objects of a namespace the user may read; cluster-scoped names come with any namespace. */
+export async function readableNames(
+  { review }: Pick<Cluster, "review">,
+  resource: Resource,
+  namespace: string,
+): Promise<ReadableNames> {
+  return namesInReview(await review(resources.selfRulesReviews, { namespace }), resource);
+}

@@ -1,0 +1,30 @@
+import { hostname } from "node:os";
+import { systemClock as clock } from "../../runtime/clock.ts";
+import { readEnvironment } from "../../runtime/config.ts";
+import { nodeVersionProblem } from "../node-version.ts";
+import { runCompletion, runInvocation } from "./act.ts";
+import { entries } from "./actions.ts";
+import { runCommandLine } from "./app.ts";
+import { exitCodes } from "./failure.ts";
+import { programName } from "./help.ts";
+import { systemTerminal } from "./system-terminal.ts";
+
+// The compiled program has another runtime, which names the Node.js that it is compatible with.
+const problem = nodeVersionProblem(process.versions.node);
+if (problem === undefined) {
+  const { stdout, stderr } = process;
+  const env = readEnvironment();
+  const deps = { terminal: systemTerminal(process, env), env, clock, hostname: hostname() };
+  const argv = process.argv.slice(2);
+  if (argv[0] === "__complete") await runCompletion(argv.slice(1), deps);
+  else
+    process.exitCode = await runCommandLine(argv, {
+      stdout,
+      stderr,
+      commands: entries.map(({ command }) => command),
+      act: (command, given) => runInvocation(command, given, deps),
+    });
+} else {
+  process.stderr.write(`${programName}: ${problem}\n`);
+  process.exitCode = exitCodes.usage.code;
+}

@@ -1,0 +1,63 @@
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { UsageError } from "../../runtime/config-values.ts";
+import { errorCode } from "../../runtime/error-code.ts";
+
+/** A file that only its owner can read, which did not exist before. */
+export interface PrivateFile {
+  /** Writes the content and closes the file. */
+  readonly finish: (content: string | Uint8Array) => void;
+  /** Removes the file, because there is nothing to write. */
+  readonly discard: () => void;
+}
+
+/** Creates a file with mode 0600; throws a UsageError if it exists or cannot be written. */
+export function createPrivateFile(path: string, option: string): PrivateFile {
+  const problem = (error: unknown): UsageError =>
+    new UsageError(
+      errorCode(error) === "EEXIST"
+        ? `${option}: "${path}" already exists; remove it, or choose another file`
+        : `${option}: "${path}" cannot be written: ${errorCode(error) ?? "unknown error"}`,
+    );
+  try {
+    const file = openSync(path, "wx", 0o600);
+    return {
+      finish(content) {
+        const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content;
+        for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+        closeSync(file);
+      },
+      discard() {
+        closeSync(file);
+        rmSync(path, { force: true });
+      },
+    };
+  } catch (error) {
+    throw problem(error);
+  }
+}
+
+/**
+ * Replaces files in a directory, each with mode 0600 and at once, so that no reader sees half a
+ * value; the directory is created with mode 0700. Throws a UsageError.
+ */
+export function writePrivateFiles(
+  directory: string,
+  files: ReadonlyMap<string, Uint8Array>,
+  option: string,
+): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    for (const [name, content] of files) {
+      const draft = join(directory, `.${name}.${process.pid}.draft`);
+      const file = createPrivateFile(draft, option);
+      file.finish(content);
+      renameSync(draft, join(directory, name));
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `${option}: "${directory}" cannot be written: ${errorCode(error) ?? "unknown error"}`,
+    );
+  }
+}

@@ -1,0 +1,65 @@
+import type { ParseValue } from "../../runtime/config-values.ts";
+import { ConfigError } from "../../runtime/config-values.ts";
+import { type FlagsOf, type FlagTable, listFlag, someText } from "./flag.ts";
+
+/** Two names with a slash between them. */
+const pair: ParseValue<readonly [project: string, name: string]> = (value, option) => {
+  const [project = "", name = "", ...others] = value.split("/");
+  if (project !== "" && name !== "" && others.length === 0) return [project, name];
+  throw new ConfigError(option, value, "must be a project and a name, such as web/dev");
+};
+
+/** The flags of a scope. */
+export const scopeFlags = {
+  role: listFlag(
+    { value: "<name>", help: "role in the scope, such as serviceCLI; repeat it for several" },
+    someText,
+  ),
+  project: listFlag(
+    { value: "<name>", help: "project in the scope; repeat it for several" },
+    someText,
+  ),
+  space: listFlag({ value: "<project/space>", help: "space in the scope" }, pair),
+  virtualCluster: listFlag({ value: "<project/name>", help: "virtual cluster in the scope" }, pair),
+  cluster: listFlag(
+    { value: "<name>", help: "connected cluster in the scope", completes: "clusters" },
+    someText,
+  ),
+} as const satisfies FlagTable;
+
+/** `spec.scope` of these flags; undefined without any, which does not narrow. */
+export function scopeOf({
+  role,
+  project,
+  space,
+  virtualCluster,
+  cluster,
+}: FlagsOf<typeof scopeFlags>): Readonly<Record<string, unknown>> | undefined {
+  const scope = {
+    ...listed(
+      "roles",
+      role.map((name) => ({ role: name })),
+    ),
+    ...listed(
+      "projects",
+      project.map((name) => ({ project: name })),
+    ),
+    ...listed(
+      "spaces",
+      space.map(([owner, name]) => ({ project: owner, space: name })),
+    ),
+    ...listed(
+      "virtualClusters",
+      virtualCluster.map(([owner, name]) => ({ project: owner, virtualCluster: name })),
+    ),
+    ...listed(
+      "clusters",
+      cluster.map((name) => ({ cluster: name })),
+    ),
+  };
+  return Object.keys(scope).length === 0 ? undefined : scope;
+}
+
+function listed(name: string, entries: readonly object[]): Readonly<Record<string, unknown>> {
+  return entries.length === 0 ? {} : { [name]: entries };
+}

@@ -1,0 +1,45 @@
+import type { Client } from "../../kube/client.ts";
+import { createClient } from "../../kube/http-client.ts";
+import { cliFieldManager } from "../../api/names.ts";
+import { serverVersion } from "../../kube/server-version.ts";
+import { checkTrustConfigOptions } from "../../runtime/trust-config-options.ts";
+import { printAuthenticationConfig } from "../authentication-config.ts";
+import { rotateSigningKey } from "../rotate-signing-key.ts";
+import { printTrustConfig } from "../trust-config.ts";
+import type { Action } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
+import type { commands } from "./command-table.ts";
+
+/** `kubectl latchkey trust-config`: the command of the program, with this connection. */
+export const trustConfig: Action<typeof commands.trustConfig.flags> = async ({ flags }, cli) => {
+  const options = { ...flags, namespace: flags.latchkeyNamespace };
+  checkTrustConfigOptions(options);
+  const { print } = cli.terminal;
+  if (options.authentication) {
+    // A CA in a file needs no connection.
+    const get: Client["get"] = async (resource, ref) =>
+      clientOf(await cli.connect(flags)).get(resource, ref);
+    return printAuthenticationConfig(options, { client: { get }, print });
+  }
+  const cluster = await cli.connect(flags);
+  return printTrustConfig(options, {
+    client: clientOf(cluster),
+    serverVersion: () => serverVersion(cluster.transport),
+    print,
+  });
+};
+
+/** `kubectl latchkey rotate-signing-key`. */
+export const rotateKeyOfIssuer: Action<typeof commands.rotateSigningKey.flags> = async (
+  { flags },
+  cli,
+) => {
+  const { newEpoch, latchkeyNamespace: namespace } = flags;
+  const client = clientOf(await cli.connect(flags));
+  const { clock } = cli;
+  await rotateSigningKey({ namespace, newEpoch }, { client, clock, print: cli.terminal.print });
+};
+
+function clientOf({ transport }: Cluster): Client {
+  return createClient(transport, cliFieldManager);
+}

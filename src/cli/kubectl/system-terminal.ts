@@ -1,0 +1,60 @@
+import { createInterface } from "node:readline";
+import type { ReadStream, WriteStream } from "node:tty";
+import type { Environment } from "../../runtime/options.ts";
+import { programName } from "./help.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The standard streams of a process. */
+export interface StandardStreams {
+  readonly stdin: ReadStream & { readonly fd: 0 };
+  readonly stdout: WriteStream & { readonly fd: 1 };
+  readonly stderr: WriteStream & { readonly fd: 2 };
+}
+
+/** The terminal of this process. */
+export function systemTerminal(
+  { stdin, stdout, stderr }: StandardStreams,
+  env: Environment,
+): Terminal {
+  // A reader that needs no more, such as head, closes the pipe: the rest is not an error.
+  for (const stream of [stdout, stderr]) stream.on("error", () => {});
+  return {
+    print: (content) => void stdout.write(content),
+    say: (sentence) => void stderr.write(`${programName}: ${sentence}\n`),
+    isInput: stdin.isTTY === true,
+    isOutput: stdout.isTTY === true,
+    isError: stderr.isTTY === true,
+    hasColors: stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "",
+    async readInput() {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
+      return Buffer.concat(chunks);
+    },
+    askSecret: (prompt) => askSecret(prompt, { stdin, stderr }),
+  };
+}
+
+/** Reads a line of a terminal in raw mode, which has no echo. */
+function askSecret(
+  prompt: string,
+  { stdin, stderr }: Pick<StandardStreams, "stdin" | "stderr">,
+): Promise<string> {
+  stderr.write(prompt);
+  // readline writes its echo to the output that it is given: to none.
+  const lines = createInterface({ input: stdin, terminal: true });
+  return new Promise((resolve) => {
+    let answer = "";
+    lines.once("line", (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once("SIGINT", () => {
+      stderr.write("\n");
+      process.exit(130);
+    });
+    lines.once("close", () => {
+      stderr.write("\n");
+      resolve(answer);
+    });
+  });
+}

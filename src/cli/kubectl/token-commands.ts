@@ -1,0 +1,83 @@
+import { duration } from "../../runtime/config-values.ts";
+import type { Command } from "./command.ts";
+import { systemNamespace } from "./connection-flags.ts";
+import { flagWithDefault, optionalFlag, someText, switchFlag } from "./flag.ts";
+import { scopeFlags } from "./scope-flags.ts";
+
+/** The lifetime and the scope of a token. */
+const tokenFlags = {
+  ttl: flagWithDefault(
+    { value: "<duration>", initial: "1h", help: "lifetime of the token" },
+    duration({ unit: 1, least: 60 }),
+  ),
+  ...scopeFlags,
+} as const;
+
+/** Commands about direct tokens. */
+export const tokenCommands = {
+  tokenCreate: {
+    name: "token create",
+    brief: "makes a direct token for connected clusters and prints it",
+    details: [
+      "Nothing is stored on this machine. With --exec-credential the command reads your token of the same lifetime and scope again until half of its lifetime is over, and then makes another.",
+    ],
+    arguments: [
+      {
+        name: "NAME",
+        help: "name of the new DirectClusterEndpointToken; generated if unset",
+        optional: true,
+      },
+    ],
+    flags: {
+      ...tokenFlags,
+      execCredential: switchFlag({
+        help: "print an ExecCredential with the end of the token, for the exec plugin of a kubeconfig",
+      }),
+      timeout: flagWithDefault(
+        { value: "<duration>", initial: "10s", help: "maximum time to wait for the token" },
+        duration({ unit: 1000, least: 1 }),
+      ),
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey token create --ttl=15m --cluster=east",
+      "kubectl latchkey token create --exec-credential",
+    ],
+  },
+  kubeconfig: {
+    name: "kubeconfig",
+    brief: "prints a kubeconfig for a connected cluster",
+    details: [
+      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, and an exec plugin gets direct tokens. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
+    ],
+    arguments: [{ name: "CLUSTER", help: "name of the connected cluster", completes: "clusters" }],
+    flags: {
+      address: optionalFlag(
+        {
+          value: "<url>",
+          help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
+        },
+        someText,
+      ),
+      addressCa: optionalFlag(
+        { value: "<file>", help: "CA certificates of --address", completes: "files" },
+        someText,
+      ),
+      keyFile: optionalFlag(
+        { value: "<file>", help: "file with an access key, for the gateway", completes: "files" },
+        someText,
+      ),
+      ttl: tokenFlags.ttl,
+      outputFile: optionalFlag(
+        { value: "<file>", help: "new file, with mode 0600", completes: "files" },
+        someText,
+      ),
+      ...systemNamespace,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey kubeconfig east --address=https://east.example.com --output-file=east.yaml",
+      "kubectl latchkey kubeconfig east --key-file=ci.key > east.yaml",
+    ],
+  },
+} as const satisfies Readonly<Record<string, Command>>;

@@ -1,0 +1,23 @@
+import { recordAt, stringAt } from "../api/parse.ts";
+import { SecretText } from "../api/secret-text.ts";
+
+/** Decoded values by data key, in the order of the keys. */
+export type PlainValues = ReadonlyMap<string, Buffer>;
+
+/** Decodes the data of a SharedSecret for the user who asked for it. */
+export function plainValues(raw: unknown): PlainValues {
+  const data = recordAt(recordAt(raw, "spec"), "data");
+  return new Map(
+    Object.keys(data)
+      .toSorted()
+      .flatMap((key) => {
+        const encoded = stringAt(data, key);
+        return encoded === undefined ? [] : [[key, Buffer.from(encoded, "base64")] as const];
+      }),
+  );
+}
+
+/** Encodes a value for `spec.data`. */
+export function encodedValue(bytes: Uint8Array): SecretText {
+  return new SecretText(Buffer.from(bytes).toString("base64"));
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { exitCodeOf, Failure, printable, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
+import { CredentialsError } from "../../../src/kube/credentials.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
+import { UsageError } from "../../../src/runtime/config-values.ts";
+
+const refused = (details: ConstructorParameters<typeof KubeError>[1]) =>
+  new KubeError("GET /path: 403 text", { explanation: "the message", ...details });
+
+describe("an error has an exit code and a sentence", () => {
+  test.each<[string, unknown, number, string]>([
+    ["a usage error", new UsageError("wrong"), 2, "wrong"],
+    ["credentials", new CredentialsError("no context", "set one"), 2, "no context; set one"],
+    [
+      "a missing object",
+      refused({ code: "NotFound", status: 404, objectName: "x" }),
+      4,
+      "the message",
+    ],
+    [
+      "a missing kind",
+      refused({ code: "NotFound", status: 404 }),
+      4,
+      "the message; Latchkey may not be installed in this cluster, check with kubectl latchkey check",
+    ],
+    [
+      "a missing right",
+      refused({ code: "Forbidden", status: 403, lacksPermission: true }),
+      5,
+      "the message",
+    ],
+    ["a policy", refused({ code: "Forbidden", status: 403 }), 1, "the message"],
+    ["an invalid object", refused({ code: "Invalid", status: 422 }), 1, "the message"],
+    [
+      "a bad credential",
+      refused({ code: "Unauthorized", status: 401 }),
+      1,
+      "the API server does not accept the credentials of the kubeconfig; log in again, or use another context",
+    ],
+    [
+      "no network",
+      refused({ code: "Network", status: 0, explanation: "ECONNREFUSED" }),
+      1,
+      "the API server does not answer: ECONNREFUSED",
+    ],
+    ["a failure", new Failure("not well", "unhealthy"), 3, "not well"],
+    ["a bug", new TypeError("x is\nundefined"), 1, "x is undefined"],
+    ["a thrown text", "text", 1, "text"],
+  ])("%s", (_what, error, code, sentence) => {
+    expect([exitCodeOf(error), sentenceOf(error)]).toEqual([code, sentence]);
+  });
+});
+
+test("a server cannot control the terminal", () => {
+  expect(printable("a\u{1b}]0;title\u{7}\n  b\u{9b}31m\u{202e}")).toBe("a�]0;title� b�31m�");
+});

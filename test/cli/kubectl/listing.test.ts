@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { namesInReview, printedObjects, readEach } from "../../../src/cli/kubectl/listing.ts";
+import { resources } from "../../../src/api/resources.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
+
+const rule = (verbs: readonly string[], resource: string, resourceNames?: readonly string[]) => ({
+  verbs,
+  apiGroups: ["management.service"],
+  resources: [resource],
+  ...(resourceNames === undefined ? {} : { resourceNames }),
+});
+
+describe("a SelfSubjectRulesReview names the objects that may be read", () => {
+  test.each<[string, unknown, object]>([
+    ["no rules", {}, { names: [], all: false, incomplete: false }],
+    [
+      "names of several rules, each once",
+      {
+        resourceRules: [
+          rule(["get"], "sharedsecrets", ["b", "a"]),
+          rule(["*"], "sharedsecrets", ["b", "c"]),
+        ],
+      },
+      { names: ["a", "b", "c"], all: false, incomplete: false },
+    ],
+    [
+      "a rule without names",
+      { resourceRules: [rule(["get"], "*")], incomplete: true },
+      { names: [], all: true, incomplete: true },
+    ],
+    [
+      "other verbs, resources and groups",
+      {
+        resourceRules: [
+          rule(["list"], "sharedsecrets", ["a"]),
+          rule(["get"], "ownedaccesskeys", ["a"]),
+          { ...rule(["get"], "sharedsecrets", ["a"]), apiGroups: ["other"] },
+        ],
+      },
+      { names: [], all: false, incomplete: false },
+    ],
+  ])("%s", (_what, status, expected) => {
+    expect(namesInReview(status, resources.sharedSecrets)).toEqual(expected);
+  });
+});
+
+test("a Table is printed without its columns for wide output", () => {
+  const table = {
+    columnDefinitions: [{ name: "Name" }, { name: "Wide", priority: 1 }, { name: "Last-Used" }],
+    rows: [
+      { cells: ["a", "x", null], object: { metadata: { name: "a", namespace: "n" } } },
+      { cells: ["no name"] },
+    ],
+  };
+  expect(printedObjects(table)).toEqual({
+    columns: ["NAME", "LAST-USED"],
+    rows: [{ ref: { name: "a", namespace: "n" }, cells: ["a", ""] }],
+  });
+});
+
+describe("objects are read by name", () => {
+  const refs = Array.from({ length: 20 }, (_, at) => ({ name: String(at) }));
+  const failing = (code: "NotFound" | "Forbidden" | "ServerError") =>
+    readEach(refs, async ({ name }) => {
+      if (name === "7") throw new KubeError("x", { code, status: 400 });
+      return name;
+    });
+
+  test.each(["NotFound", "Forbidden"] as const)("in order, without what is %s", async (code) => {
+    expect(await failing(code)).toEqual(
+      refs.map(({ name }) => name).filter((name) => name !== "7"),
+    );
+  });
+
+  test("and other failures are thrown", async () => {
+    await expect(failing("ServerError")).rejects.toThrow("x");
+  });
+});

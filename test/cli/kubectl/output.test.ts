@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { paintWith, resultText, spanText, tableText } from "../../../src/cli/kubectl/output.ts";
+
+describe("a table", () => {
+  test("has columns as wide as their longest cell, without spaces at the end", () => {
+    expect(
+      tableText(
+        ["NAME", "READY"],
+        [
+          ["database", "True"],
+          ["a", ""],
+        ],
+      ),
+    ).toBe("NAME       READY\ndatabase   True\na\n");
+  });
+
+  test("has no control characters of a server", () => {
+    expect(tableText(["A"], [["x\u{1b}[31m\ny\u{202e}z\u{7}"]])).toBe("A\nx�[31m y�z�\n");
+  });
+});
+
+test.each([
+  ["json", '{\n    "a": 1\n}\n'],
+  ["yaml", "a: 1\n"],
+  [undefined, "text"],
+] as const)("a result as %s", (output, text) => {
+  expect(resultText(output, { a: 1 }, () => "text")).toBe(text);
+});
+
+test.each([
+  [-5, "0s"],
+  [119, "119s"],
+  [120, "2m"],
+  [7199, "119m"],
+  [7200, "2h"],
+  [9000, "2h30m"],
+  [172_800, "2d"],
+])("%i seconds are %s", (seconds, text) => {
+  expect(spanText(seconds)).toBe(text);
+});
+
+test("colors are only for terminals", () => {
+  expect(paintWith(false)("x", "bad")).toBe("x");
+  expect(paintWith(true)("x", "bad")).toBe("\u{1b}[31mx\u{1b}[0m");
+});

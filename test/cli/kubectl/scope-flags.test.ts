@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { readFlags } from "../../../src/cli/kubectl/flag.ts";
+import { scopeFlags, scopeOf } from "../../../src/cli/kubectl/scope-flags.ts";
+
+const read = (given: Readonly<Record<string, readonly string[]>>) =>
+  scopeOf(readFlags(scopeFlags, new Map(Object.entries(given))));
+
+test("without flags there is no scope", () => {
+  expect(read({})).toBeUndefined();
+});
+
+test("flags become entries of a scope", () => {
+  expect(
+    read({
+      role: ["serviceCLI"],
+      project: ["web", "pay"],
+      space: ["web/dev"],
+      "virtual-cluster": ["web/v"],
+      cluster: ["east"],
+    }),
+  ).toEqual({
+    roles: [{ role: "serviceCLI" }],
+    projects: [{ project: "web" }, { project: "pay" }],
+    spaces: [{ project: "web", space: "dev" }],
+    virtualClusters: [{ project: "web", virtualCluster: "v" }],
+    clusters: [{ cluster: "east" }],
+  });
+});
+
+test.each(["web", "web/", "/dev", "a/b/c"])("%s is no space", (space) => {
+  expect(() => read({ space: [space] })).toThrow("must be a project and a name");
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { hoisted, splitAtProgram } from "../../../src/cli/kubectl/words.ts";
+
+const commands = [{ name: "get" }, { name: "keys create" }];
+
+describe("connection flags before the command move behind it", () => {
+  test.each([
+    [
+      ["get", "db"],
+      ["get", "db"],
+    ],
+    [
+      ["-n", "web", "get", "db"],
+      ["get", "-n", "web", "db"],
+    ],
+    [
+      ["--context=a", "get", "db"],
+      ["get", "--context=a", "db"],
+    ],
+    [
+      ["--insecure-skip-tls-verify", "keys", "create", "ci"],
+      ["keys", "create", "--insecure-skip-tls-verify", "ci"],
+    ],
+    [
+      ["--all", "get"],
+      ["--all", "get"],
+    ],
+    [
+      ["-n", "web"],
+      ["-n", "web"],
+    ],
+    [
+      ["--constructor", "get"],
+      ["--constructor", "get"],
+    ],
+    [[], []],
+  ])("%j", (argv, words) => {
+    expect(hoisted(argv, commands)).toEqual(words);
+  });
+});
+
+describe("a program follows after --", () => {
+  test.each([
+    [
+      ["run", "db", "--", "env", "--", "-n"],
+      ["run", "db"],
+      ["env", "--", "-n"],
+    ],
+    [["get", "db"], ["get", "db"], []],
+    [["--"], [], []],
+  ])("%j", (argv, own, program) => {
+    expect(splitAtProgram(argv)).toEqual({ own, program });
+  });
+});

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { eventually } from "../support/eventually.ts";
+import { arrange, unique } from "../support/policy-request.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const namespace = unique("cli-list");
+const secretValue = "c2VjcmV0LWluLWxpc3Q=";
+
+async function sharedSecret(name: string, access: readonly object[]): Promise<void> {
+  await arrange({
+    method: "POST",
+    path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
+    body: {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name },
+      spec: { data: { password: secretValue }, access },
+    },
+  });
+}
+
+describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
+  const directory = mkdtempSync(join(tmpdir(), "cli-list-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  beforeAll(async () => {
+    await arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: namespace } },
+    });
+    await sharedSecret("alpha", [{ verbs: ["get"], users: ["bob"] }]);
+    await sharedSecret("beta", [{ verbs: ["*"], users: ["alice"] }]);
+    await eventually(
+      async () =>
+        (await runCli(["list", "-n", namespace, "-o", "name"], { user: "bob" })).stdout !== "",
+      { what: "bob's grant" },
+    );
+  });
+
+  it("version names itself and the API server, also as a plugin of kubectl", async () => {
+    const own = await runCli(["version", "--output=json"]);
+    const plugin = await runCli(["version", "--output=json"], { throughKubectl: true });
+    expect(JSON.parse(own.stdout)).toEqual({
+      client: latchkeyVersion,
+      kubernetes: expect.stringMatching(/^v1\.\d+\./),
+    });
+    expect(plugin).toEqual(own);
+  });
+
+  it("check finds nothing wrong for an administrator", async () => {
+    const { code, stdout, stderr } = await runCli(["check"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^controller +ok +".*" leads$/m);
+    expect(stdout).toMatch(/^right +info +create ownedaccesskeys: yes$/m);
+  });
+
+  it("check tells bob what he may not see and not do", async () => {
+    const { code, stdout } = await runCli(["check", "-n", namespace], { user: "bob" });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^controller +unknown .*"bob" cannot get resource "leases"/m);
+    expect(stdout).toMatch(/^right +info +list sharedsecrets in namespace cli-list-\w+: no$/m);
+  });
+
+  it("check exits with 3 where no controller runs", async () => {
+    const { code, stdout } = await runCli(["check", "--latchkey-namespace=default", "-o", "json"]);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({
+      well: false,
+      checks: expect.arrayContaining([
+        expect.objectContaining({ check: "controller", state: "problem" }),
+      ]),
+    });
+  });
+
+  it("list shows all SharedSecrets to an administrator", async () => {
+    const { code, stdout, stderr } = await runCli(["list", "-n", namespace]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^NAME +READY [^]*\nalpha [^]*\nbeta /);
+  });
+
+  it("list shows bob, who may not list, what his roles name", async () => {
+    const { code, stdout } = await runCli(["-n", namespace, "list", "-o", "name"], { user: "bob" });
+    expect([code, stdout]).toEqual([0, "sharedsecret.management.service/alpha\n"]);
+  });
+
+  it("list -A shows bob the namespace of the context, and says so", async () => {
+    const { code, stdout, stderr } = await runCli(["list", "-A", "-n", namespace], { user: "bob" });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^NAMESPACE +NAME [^]*\ncli-list-\w+ +alpha /);
+    expect(stderr).toContain("you may not list namespaces");
+  });
+
+  it.each(["json", "yaml", "name", undefined])("list -o %s prints no value", async (output) => {
+    const flags = output === undefined ? [] : ["-o", output];
+    for (const user of ["admin", "bob"]) {
+      const { code, stdout } = await runCli(["list", "-n", namespace, ...flags], { user });
+      expect(code).toBe(0);
+      expect(stdout).toContain("alpha");
+      expect(stdout).not.toContain(secretValue);
+    }
+  });
+
+  it("names the missing right and exits with 5", async () => {
+    const { code, stderr } = await runCli(["list", "--as", "alice"], { user: "bob" });
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/^kubectl latchkey: .* is forbidden: .*cannot impersonate.*\n$/);
+  });
+
+  it.each([
+    ["a missing kubeconfig", ["list", "--kubeconfig=/missing"], 2, "cannot be read: ENOENT"],
+    ["a missing context", ["list", "--context=nowhere"], 2, 'no context "nowhere"'],
+    ["a server that does not answer", ["list", "--server=https://127.0.0.1:1"], 1, "ECONNREFUSED"],
+    ["a wrong token", ["list", "--token=wrong"], 1, "does not accept the credentials"],
+    ["a wrong flag", ["list", "--nmespace=a"], 2, "did you mean --namespace?"],
+  ])("says in one sentence: %s", async (_what, args, code, sentence) => {
+    const result = await runCli(args);
+    expect(result).toMatchObject({ code, stdout: "" });
+    expect(result.stderr).toMatch(/^kubectl latchkey: [^\n]+\n$/);
+    expect(result.stderr).toContain(sentence);
+  });
+
+  it("reads no .env and runs no code of the working directory", async () => {
+    writeFileSync(join(directory, ".env"), "KUBECONFIG=/evil\nNODE_OPTIONS=--require=./evil.cjs\n");
+    writeFileSync(join(directory, "bunfig.toml"), 'preload = ["./evil.cjs"]\n');
+    writeFileSync(join(directory, "evil.cjs"), 'console.log("EVIL");\n');
+    writeFileSync(join(directory, "package.json"), '{"type":"commonjs","main":"evil.cjs"}\n');
+    const { code, stdout } = await runCli(["version"], { cwd: directory });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
+    expect(stdout).not.toContain("EVIL");
+  });
+});

@@ -1,0 +1,115 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { load } from "js-yaml";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { allowRequesters } from "../support/keys-and-tokens.ts";
+import { arrange, unique } from "../support/policy-request.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const jwt = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
+
+describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubeconfig", () => {
+  const directory = mkdtempSync(join(tmpdir(), "cli-tokens-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  beforeAll(() => allowRequesters("devs"));
+  const claimsOf = (token: string): unknown =>
+    JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
+  const credentialOf = (text: string): unknown => JSON.parse(text);
+
+  it("create prints the token of a new object", async () => {
+    const name = unique("token");
+    const args = ["token", "create", name, "--ttl=15m", "--cluster=east"];
+    const { code, stdout } = await runCli(args, { user: "bob" });
+    expect(code).toBe(0);
+    expect(stdout.trim()).toMatch(jwt);
+    expect(claimsOf(stdout)).toMatchObject({ sub: "bob" });
+    const path = `/apis/management.service/v1/directclusterendpointtokens/${name}`;
+    expect((await arrange({ method: "GET", path })).spec).toMatchObject({
+      ttl: 900,
+      scope: { clusters: [{ cluster: "east" }] },
+    });
+  });
+
+  it("--exec-credential reuses the token while it is fresh, and stores nothing", async () => {
+    const home = mkdtempSync(join(directory, "home-"));
+    const args = ["token", "create", "--exec-credential", "--ttl=2h"];
+    const options = {
+      user: "bob",
+      env: {
+        HOME: home,
+        KUBERNETES_EXEC_INFO: '{"apiVersion":"client.authentication.k8s.io/v1beta1"}',
+      },
+    };
+    const first = await runCli(args, options);
+    const second = await runCli(args, options);
+    expect(first.code).toBe(0);
+    expect(second.stdout).toBe(first.stdout);
+    const credential = credentialOf(first.stdout);
+    expect(credential).toMatchObject({
+      apiVersion: "client.authentication.k8s.io/v1beta1",
+      kind: "ExecCredential",
+      status: { token: expect.stringMatching(jwt), expirationTimestamp: expect.any(String) },
+    });
+    const alice = await runCli(args, { user: "alice" });
+    const token = stringAt(recordAt(credentialOf(alice.stdout), "status"), "token") ?? "";
+    expect(claimsOf(token)).toMatchObject({ sub: "alice" });
+    expect(statSync(home).size).toBeLessThan(8192);
+    const { stdout } = await runCli(["list", "-n", "default"], { ...options, user: "admin" });
+    expect(stdout).not.toContain("eyJ");
+  });
+
+  it("kubeconfig has an exec plugin that this client answers", async () => {
+    const file = join(directory, "east.yaml");
+    const args = ["kubeconfig", "east", "--address=https://east.example.com"];
+    const { code } = await runCli([...args, `--output-file=${file}`], { user: "bob" });
+    expect(code).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const config: unknown = load(readFileSync(file, "utf8"));
+    expect(config).toMatchObject({
+      "current-context": "latchkey-east",
+      clusters: [{ cluster: { server: "https://east.example.com" } }],
+      users: [{ user: { exec: { command: "kubectl-latchkey" } } }],
+    });
+    const used = await runCli(["version"], { kubeconfig: file });
+    expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining("does not answer") });
+  });
+
+  it("kubeconfig names what is missing", async () => {
+    const unlisted = await runCli(["kubeconfig", "nowhere"], { user: "bob" });
+    expect(unlisted).toMatchObject({ code: 4, stdout: "" });
+    const both = ["kubeconfig", "east", "--address=https://a", "--key-file=b"];
+    expect((await runCli(both)).code).toBe(2);
+  });
+
+  it("works at the gateway with a key in a file", async () => {
+    const name = unique("gateway");
+    const { stdout: key } = await runCli(["keys", "create", name, "--user=bob"]);
+    const { gatewayUrl = "", gatewayCa = "" } = inject("cli") ?? {};
+    const [ca, keyFile, kubeconfig] = ["ca.crt", "key", "gateway.yaml"].map((file) =>
+      join(directory, file),
+    );
+    writeFileSync(ca ?? "", gatewayCa);
+    writeFileSync(keyFile ?? "", key);
+    writeFileSync(
+      kubeconfig ?? "",
+      JSON.stringify({
+        "current-context": "g",
+        contexts: [{ name: "g", context: { cluster: "g", user: "g" } }],
+        clusters: [
+          {
+            name: "g",
+            cluster: {
+              server: `${gatewayUrl}/kubernetes/management`,
+              "certificate-authority": "ca.crt",
+            },
+          },
+        ],
+        users: [{ name: "g", user: { tokenFile: "key" } }],
+      }),
+    );
+    const checked = await runCli(["check"], { kubeconfig: kubeconfig ?? "" });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("bob") });
+  });
+});

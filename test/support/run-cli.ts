@@ -1,0 +1,62 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { kubeconfigFor } from "./control-plane-handle.ts";
+
+/** How the client runs. */
+export interface CliOptions {
+  /** A user of the control plane; `admin` by default. */
+  readonly user?: string;
+  /** The file of its kubeconfig, instead of that of the user. */
+  readonly kubeconfig?: string;
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Whether kubectl runs it as its plugin. */
+  readonly throughKubectl?: boolean;
+}
+
+/** The result of a run of the client. */
+export interface CliResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The variables of the client in tests. */
+export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOptions) {
+  const controlPlane = inject("controlPlane");
+  const { PATH = "", HOME = "" } = process.env;
+  return {
+    PATH: `${inject("cli")?.bin ?? ""}:${PATH}`,
+    HOME,
+    KUBECONFIG: kubeconfig ?? kubeconfigFor(controlPlane, user),
+    KUBECACHEDIR: join(controlPlane.directory, "kubectl-cache"),
+    KUBERC: "off",
+    ...env,
+  };
+}
+
+/** Runs the client as a process, as a user, without a terminal. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const { program = "" } = inject("cli") ?? {};
+  const [command, words] =
+    options.throughKubectl === true
+      ? [inject("controlPlane").kubectl, ["latchkey", ...args]]
+      : [process.execPath, [program, ...args]];
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, words, {
+      env: cliEnvironment(options),
+      stdio: "pipe",
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? -1, stdout, stderr }));
+    child.stdin.on("error", () => {});
+    child.stdin.end(options.input ?? "");
+  });
+}
