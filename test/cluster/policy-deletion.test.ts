@@ -61,7 +61,13 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     const merge = (caller: Caller, path: string, metadata: object): Promise<Answer> =>
       ask(caller, { method: "PATCH", path, type: patchTypes.merge, body: { metadata } });
 
-    const changes: { rule: string; from?: object; to: object; field: string }[] = [
+    const changes: {
+      rule: string;
+      from?: object;
+      isWithoutFinalizer?: true;
+      to: object;
+      field: string;
+    }[] = [
       {
         rule: "cannot add an owner that does not exist",
         to: { ownerReferences: [gone] },
@@ -80,13 +86,15 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         field: `metadata.finalizers[${cleanupFinalizer}]`,
       },
       {
-        rule: "cannot add the cleanup finalizer",
+        rule: "cannot add the cleanup finalizer to an object from before it was added on create",
+        isWithoutFinalizer: true,
         to: { finalizers: [cleanupFinalizer] },
         field: `metadata.finalizers[${cleanupFinalizer}]`,
       },
     ];
-    it.each(changes)("$rule", async ({ from = {}, to, field }) => {
+    it.each(changes)("$rule", async ({ from = {}, isWithoutFinalizer = false, to, field }) => {
       const path = await made(from);
+      if (isWithoutFinalizer) await merge(remover, path, { finalizers: null });
       const refused = await merge(updater, path, to);
       expect(refused).toMatchObject({ code: 403, reason: "Forbidden" });
       expect(refused.message).toContain(
