@@ -4,6 +4,7 @@ import { listAt, parseLatchkeyMetadata, recordAt, stringMapAt } from "../../src/
 import { parseSecret } from "../../src/api/secret.ts";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import {
+  copiedSource,
   type ObservedCopy,
   type Source,
   sourceOf,
@@ -30,8 +31,15 @@ export function storedSecret(raw: unknown): ObservedCopy | UnmanagedSecret {
   return { ...rest, digest: digestOf(data) };
 }
 
-/** The live objects of these namespaces. */
+/**
+ * The live objects of these namespaces, without copies of SharedSecrets of other namespaces: a
+ * source of another test may name all projects.
+ */
 export async function liveSnapshot(namespaces: readonly string[]): Promise<SyncSnapshot> {
+  const isOwn = ({ metadata }: ObservedCopy | UnmanagedSecret): boolean => {
+    const source = copiedSource(metadata);
+    return source === undefined || namespaces.includes(source.namespace ?? "");
+  };
   const listed = await Promise.all(
     namespaces.map(async (namespace) => {
       const [own, secrets, sources] = await Promise.all([
@@ -44,7 +52,7 @@ export async function liveSnapshot(namespaces: readonly string[]): Promise<SyncS
   );
   return {
     namespaces: listed.map(({ own }) => parseLatchkeyMetadata(own)),
-    secrets: listed.flatMap(({ secrets }) => secrets.map(storedSecret)),
+    secrets: listed.flatMap(({ secrets }) => secrets.map(storedSecret)).filter(isOwn),
     sharedSecrets: listed.flatMap(({ sources }) => sources.map(storedSource)),
   };
 }
