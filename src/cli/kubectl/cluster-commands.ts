@@ -84,7 +84,7 @@ export const clusterCommands = {
     arguments: [],
     flags: { ...flagsOfOptions(trustOptions), ...systemNamespace },
     connects: true,
-    examples: ["kubectl latchkey trust-config --authorization --output=/tmp/latchkey"],
+    examples: ["kubectl latchkey trust-config --authorization --output=trust-config"],
   },
   rotateSigningKey: {
     name: "rotate-signing-key",
