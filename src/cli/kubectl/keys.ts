@@ -1,4 +1,3 @@
-import { apiVersion } from "../../api/names.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -9,7 +8,7 @@ import type { commands } from "./command-table.ts";
 import { exitCodes, Failure, printable, sentenceOf } from "./failure.ts";
 import { findObjects } from "./find-objects.ts";
 import { keyLines } from "./key-view.ts";
-import { makeKey } from "./new-key.ts";
+import { makeKey, newKeyObject } from "./new-key.ts";
 import { resultText } from "./output.ts";
 import { printObjects } from "./print-objects.ts";
 import { waitUntil } from "./progress.ts";
@@ -28,15 +27,7 @@ export const createKey: Action<typeof commands.keysCreate.flags> = async (
   if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
   const cluster = await cli.connect(flags);
   const spec = await specOf(flags, cluster);
-  const metadata = { name };
-  const write = (key: string): Promise<unknown> =>
-    cluster.create(resource, {
-      apiVersion,
-      kind: resource.kind,
-      metadata,
-      spec: { ...spec, key },
-    });
-  return makeKey({ spec, write }, flags, { cluster, cli });
+  return makeKey(newKeyObject(name, spec, cluster), flags, { cluster, cli });
 };
 
 async function specOf(

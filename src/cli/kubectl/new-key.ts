@@ -1,3 +1,4 @@
+import { apiVersion } from "../../api/names.ts";
 import { stringAt, recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { newBoundKey } from "../../tokens/bound-key.ts";
@@ -22,6 +23,19 @@ export interface NewKeyOptions {
 export interface NewKeyWrite {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly write: (digest: string) => Promise<unknown>;
+}
+
+/** The write that creates an OwnedAccessKey. */
+export function newKeyObject(
+  name: string,
+  spec: NewKeyWrite["spec"],
+  cluster: Pick<Cluster, "create">,
+): NewKeyWrite {
+  const resource = resources.ownedAccessKeys;
+  const { kind } = resource;
+  const write = (key: string): Promise<unknown> =>
+    cluster.create(resource, { apiVersion, kind, metadata: { name }, spec: { ...spec, key } });
+  return { spec, write };
 }
 
 const readyWithinMs = 10_000;

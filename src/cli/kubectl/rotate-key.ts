@@ -1,4 +1,3 @@
-import { apiVersion } from "../../api/names.ts";
 import { parseOwnedAccessKey } from "../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
@@ -9,7 +8,7 @@ import type { commands } from "./command-table.ts";
 import { exitCodes, Failure } from "./failure.ts";
 import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
-import { makeKey } from "./new-key.ts";
+import { makeKey, newKeyObject } from "./new-key.ts";
 import { spanText } from "./output.ts";
 
 const resource = resources.ownedAccessKeys;
@@ -25,15 +24,8 @@ export const rotateKey: Action<typeof commands.keysRotate.flags> = async (
   if (disabled)
     throw new Failure(`OwnedAccessKey "${name}" is disabled; enable it, or create another key`);
   const spec = successorSpec(recordAt(object, "spec"));
-  const metadata = { name: successorName(name, cli.clock.now()) };
-  const write = (key: string): Promise<unknown> =>
-    cluster.create(resource, {
-      apiVersion,
-      kind: resource.kind,
-      metadata,
-      spec: { ...spec, key },
-    });
-  const code = await makeKey({ spec, write }, flags, { cluster, cli });
+  const successor = successorName(name, cli.clock.now());
+  const code = await makeKey(newKeyObject(successor, spec, cluster), flags, { cluster, cli });
   // Only a successor that works may end the old key.
   if (code === exitCodes.done.code) await endAfter(object, flags.overlap, { cluster, cli });
   return code;
