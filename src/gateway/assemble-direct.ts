@@ -17,14 +17,11 @@ import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { LiveRequests } from "./live-requests.ts";
 import {
-  type FrontAssembly,
-  type FrontProcessDeps,
-  informerDeps,
-  mostAnswers,
-  mostBodyBytes,
   ownTransport,
-  runAll,
-} from "./process-parts.ts";
+  type ProcessConnectionDeps,
+  provingInformerDeps,
+} from "../kube/process-connection.ts";
+import { type FrontAssembly, mostAnswers, mostBodyBytes, runAll } from "./process-parts.ts";
 import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
@@ -39,13 +36,13 @@ export interface DirectEndpointOptions extends FollowIssuerOptions, TokenOrigin 
 /** Builds a direct endpoint without its servers; nothing runs yet. */
 export function assembleDirectEndpoint(
   options: DirectEndpointOptions,
-  deps: FrontProcessDeps,
+  deps: ProcessConnectionDeps,
 ): FrontAssembly {
   const { credentials, clock, log, metrics } = deps;
   const { clusterName, namespace, prefixes } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, directFieldManager);
-  const following = informerDeps(transport, deps);
+  const following = provingInformerDeps(transport, deps);
   const scopeRoles = new ScopeRolesCache(following, () => live.changed());
   const areRolesFresh = (): boolean => isFresh(scopeRoles.informer.watchState, clock.monotonic());
   const live = new LiveRequests({

@@ -24,14 +24,11 @@ import { gatewayHandler } from "./gateway-handler.ts";
 import { keyAuthenticator } from "./key-authenticator.ts";
 import { LiveRequests } from "./live-requests.ts";
 import {
-  type FrontAssembly,
-  type FrontProcessDeps,
-  informerDeps,
-  mostAnswers,
-  mostBodyBytes,
   ownTransport,
-  runAll,
-} from "./process-parts.ts";
+  type ProcessConnectionDeps,
+  provingInformerDeps,
+} from "../kube/process-connection.ts";
+import { type FrontAssembly, mostAnswers, mostBodyBytes, runAll } from "./process-parts.ts";
 import { findUpstreamIn } from "./upstreams.ts";
 
 /** How a gateway process behaves. */
@@ -47,11 +44,14 @@ export interface GatewayAssembly extends FrontAssembly {
 }
 
 /** Builds a gateway process without its servers; nothing runs yet. */
-export function assembleGateway(options: GatewayOptions, deps: FrontProcessDeps): GatewayAssembly {
+export function assembleGateway(
+  options: GatewayOptions,
+  deps: ProcessConnectionDeps,
+): GatewayAssembly {
   const { credentials, clock, log, metrics } = deps;
   const transport = ownTransport(deps);
   const client = createClient(transport, gatewayFieldManager);
-  const following = informerDeps(transport, deps);
+  const following = provingInformerDeps(transport, deps);
   const live = new LiveRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => accessKeys.isFresh(),
@@ -108,7 +108,7 @@ export function assembleGateway(options: GatewayOptions, deps: FrontProcessDeps)
 function connectedClusters(
   following: Omit<ConnectedClustersDeps, "connect"> & { readonly client: Client },
   options: GatewayOptions,
-  deps: FrontProcessDeps,
+  deps: ProcessConnectionDeps,
 ): { readonly clusters: ConnectedClusters; readonly clusterList: PublishedClusterList } {
   const clusters = new ConnectedClusters({
     ...following,
@@ -126,7 +126,7 @@ function connectedClusters(
 function eventRecorder(
   client: Client,
   { serviceName: identity }: GatewayOptions,
-  { clock, log }: FrontProcessDeps,
+  { clock, log }: ProcessConnectionDeps,
 ): EventRecorder {
   return new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity });
 }

@@ -19,7 +19,8 @@ import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/sh
 import { aborted, sleep } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
 import { asksForUpgrade } from "../domain/gateway/request-head.ts";
-import type { FrontAssembly, FrontProcessDeps } from "./process-parts.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import type { FrontAssembly } from "./process-parts.ts";
 
 const closeGraceMs = 2_000;
 /** A load balancer that learns later of the end of a replica finds nobody listening. */
@@ -39,7 +40,7 @@ export interface FrontConfig {
 export interface FrontProgram {
   readonly name: string;
   readonly address: HostPort;
-  readonly assemble: (deps: FrontProcessDeps) => FrontAssembly;
+  readonly assemble: (deps: ProcessConnectionDeps) => FrontAssembly;
 }
 
 /** Runs a process that forwards requests until SIGTERM. */

@@ -15,11 +15,11 @@ import { createClient } from "../kube/http-client.ts";
 import { apiServerName } from "./client-credentials.ts";
 import { directAccessReviewHandler } from "./direct-access-review.ts";
 import {
-  informerDeps,
-  openTransport,
-  type WebhookAssembly,
-  type WebhookDeps,
-} from "./process-parts.ts";
+  ownTransport,
+  type ProcessConnectionDeps,
+  provingInformerDeps,
+} from "../kube/process-connection.ts";
+import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { reviewRoute } from "./review-route.ts";
 
 /** Options of the authorizer of a connected cluster. */
@@ -34,13 +34,13 @@ export interface DirectAuthorizerOptions extends FollowIssuerOptions {
 /** Builds the authorizer of a connected cluster without its servers; nothing runs yet. */
 export function assembleDirectAuthorizer(
   options: DirectAuthorizerOptions,
-  deps: WebhookDeps,
+  deps: ProcessConnectionDeps,
 ): WebhookAssembly {
   const { clock, log, metrics } = deps;
   const { namespace, clusterName: cluster } = options;
-  const transport = openTransport(deps);
+  const transport = ownTransport(deps);
   const client = createClient(transport, authorizerFieldManager);
-  const following = informerDeps(transport, deps);
+  const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
   const scopeRoles = new ScopeRolesCache(following, ignore);
   const { informer } = scopeRoles;

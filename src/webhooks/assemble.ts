@@ -10,23 +10,26 @@ import type { KeyQuota } from "./key-admission.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import {
-  informerDeps,
-  openTransport,
-  type WebhookAssembly,
-  type WebhookDeps,
-} from "./process-parts.ts";
+  ownTransport,
+  type ProcessConnectionDeps,
+  provingInformerDeps,
+} from "../kube/process-connection.ts";
+import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Options of a webhook process. */
 export interface WebhookOptions extends KeyConfig, KeyQuota, CertificateServingOptions {}
 
 /** Builds a webhook process without its servers; nothing runs yet. */
-export function assembleWebhook(options: WebhookOptions, deps: WebhookDeps): WebhookAssembly {
+export function assembleWebhook(
+  options: WebhookOptions,
+  deps: ProcessConnectionDeps,
+): WebhookAssembly {
   const { clock, random, log, metrics } = deps;
   const { namespace, serviceName } = options;
-  const transport = openTransport(deps);
+  const transport = ownTransport(deps);
   const client = createClient(transport, webhookFieldManager);
-  const following = informerDeps(transport, deps);
+  const following = provingInformerDeps(transport, deps);
   const accessKeys = createAccessKeyCache(following, options);
   metrics.watches(() => accessKeys.watches());
   metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());

@@ -23,7 +23,8 @@ import {
 } from "../runtime/webhook-config.ts";
 import { assembleDirectAuthorizer } from "./assemble-direct.ts";
 import { assembleWebhook } from "./assemble.ts";
-import type { WebhookAssembly, WebhookDeps } from "./process-parts.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import type { WebhookAssembly } from "./webhook-assembly.ts";
 
 const closeGraceMs = 2_000;
 /**
@@ -88,7 +89,7 @@ export async function runWebhook(
 }
 
 /** The webhook of the management cluster, or with `--direct` the authorizer of a connected one. */
-function assemble(config: WebhookConfig, deps: WebhookDeps): WebhookAssembly {
+function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAssembly {
   const direct = directWebhookConfig(config);
   if (direct !== undefined) {
     const issuerCa = readIssuerAuthority(direct.certificateAuthority);

@@ -2,7 +2,7 @@ import type { assembleController, AssemblyDeps } from "../../src/controllers/ass
 import { assembleGateway } from "../../src/gateway/assemble.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { assembleWebhook } from "../../src/webhooks/assemble.ts";
-import type { WebhookAssembly } from "../../src/webhooks/process-parts.ts";
+import type { WebhookAssembly } from "../../src/webhooks/webhook-assembly.ts";
 import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 

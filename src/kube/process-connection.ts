@@ -1,0 +1,50 @@
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import type { Credentials } from "./credentials.ts";
+import { provingWatchTimes } from "./freshness.ts";
+import type { InformerDeps } from "./informer.ts";
+import { createListWatch } from "./list-watch.ts";
+import { Recovery } from "./recovery.ts";
+import { createTransport, type Transport } from "./transport.ts";
+import { Yielder } from "./yielder.ts";
+
+/** What a process that answers requests needs to follow its API server. */
+export interface ProcessConnectionDeps {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Bounds the wait for a response on a dead connection. */
+const requestTimeoutMs = 10_000;
+const connections = 8;
+
+/** Opens the connections for requests of the process itself. */
+export function ownTransport({ credentials, clock, metrics }: ProcessConnectionDeps): Transport {
+  const { host } = new URL(credentials.server);
+  return createTransport({
+    credentials,
+    clock,
+    connections,
+    timeoutMs: requestTimeoutMs,
+    onResponse: (seen) => metrics.request({ ...seen, host }),
+  });
+}
+
+/** What its informers need; their watches prove that their stores are current. */
+export function provingInformerDeps(
+  transport: Transport,
+  { clock, random, log }: ProcessConnectionDeps,
+): InformerDeps {
+  return {
+    ...{ clock, log, random },
+    listWatch: createListWatch(transport, clock),
+    yielder: new Yielder(clock),
+    watchTimes: provingWatchTimes,
+    recovery: new Recovery(),
+  };
+}
