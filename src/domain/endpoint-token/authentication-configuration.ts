@@ -107,7 +107,7 @@ const beforeAuthorizer: readonly string[] = [
 const withAuthorizer: readonly string[] = [
   "latchkey webhook --direct authorizes every request with a direct token:",
   "- It denies what the scope of the token does not cover, and every request of a revoked token.",
-  "- While it is away, requests with direct tokens are denied, and all other requests work.",
+  "- While it is away, requests with direct tokens get the status 500, and all other requests work.",
   "- A watch, exec or port-forward that is open when its token is revoked continues until it ends:",
   "  kube-apiserver authorizes a request once. The direct endpoint ends it.",
   "Its client certificate in the kubeconfig is valid for a year; run this command again before.",
