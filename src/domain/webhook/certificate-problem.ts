@@ -26,7 +26,7 @@ function caChangedSentence(secret: string): string {
     case certificateSecrets.webhook.name:
       return `${isShown}: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files`;
     case certificateSecrets.authorizer.name:
-      return `${isShown}: requests with direct tokens are denied as soon as kube-apiserver opens a new connection; run latchkey trust-config --authentication --authorization and restart kube-apiserver with its files`;
+      return `${isShown}: requests with direct tokens fail as soon as kube-apiserver opens a new connection; run latchkey trust-config --authentication --authorization and restart kube-apiserver with its files`;
     default:
       return `the CA in Secret ${secret} changed: clients that trust only the former CA cannot connect; give them ca.crt of the Secret, then remove its annotation ${annotations.formerCa}`;
   }
