@@ -48,6 +48,7 @@ function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
     metadata.generation === 0 &&
     metadata.deletionTimestamp === undefined &&
     copy.ownerReferences.length === 0 &&
+    copy.values === undefined &&
     !copy.immutable;
   if (!isPlain) return undefined;
   const { [labels.sourceUid]: _uid, ...otherLabels } = metadata.labels;

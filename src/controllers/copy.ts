@@ -3,14 +3,9 @@ import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
-import {
-  rejectedSteps,
-  targetState,
-  type TargetState,
-  targetSteps,
-  writtenSource,
-} from "../domain/sync/sync.ts";
+import { targetState, writtenForm, writtenSource } from "../domain/sync/sync.ts";
 import { observeTarget } from "../domain/sync/sync-objects.ts";
+import { rejectedSteps, targetSteps } from "../domain/sync/target-steps.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -18,8 +13,9 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import type { Refreshes } from "./refreshes.ts";
-import type { SourceData } from "./source-data.ts";
+import { keptData, type SourceData } from "./source-data.ts";
 import type { Stores } from "./stores.ts";
+import type { TargetState } from "../domain/sync/target-state.ts";
 
 /** Dependencies of {@link reconcileCopy}. */
 export interface CopyDeps extends ApplyPlanDeps {
@@ -76,11 +72,15 @@ async function observe(
   const state = targetState(observeTarget(target, stores));
   const source = writtenSource(state);
   if (source === undefined) return { state };
-  if (source.data !== undefined) return { state, data: source.data };
-  const data = await sourceData.of(source);
+  const form = writtenForm(state);
+  const kept = keptData(source, form);
+  if (kept !== undefined) return { state, data: kept };
+  const data = await sourceData.of(source, form);
   const since = targetState(observeTarget(target, stores));
   const isSame =
+    writtenForm(since) === form &&
     writtenSource(since)?.digest === source.digest &&
+    writtenSource(since)?.ownDigest === source.ownDigest &&
     writtenSource(since)?.secret.metadata.uid === source.secret.metadata.uid;
   return data !== undefined && isSame ? { state: since, data } : undefined;
 }

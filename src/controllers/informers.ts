@@ -198,6 +198,7 @@ async function refreshSecret(
   if (isOwn)
     await refresh(ref.name === ownObjects.signingKeys ? stores.signingKeys : stores.connectorData);
   await refresh(stores.unmanagedSecrets);
-  if (stores.copies.has(key) || (!isOwn && !stores.unmanagedSecrets.has(key)))
-    await refresh(stores.copies);
+  if (!stores.copies.has(key) && (isOwn || stores.unmanagedSecrets.has(key))) return;
+  await refresh(stores.copies);
+  if (!stores.copies.has(key)) await refresh(stores.placeholders);
 }

@@ -22,7 +22,7 @@ import {
   targetsOf,
 } from "../domain/sync/sync-objects.ts";
 import { type SyncSummary, summarize, type TargetReport } from "../domain/sync/sync-summary.ts";
-import { targetState, type ObservedTarget } from "../domain/sync/sync.ts";
+import { targetState } from "../domain/sync/sync.ts";
 import type { Failure } from "../domain/plan/failure-history.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { planStuckFinalization } from "../domain/plan/finalization.ts";
@@ -36,6 +36,7 @@ import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
 import type { Refreshes } from "./refreshes.ts";
 import type { Stores } from "./stores.ts";
+import type { ObservedTarget } from "../domain/sync/target-state.ts";
 
 /** Dependencies of {@link reconcileSharedSecret}. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
@@ -193,9 +194,13 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
       target,
       regarding: regardingOf(target, seen, deps.stores),
       state: targetState(seen),
+      ...(seen.request === undefined ? {} : { request: seen.request }),
       ...(failure === undefined ? {} : { failure }),
       ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
-      withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys),
+      // A placeholder has only its own labels and annotations.
+      ...(seen.request === undefined
+        ? { withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys) }
+        : {}),
     });
   });
   return summarize(source, reports, emptyProjectsOf(source, deps.stores));

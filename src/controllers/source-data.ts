@@ -1,6 +1,6 @@
 import { resources } from "../api/resources.ts";
 import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
-import type { Source } from "../domain/sync/copy.ts";
+import type { DataForm, Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { copiedData } from "../tokens/copied-data.ts";
@@ -11,6 +11,11 @@ export interface SourceDataDeps {
   readonly client: Pick<Client, "get">;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
+}
+
+/** The data of a source in a form, if it is in memory. */
+export function keptData(source: Source, form: DataForm): SecretData | undefined {
+  return form === "copied" || source.ownDigest === source.digest ? source.data : undefined;
 }
 
 /** Maximum characters of cached values. */
@@ -35,12 +40,14 @@ export class SourceData {
   }
 
   /**
-   * Returns the data of copies with the digest of `source`; undefined if the SharedSecret now has
-   * other data, or is gone.
+   * Returns the data of `source` in a form, with the digest that it has there; undefined if the
+   * SharedSecret now has other data, or is gone.
    */
-  async of(source: Source): Promise<SecretData | undefined> {
-    if (source.data !== undefined) return source.data;
-    const key = keyOf(source.secret.metadata.uid, source.digest);
+  async of(source: Source, form: DataForm): Promise<SecretData | undefined> {
+    const kept = keptData(source, form);
+    if (kept !== undefined) return kept;
+    const digest = form === "own" ? source.ownDigest : source.digest;
+    const key = keyOf(source.secret.metadata.uid, digest);
     const found = this.#remembered.get(key);
     if (found !== undefined) {
       this.#remembered.delete(key);
@@ -49,17 +56,22 @@ export class SourceData {
     }
     const pending = this.#reading.get(key);
     if (pending !== undefined) return pending;
-    const reading = this.#read(source).finally(() => this.#reading.delete(key));
+    const reading = this.#read(source.secret, { form, digest }).finally(() =>
+      this.#reading.delete(key),
+    );
     this.#reading.set(key, reading);
     return reading;
   }
 
-  async #read({ secret, digest }: Source): Promise<SecretData | undefined> {
+  async #read(
+    secret: Source["secret"],
+    { form, digest }: { readonly form: DataForm; readonly digest: string },
+  ): Promise<SecretData | undefined> {
     try {
       const live = parseSharedSecret(
         await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
       );
-      const copied = copiedData(live);
+      const copied = form === "own" ? { kind: "data" as const, data: live.data } : copiedData(live);
       if (copied.kind === "refused") return undefined;
       const { metadata } = live;
       const { data } = copied;

@@ -17,6 +17,7 @@ export interface Stores extends SyncObjects {
   readonly sharedSecrets: ReadStore<Source>;
   readonly namespaces: ReadStore<Metadata>;
   readonly copies: ReadStore<ObservedCopy>;
+  readonly placeholders: ReadStore<ObservedCopy>;
   readonly unmanagedSecrets: ReadStore<UnmanagedSecret>;
   readonly roles: ReadStore<ObservedRole>;
   readonly roleBindings: ReadStore<ObservedRoleBinding>;

@@ -1,5 +1,5 @@
 import { type Key, keyOf } from "../api/object.ts";
-import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
 import type { ListOptions } from "./list-request.ts";
 
 /**
@@ -25,8 +25,8 @@ export function rawVersion(raw: unknown): string | undefined {
 }
 
 /**
- * Whether a selection matches an object as the API server sent it; supports label selectors with
- * one label, and field selectors of the name.
+ * Whether a selection matches an object as the API server sent it; supports label selectors of
+ * `label`, `!label` and `label=value`, separated by commas, and field selectors of the name.
  */
 export function selects(
   { namespace, labelSelector, fieldSelector }: ListOptions,
@@ -40,8 +40,13 @@ export function selects(
   )
     return false;
   if (labelSelector === undefined) return true;
-  const labels = stringMapAt(metadata, "labels");
-  if (labelSelector.startsWith("!")) return labels[labelSelector.slice(1)] === undefined;
-  const [name = "", value] = labelSelector.split("=");
-  return value === undefined ? labels[name] !== undefined : labels[name] === value;
+  const labels = recordAt(metadata, "labels");
+  return labelSelector.split(",").every((requirement) => fulfils(labels, requirement));
+}
+
+function fulfils(labels: Readonly<Record<string, unknown>>, requirement: string): boolean {
+  if (requirement.startsWith("!")) return stringAt(labels, requirement.slice(1)) === undefined;
+  const [name = "", value] = requirement.split("=");
+  const given = stringAt(labels, name);
+  return value === undefined ? given !== undefined : given === value;
 }

@@ -35,7 +35,7 @@ export function objectCostRows(): readonly Row[] {
     const data = make();
     const digestOf = createDataDigest();
     const held = (read: ReturnType<typeof parseSharedSecret>): unknown =>
-      sourceOf(read, digestOf(read.data));
+      sourceOf(read, { digest: digestOf(read.data) });
     const metadata = {
       namespace: "team",
       name: "big",

@@ -82,6 +82,12 @@ function outcomeOf({ offer, request, secret, deployer }: Row): {
   return { kind: secret === "a foreign Secret" ? "not-managed" : "arrives", isAccepted };
 }
 
+/** Whether a placeholder in the namespace has the data: it does not need the namespace to ask. */
+function isFilledIn({ offer, request, secret }: Row, isAccepted: boolean): boolean {
+  const isNamed = isAccepted ? offer === "the project" : secret === "an own copy";
+  return request === "has a placeholder" && isNamed;
+}
+
 interface Scene {
   readonly source: Place;
   readonly project: string;
@@ -110,17 +116,19 @@ async function makeScene({ secret }: Row): Promise<Scene> {
 }
 
 /** Lets the namespace ask, or not, and creates the placeholder. */
-async function decideTarget({ source, target }: Scene, { request }: Row): Promise<void> {
+async function decideTarget({ source, target }: Scene, { request, secret }: Row): Promise<void> {
   if (request === "asks") return;
   await change(`/api/v1/namespaces/${target}`, {
     metadata: { annotations: { [annotations.sync]: null } },
   });
   if (request === "does not ask") return;
   const marks = {
-    "management.service/sharedsecret-name": source.name,
-    "management.service/sharedsecret-namespace": source.namespace,
+    [labels.sharedSecretName]: source.name,
+    [labels.sharedSecretNamespace]: source.namespace,
   };
   await makeSecret(target, "placeholder", { metadata: { name: "placeholder", labels: marks } });
+  const copy = secretPath(target, "placeholder");
+  if (secret === "an own copy") await becomesCurrent({ source, copy });
 }
 
 async function decideSource({ source, project }: Scene, { offer, deployer }: Row): Promise<number> {
@@ -152,7 +160,8 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
       const { source, target, copy } = scene;
       await decideTarget(scene, row);
       const before = await stateOf(copy);
-      const placeholder = await stateOf(secretPath(target, "placeholder"));
+      const placeholder = secretPath(target, "placeholder");
+      const asked = await look(placeholder);
       expect(await decideSource(scene, row)).toBe(expected.isAccepted ? 200 : 403);
 
       const data = dataOf("first", "second", ...(expected.isAccepted ? ["third"] : []));
@@ -176,7 +185,14 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
         },
         { kind: expected.kind, says: expect.stringMatching(/\.$/) },
       );
-      expect(await stateOf(secretPath(target, "placeholder"))).toEqual(placeholder);
+      const isFilled = isFilledIn(row, expected.isAccepted);
+      const isEmptied = isOwn && row.request === "has a placeholder";
+      const left = isEmptied ? undefined : asked.data;
+      await becomes(
+        "the placeholder to be filled, emptied or unchanged",
+        async () => ({ data: (await look(placeholder)).data }),
+        { data: isFilled ? data : left },
+      );
       const after = await stateOf(copy);
       const isUnchanged = expected.kind !== "arrives" && !isOwn;
       expect(isUnchanged ? after : before).toEqual(before);

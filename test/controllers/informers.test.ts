@@ -37,7 +37,7 @@ test("reports every kind as stale until it is listed", async () => {
       requireSyncFrom: false,
       onChange: () => {},
     }).staleReasons(),
-  ).toHaveLength(22);
+  ).toHaveLength(23);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
 });
@@ -291,9 +291,9 @@ describe("a refresh", () => {
       ["secrets metadata pay/db", "secrets whole pay/db"],
     ],
     [
-      "reads a missing Secret in both ways",
+      "reads a missing Secret in all ways",
       [],
-      ["secrets metadata pay/db", "secrets whole pay/db"],
+      ["secrets metadata pay/db", "secrets whole pay/db", "secrets whole pay/db"],
     ],
   ])("%s", async ([, secrets, reads]) => {
     const { informers, listWatch } = await syncedInformers({ ...wanted, secrets });

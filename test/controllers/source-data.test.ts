@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
-import { type Source, sourceOf } from "../../src/domain/sync/copy.ts";
+import type { Source } from "../../src/domain/sync/copy.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { observedSource } from "../../src/tokens/observed-data.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
@@ -13,8 +13,7 @@ const shared = (name: string, word: string) =>
 
 /** The source in the store. */
 function sourceAs(name: string, word: string): Source {
-  const read = parseSharedSecret(shared(name, word));
-  return sourceOf(read, digestOf(read.data));
+  return observedSource(shared(name, word), digestOf);
 }
 
 /** The values are those in the API server, by name. */
@@ -28,26 +27,26 @@ describe("the data of a large source", () => {
   test("is read once for all concurrent and later calls", async () => {
     const { client, data } = reading({ db: "word" });
     const asked = await Promise.all(
-      Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"))),
+      Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"), "copied")),
     );
     expect(new Set(asked).size).toBe(1);
     expect(asked[0]?.["password"]?.length).toBe(value("word").length);
-    expect(await data.of(sourceAs("db", "word"))).toBe(asked[0]);
+    expect(await data.of(sourceAs("db", "word"), "copied")).toBe(asked[0]);
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is undefined for another digest, and cached for the change that follows", async () => {
     const { client, data } = reading({ db: "newer" });
-    expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
-    expect(await data.of(sourceAs("db", "newer"))).toBeDefined();
+    expect(await data.of(sourceAs("db", "word"), "copied")).toBeUndefined();
+    expect(await data.of(sourceAs("db", "newer"), "copied")).toBeDefined();
     expect(client.lines).toHaveLength(1);
   });
 
   test("is read again for newer data while a read of older data is in flight", async () => {
     const { held, client, data } = reading({ db: "word" });
-    const older = data.of(sourceAs("db", "word"));
+    const older = data.of(sourceAs("db", "word"), "copied");
     held.set("db", "newer");
-    expect(await data.of(sourceAs("db", "newer"))).toBeDefined();
+    expect(await data.of(sourceAs("db", "newer"), "copied")).toBeDefined();
     expect(await older).toBeDefined();
     expect(client.lines).toHaveLength(2);
   });
@@ -57,7 +56,7 @@ describe("the data of a large source", () => {
       client: new FakeClient(() => refusal("NotFound", { objectName: "db" })),
       digestOf,
     });
-    expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
+    expect(await data.of(sourceAs("db", "word"), "copied")).toBeUndefined();
   });
 
   test("is read again after a failure, which all concurrent calls get", async () => {
@@ -65,25 +64,26 @@ describe("the data of a large source", () => {
     const client = new FakeClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
     const data = new SourceData({ client, digestOf });
     const asked = await Promise.allSettled([
-      data.of(sourceAs("db", "word")),
-      data.of(sourceAs("db", "word")),
+      data.of(sourceAs("db", "word"), "copied"),
+      data.of(sourceAs("db", "word"), "copied"),
     ]);
     expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     fails = false;
-    expect(await data.of(sourceAs("db", "word"))).toBeDefined();
+    expect(await data.of(sourceAs("db", "word"), "copied")).toBeDefined();
     expect(client.lines).toHaveLength(2);
   });
 
   test("is evicted above the limit, least recently used first", async () => {
     const { client, data } = reading({ a: "a", b: "b", c: "c" }, 2 * value("a").length);
-    for (const name of ["a", "b", "a", "c", "a", "c", "b"]) await data.of(sourceAs(name, name));
+    for (const name of ["a", "b", "a", "c", "a", "c", "b"])
+      await data.of(sourceAs(name, name), "copied");
     expect(client.lines.map((line) => line.slice(-1))).toEqual(["a", "b", "c", "b"]);
   });
 
   test("is not cached if it exceeds the limit alone", async () => {
     const { client, data } = reading({ a: "a" }, 10);
     for (let round = 0; round < 2; round += 1)
-      expect(await data.of(sourceAs("a", "a"))).toBeDefined();
+      expect(await data.of(sourceAs("a", "a"), "copied")).toBeDefined();
     expect(client.lines).toHaveLength(2);
   });
 });
@@ -91,6 +91,6 @@ describe("the data of a large source", () => {
 test("does not read data that is in the store", async () => {
   const { client, data } = reading({});
   const small = { ...sourceAs("a", "a"), data: {} };
-  expect(await data.of(small)).toBe(small.data);
+  expect(await data.of(small, "copied")).toBe(small.data);
   expect(client.lines).toEqual([]);
 });

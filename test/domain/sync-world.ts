@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { annotations, labels } from "../../src/api/names.ts";
-import { type Key, keyOf, type Metadata, refOf } from "../../src/api/object.ts";
+import { type Key, keyOf, type Manifest, type Metadata, refOf } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import {
@@ -10,8 +10,9 @@ import {
   sourceOf,
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
+import { pick, placeholderRequestOf } from "../../src/domain/sync/placeholder.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
-import { targetState, targetSteps, writtenSource } from "../../src/domain/sync/sync.ts";
+import { targetState, writtenSource } from "../../src/domain/sync/sync.ts";
 import {
   copiesOf,
   observeTarget,
@@ -20,6 +21,7 @@ import {
 } from "../../src/domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
 import { readNamespace } from "../../src/domain/sync/sync-target.ts";
+import { removalWrite, targetSteps } from "../../src/domain/sync/target-steps.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
 /** A Secret as the informers store it. */
@@ -58,6 +60,9 @@ const secretTerms = fc.record({
   data: fc.constantFrom("first", "second", "own"),
   type: fc.constantFrom("Opaque", "Opaque", "example.com/one"),
   isImmutable: fc.boolean(),
+  asksFor: optional(...slots, ...slots, "team-a/none", "/"),
+  isFilled: fc.boolean(),
+  keys: optional("password", "PASS=password", "PASS=other", ""),
   isPaused: fc.constantFrom(false, false, false, true),
 });
 
@@ -93,7 +98,7 @@ function sourceIn(slot: string, terms: SourceTerms): Source {
       },
       spec: { data: values[data] },
     }),
-    data,
+    { digest: data, values: { password: data } },
   );
 }
 
@@ -114,22 +119,35 @@ function namespaceNamed(name: string, terms: NamespaceTerms, requireSyncFrom: bo
 }
 
 function secretAt(place: string, terms: SecretTerms): StoredSecret {
-  const { source, marks, data, type, isImmutable, isPaused } = terms;
+  const { source, marks, data, type, isImmutable, isPaused, asksFor, isFilled, keys } = terms;
   const hasLabel = marks === "copy" || marks === "label" || marks === "pasted";
   const copyOf = copyOfText(refOf(source), marks === "pasted" ? { name: "x" } : refOf(place));
   const metadata = observedMetadata({
     ...refOf(place),
     uid: `uid-of-${place}`,
     finalizers: [],
-    labels: hasLabel ? { [labels.sourceUid]: uidOf(source) } : {},
+    labels: {
+      ...(hasLabel && { [labels.sourceUid]: uidOf(source) }),
+      ...(asksFor !== undefined && requestLabels(asksFor)),
+    },
     annotations: defined({
       [annotations.copyOf]: marks === "label" || marks === "none" ? undefined : copyOf,
       [annotations.disableSync]: isPaused ? "true" : undefined,
+      [annotations.filled]: isFilled ? "true" : undefined,
+      [annotations.syncKeys]: asksFor === undefined ? undefined : keys,
     }),
   });
-  return hasLabel
-    ? { metadata, ownerReferences: [], type, immutable: isImmutable, digest: data }
-    : { metadata };
+  if (!hasLabel && asksFor === undefined) return { metadata };
+  const name = keys === "PASS=password" ? "PASS" : "password";
+  return {
+    ...{ metadata, ownerReferences: [], type, immutable: isImmutable, digest: data },
+    ...(asksFor === undefined || keys === undefined ? {} : { values: { [name]: data } }),
+  };
+}
+
+function requestLabels(source: string): Readonly<Record<string, string>> {
+  const { namespace = "", name } = refOf(source);
+  return { [labels.sharedSecretName]: name, [labels.sharedSecretNamespace]: namespace };
 }
 
 function defined(
@@ -216,19 +234,11 @@ export function settle(snapshot: SyncSnapshot): SyncSnapshot {
 function terminations({ sharedSecrets }: SyncSnapshot, objects: SyncObjects): readonly Write[] {
   return sharedSecrets
     .filter(({ secret }) => secret.metadata.deletionTimestamp !== undefined)
-    .flatMap((source) => copiesOf(source, objects).map(deletionOf));
-}
-
-function deletionOf({ metadata }: StoredSecret): Write {
-  const resource = {
-    group: "",
-    version: "v1",
-    plural: "secrets",
-    kind: "Secret",
-    namespaced: true,
-  };
-  const { uid, resourceVersion } = metadata;
-  return { do: "delete", resource, ref: metadata, uid, resourceVersion };
+    .flatMap((source) =>
+      copiesOf(source, objects).map((copy) =>
+        removalWrite(copy, { uid: source.secret.metadata.uid }),
+      ),
+    );
 }
 
 function targetWrites(
@@ -270,7 +280,7 @@ function applyWrite(
         ownerReferences: [],
         type: stringAt(write.object, "type") ?? "",
         immutable: recordAt({ write }, "write").immutable === true,
-        digest: source?.digest ?? "unknown",
+        ...contentOf(write.object, source),
       });
       return;
     }
@@ -299,4 +309,19 @@ function applyWrite(
     case "record-event":
       return;
   }
+}
+
+/** What a written Secret has: the data of its source, or nothing once it is emptied. */
+function contentOf(
+  { metadata: { labels: given = {}, annotations: marks = {} } }: Manifest,
+  source: Source | undefined,
+): Pick<ObservedCopy, "digest" | "values"> {
+  const request = placeholderRequestOf({ labels: given, annotations: marks });
+  if (source === undefined) return { digest: "none", ...(request?.keys && { values: {} }) };
+  if (request === undefined) return { digest: source.digest };
+  const picked = pick(source.values ?? {}, request.keys);
+  return {
+    digest: request.keys === undefined ? source.ownDigest : "picked",
+    ...(request.keys && picked.kind === "values" && { values: picked.values }),
+  };
 }

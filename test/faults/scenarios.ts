@@ -40,6 +40,18 @@ const inProject = ({ prefix }: View, name: string, project: string | null) =>
 const collection = ({ prefix }: View) => `${api}/namespaces/${prefix}home/sharedsecrets`;
 const db = (view: View) => `${collection(view)}/db`;
 const copy = ({ prefix }: View, name: string) => `/api/v1/namespaces/${prefix}${name}/secrets/db`;
+const asking = ({ prefix }: View, name: string) =>
+  `/api/v1/namespaces/${prefix}${name}/secrets/asking`;
+const placeholder = ({ prefix }: View, name: string) =>
+  create(`/api/v1/namespaces/${prefix}${name}/secrets`, {
+    metadata: {
+      name: "asking",
+      labels: {
+        [labels.sharedSecretName]: "db",
+        [labels.sharedSecretNamespace]: `${prefix}home`,
+      },
+    },
+  });
 const sharedSecret = (view: View, spec: object, metadata: object = {}) =>
   create(collection(view), {
     apiVersion,
@@ -160,6 +172,30 @@ export const scenarios: readonly Scenario[] = [
       [sharedSecret(view, data("first"), everywhere(view))],
       [remove(copy(view, "web")), merge(copy(view, "pay"), data("edited"))],
       [merge(copy(view, "web"), { metadata: { labels: null } })],
+    ],
+  },
+  {
+    name: "placeholder: filled, asks for less, and for another SharedSecret",
+    grounds: (view) => [...projects(view), placeholder(view, "pay")],
+    changes: (view) => [
+      [sharedSecret(view, data("first"), everywhere(view))],
+      [
+        merge(asking(view, "pay"), {
+          metadata: { annotations: { [annotations.syncKeys]: "PASS=password" } },
+        }),
+      ],
+      [merge(db(view), { spec: data("second") })],
+      [merge(asking(view, "pay"), { metadata: { labels: { [labels.sharedSecretName]: "none" } } })],
+    ],
+  },
+  {
+    name: "placeholder: its SharedSecret is deleted, and its namespace leaves the project",
+    grounds: (view) => [...projects(view), placeholder(view, "pay"), placeholder(view, "web")],
+    changes: (view) => [
+      [sharedSecret(view, data("first"), everywhere(view))],
+      [inProject(view, "web", null)],
+      [remove(db(view))],
+      [gone(db(view))],
     ],
   },
   {

@@ -42,6 +42,8 @@ export function observedSource({
     keys: 1,
     size: 8 + data.length,
     digest: data,
+    ownDigest: data,
+    values: { password: data },
     data: { password: new SecretText(data) },
     options: { projects: ["*"], secretName: "db", secretType: "Opaque", paused: false, ...options },
   };

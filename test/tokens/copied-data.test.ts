@@ -53,12 +53,14 @@ test("with an invalid option, the data is left as it is, because the option is r
   const secret = shared({ a: "1" }, { [syncFormat]: "yaml" });
   const copied = copiedData(secret);
   expect(copied).toEqual({ kind: "data", data: secret.data });
-  expect(sourceOf(secret, "d", copied).options.problem?.reason).toBe("InvalidSyncOption");
+  expect(sourceOf(secret, { digest: "d" }, copied).options.problem?.reason).toBe(
+    "InvalidSyncOption",
+  );
 });
 
 test("a value that the form cannot hold is reported by its key, and nothing is cached", () => {
   const secret = shared({ password: "hunter2\0" }, { [syncFormat]: "dotenv" });
-  const source = sourceOf(secret, digestOf(secret.data), copiedData(secret));
+  const source = sourceOf(secret, { digest: digestOf(secret.data) }, copiedData(secret));
   expect(source.options.problem).toEqual({
     reason: "InvalidSyncOption",
     message: `${syncFormat}: key "password" of spec.data has a value with a NUL byte, which no variable can hold`,
@@ -69,9 +71,11 @@ test("a value that the form cannot hold is reported by its key, and nothing is c
 test("a derived text of more than 1 MiB is too large, and a large one is not cached", () => {
   const half = "\u0001".repeat(largestSecret / 4);
   const large = shared({ a: half }, { [syncFormat]: "json" });
-  expect(sourceOf(large, "d", copiedData(large)).options.problem?.reason).toBe("TooLarge");
+  expect(sourceOf(large, { digest: "d" }, copiedData(large)).options.problem?.reason).toBe(
+    "TooLarge",
+  );
   const escaped = shared({ a: "\u0001".repeat(4_000) }, { [syncFormat]: "json" });
-  const source = sourceOf(escaped, "d", copiedData(escaped));
+  const source = sourceOf(escaped, { digest: "d" }, copiedData(escaped));
   expect(source.options.problem).toBeUndefined();
   expect(source).not.toHaveProperty("data");
   expect(source.size).toBeLessThan(8 * 1024);

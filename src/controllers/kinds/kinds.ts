@@ -7,6 +7,7 @@ import { endpointTokenKind } from "./endpoint-token.ts";
 import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
 import { namespaceKind } from "./namespace.ts";
 import { ownedAccessKeyKind } from "./owned-access-key.ts";
+import { placeholderKind } from "./placeholder.ts";
 import { resourceQuotaKind } from "./resource-quota.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
 import { scopeRoleKind } from "./scope-role.ts";
@@ -27,6 +28,7 @@ export function watchKinds(
     sharedSecrets: watch(sharedSecretKind(context)),
     namespaces: watch(namespaceKind(context)),
     copies: watch(copyKind(context)),
+    placeholders: watch(placeholderKind(context)),
     unmanagedSecrets: watch(unmanagedSecretKind(context)),
     roles: watch(roleKind()),
     roleBindings: watch(roleBindingKind()),

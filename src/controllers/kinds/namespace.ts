@@ -44,7 +44,7 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
   }
   for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
     queues.sharedSecret.add(keyOf(secret.metadata), "high");
-  for (const store of [stores.copies, stores.unmanagedSecrets]) {
+  for (const store of [stores.copies, stores.placeholders, stores.unmanagedSecrets]) {
     for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "high");
   }
 }

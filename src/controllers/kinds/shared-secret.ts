@@ -1,16 +1,16 @@
-import { keyOf, type ObjectRef } from "../../api/object.ts";
+import { keyOf, type ObjectRef, refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import { parseSharedSecret } from "../../api/shared-secret.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
-import { type Source, sourceOf } from "../../domain/sync/copy.ts";
+import type { Source } from "../../domain/sync/copy.ts";
 import {
   candidatesFor,
   copyKeysOf,
+  requestsFor,
   syncIndexers,
   targetsOf,
 } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
-import { copiedData } from "../../tokens/copied-data.ts";
+import { observedSource } from "../../tokens/observed-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { reconcileSharedSecret } from "../shared-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
@@ -19,11 +19,7 @@ import type { KindContext, WatchedKind } from "./watched-kind.ts";
 export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
   return {
     listOptions: { resource: resources.sharedSecrets },
-    parse(raw) {
-      const secret = parseSharedSecret(raw);
-      const copied = copiedData(secret);
-      return sourceOf(secret, digestOf(copied.kind === "data" ? copied.data : secret.data), copied);
-    },
+    parse: (raw) => observedSource(raw, digestOf),
     indexers: syncIndexers.sharedSecrets,
     enqueue,
     enqueueAll: ({ queues, stores, yielder }) =>
@@ -56,6 +52,8 @@ function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): vo
     for (const copy of copyKeysOf(source, stores))
       queues.copy.add(copy, wanted.has(copy) ? "low" : "normal");
   }
+  // Those that are not permitted: any namespace may ask.
+  for (const request of requestsFor(refOf(key), stores)) queues.copy.add(request, "low");
 }
 
 /** Enqueues the other SharedSecrets that sync to the target of this one. */
@@ -73,7 +71,10 @@ function enqueueConflicting(
 /** Whether a change of a SharedSecret affects its copies. */
 function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
-  const same = before.digest === after.digest && isSame(before.options, after.options);
+  const same =
+    before.digest === after.digest &&
+    before.ownDigest === after.ownDigest &&
+    isSame(before.options, after.options);
   return (
     !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp
   );

@@ -1,3 +1,4 @@
+import { keyOf, type Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../names.ts";
 import { accessOf } from "./access-rules.ts";
@@ -9,7 +10,7 @@ import type { ReportedFailure } from "../plan/failure-history.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
 import { healthEvents } from "../plan/events.ts";
-import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
+import { nothingToDo, type Plan, type Write } from "../plan/plan.ts";
 import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
 import {
   type StatusInput,
@@ -18,6 +19,8 @@ import {
 } from "./shared-secret-status.ts";
 import { statusWrites } from "../plan/status-write.ts";
 import type { SyncSummary } from "../sync/sync-summary.ts";
+import { isPlaceholder } from "../sync/placeholder.ts";
+import { removalWrite } from "../sync/target-steps.ts";
 import { targetEvents } from "../sync/target-events.ts";
 
 /** The observed state for a reconcile of a SharedSecret. */
@@ -83,10 +86,21 @@ export function planTermination(
     ...(isKept
       ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(observed))
       : revokeSteps(access)),
-    copies.map((copy) => deleteWrite(resources.secrets, copy)),
+    copies.map((copy) => removalWrite(copy, removal(copy, secret.metadata))),
     ...release.steps,
   ];
   return { ...release, steps: steps.filter((step) => step.length > 0) };
+}
+
+function removal(
+  { metadata }: ObservedCopy | UnmanagedSecret,
+  source: Metadata,
+): { readonly uid: string; readonly why?: string } {
+  const name = JSON.stringify(keyOf(source));
+  return {
+    uid: source.uid,
+    ...(isPlaceholder(metadata) ? { why: `SharedSecret ${name} is being deleted` } : {}),
+  };
 }
 
 /** The subjects with access to a SharedSecret: those of its spec and those of its bindings. */

@@ -1,8 +1,10 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
 import { allowedMetadata, hasCopyMetadata, withCopyMetadata } from "./copy-metadata.ts";
+import { filledValue } from "./placeholder.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
 /** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
@@ -14,6 +16,13 @@ export interface Source {
   readonly size: number;
   /** Digest of the data of its copies, to compare it with that of a copy. */
   readonly digest: string;
+  /** Digest of its own data, to compare it with that of a placeholder. */
+  readonly ownDigest: string;
+  /**
+   * Digest of each value of its own data, to compare them with those of a placeholder with
+   * `sync-keys`; absent if there are more than {@link mostKeysToPickFrom}.
+   */
+  readonly values?: Readonly<Record<string, string>>;
   /**
    * The data of its copies; absent if it is too large to cache, and derived again when a copy is
    * written.
@@ -25,29 +34,39 @@ export interface Source {
 /** Maximum characters of cached keys and values, and the overhead of a key. */
 const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
+/** The data that copies have, or the data of the SharedSecret itself, which placeholders have. */
+export type DataForm = "copied" | "own";
+
 /** The data of copies, or why it cannot be derived from that of the SharedSecret. */
 export type CopiedData =
   | { readonly kind: "data"; readonly data: SecretData }
   | { readonly kind: "refused"; readonly why: string };
 
-/** The cached form of a SharedSecret; the data of its copies has this digest. */
+/** Digests of the data of a SharedSecret. */
+export interface SourceDigests extends Pick<Source, "digest" | "values"> {
+  /** Absent if its copies have its own data. */
+  readonly ownDigest?: string;
+}
+
+/** The cached form of a SharedSecret. */
 export function sourceOf(
   { data: own, keys, ...secret }: SharedSecretWithData,
-  digest: string,
+  digests: SourceDigests,
   copied: CopiedData = { kind: "data", data: own },
 ): Source {
   const { metadata } = secret;
   const size = sizeOf(own);
+  const base = { secret, keys, size, ownDigest: digests.digest, ...digests };
   if (copied.kind === "refused")
     return {
-      ...{ secret, keys, size, digest },
+      ...base,
       options: syncOptionsOf({ metadata, data: own, underivable: copied.why }),
     };
   const { data } = copied;
   const count = data === own ? keys : Object.keys(data).length;
   const isCached = sizeOf(data) + count * cacheLimit.perKey <= cacheLimit.most;
   const options = syncOptionsOf({ metadata, data });
-  return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
+  return { ...base, ...(isCached ? { data } : {}), options };
 }
 
 function sizeOf(data: SecretData): number {
@@ -69,16 +88,23 @@ export function sourceFor(source: Source, allowCopyKeys: string | undefined): So
   };
 }
 
-/** A Secret with Latchkey's label: its metadata, and a digest instead of its data. */
+/**
+ * A Secret with Latchkey's label, or a placeholder: its metadata, and a digest instead of its data.
+ */
 export interface ObservedCopy {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly type: string;
   readonly immutable: boolean;
   readonly digest: string;
+  /**
+   * Digest of each value of a placeholder with `sync-keys`; absent if it has more than
+   * {@link mostPickedKeys}.
+   */
+  readonly values?: Readonly<Record<string, string>>;
 }
 
-/** A Secret without Latchkey's label. */
+/** A Secret without Latchkey's label that is no placeholder. */
 export interface UnmanagedSecret {
   readonly metadata: Metadata;
 }
@@ -117,14 +143,21 @@ function readCopyOf(
 
 /** Whether a copy has the data of the source and Latchkey's labels and annotations. */
 export function isCurrent(copy: ObservedCopy, source: Source): boolean {
-  const { labels: existingLabels, annotations: existing } = copy.metadata;
   return (
     copy.digest === source.digest &&
     copy.type === source.options.secretType &&
-    existingLabels[labels.sourceUid] === source.secret.metadata.uid &&
-    existing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
-    existing[annotations.syncError] === undefined &&
+    copy.metadata.annotations[annotations.filled] === undefined &&
+    hasMarks(copy, source) &&
     hasCopyMetadata(copy.metadata, source.options.copyMetadata)
+  );
+}
+
+/** Whether a Secret has the label and the annotation of a copy of this source, and no error. */
+export function hasMarks({ metadata }: ObservedCopy, { secret }: Source): boolean {
+  return (
+    metadata.labels[labels.sourceUid] === secret.metadata.uid &&
+    metadata.annotations[annotations.copyOf] === copyOfText(secret.metadata, metadata) &&
+    metadata.annotations[annotations.syncError] === undefined
   );
 }
 
@@ -145,7 +178,7 @@ export function copyManifest(
       ...(over === undefined ? {} : existingMetadata(over)),
       labels: { ...copied.labels, [labels.sourceUid]: source.secret.metadata.uid },
       annotations: {
-        ...withoutError(copied.annotations),
+        ...without(copied.annotations, annotations.filled, annotations.syncError),
         [annotations.copyOf]: copyOfText(source.secret.metadata, target),
       },
     },
@@ -154,6 +187,75 @@ export function copyManifest(
     data,
   };
 }
+
+/** The manifest of a placeholder with this data; its name, type and other metadata are kept. */
+export function filledManifest(
+  { source, data }: { readonly source: Source; readonly data: SecretData },
+  over: ObservedCopy,
+): Manifest {
+  const { copyMetadata: _, ...options } = { ...source.options, secretType: over.type };
+  const manifest = copyManifest({ source: { ...source, options }, data }, refTo(over), over);
+  const { metadata } = manifest;
+  const marks = { ...metadata.annotations, [annotations.filled]: filledValue };
+  return { ...manifest, metadata: { ...metadata, annotations: marks } };
+}
+
+/**
+ * The manifest of a Secret that is no longer filled: without Latchkey's marks, with the least data
+ * that its type allows, and with the reason if it is still a placeholder.
+ */
+export function emptiedManifest(over: ObservedCopy, why: string | undefined): Manifest {
+  const { labels: given, annotations: others } = withoutMarks(over.metadata);
+  return {
+    apiVersion: apiVersionOf(resources.secrets),
+    kind: resources.secrets.kind,
+    metadata: {
+      ...refTo(over),
+      ...existingMetadata(over),
+      labels: given,
+      annotations: { ...others, ...(why === undefined ? {} : { [annotations.syncError]: why }) },
+    },
+    type: over.type,
+    data: leastData(over.type),
+  };
+}
+
+/** The metadata of a Secret without the labels and annotations that Latchkey has set. */
+export function withoutMarks(metadata: Metadata): Metadata {
+  const { labels: given, annotations: others } = withCopyMetadata(metadata, undefined);
+  return {
+    ...metadata,
+    labels: without(given, labels.sourceUid),
+    annotations: without(others, annotations.copyOf, annotations.filled, annotations.syncError),
+  };
+}
+
+function refTo({ metadata: { namespace, name } }: ObservedCopy): ObjectRef {
+  return { ...(namespace === undefined ? {} : { namespace }), name };
+}
+
+/** The data without which the API server rejects a Secret of a type (ValidateSecret). */
+function leastData(type: string): SecretData {
+  switch (type) {
+    case "kubernetes.io/tls":
+      return { "tls.crt": emptyText, "tls.key": emptyText };
+    case "kubernetes.io/basic-auth":
+      return { username: emptyText };
+    case "kubernetes.io/ssh-auth":
+      return { "ssh-privatekey": space };
+    case "kubernetes.io/dockerconfigjson":
+      return { ".dockerconfigjson": emptyJson };
+    case "kubernetes.io/dockercfg":
+      return { ".dockercfg": emptyJson };
+    default:
+      return {};
+  }
+}
+
+// In base64. The API server rejects an empty key of SSH, and an empty text as JSON.
+const emptyText = new SecretText("");
+const emptyJson = new SecretText("e30=");
+const space = new SecretText("IA==");
 
 function existingMetadata({
   metadata,
@@ -168,9 +270,9 @@ function existingMetadata({
   };
 }
 
-function withoutError(
-  existing: Readonly<Record<string, string>>,
+function without(
+  texts: Readonly<Record<string, string>>,
+  ...keys: readonly string[]
 ): Readonly<Record<string, string>> {
-  const { [annotations.syncError]: _, ...rest } = existing;
-  return rest;
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.includes(key)));
 }

@@ -3,10 +3,12 @@ import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
-import { conflictReasons, targetOutcome } from "./outcome.ts";
-import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
+import { asksFor, conflictReasons, targetOutcome } from "./outcome.ts";
+import { targetState } from "./sync.ts";
 import { isRefusedType } from "./sync-options.ts";
 import { isDeletedWithSource, observeTarget, type SyncObjects } from "./sync-objects.ts";
+import { observeInstead } from "./sync-snapshot.ts";
+import { remainderOf } from "./target-steps.ts";
 import {
   type NamespaceObstacle,
   namespaceObstacle,
@@ -14,13 +16,17 @@ import {
   type SourceObstacle,
   sourceObstacle,
   targetIn,
+  type Way,
 } from "./sync-target.ts";
+import type { ObservedTarget, TargetState } from "./target-state.ts";
 
 /** What a source has in a namespace, by case; all but `arrives` mean that its data is not there. */
 export type OutcomeKind =
   | "arrives"
   | "refused"
   | "older-source"
+  | "other-request"
+  | "unfillable"
   | "not-managed"
   | "copied-by-user"
   | "source-paused"
@@ -63,6 +69,10 @@ export interface Explanation {
   /** The source that wins the target, or that pauses it. */
   readonly other?: ObjectRef;
   readonly failure?: SeenFailure;
+  /** The source that the Secret asks for, if it is a placeholder for another one. */
+  readonly requested?: ObjectRef;
+  /** Why a placeholder cannot have the data. */
+  readonly why?: string;
 }
 
 /**
@@ -76,7 +86,9 @@ export function explain(
 ): Explanation {
   const target = { namespace, name };
   const { observed, ...base } = observedAt(target, objects);
-  const kinds = obstacleKinds(source, target, base.namespace);
+  const isRequest = observed.request !== undefined && asksFor(observed.request, source);
+  const way = isRequest ? "placeholder" : "namespace";
+  const kinds = obstacleKinds(source, target, { namespace: base.namespace, way });
   const [kind] = kinds;
   return {
     ...base,
@@ -108,8 +120,9 @@ function observedAt(
   readonly observed: ObservedTarget;
 } {
   const seen = observeTarget(target, objects);
-  const { candidates, isTerminating } = seen;
-  const observed = isDeletedWithSource(seen) ? { candidates, isTerminating } : seen;
+  const observed = isRemoved(seen)
+    ? observeInstead(target, remainderOf(seen.copy ?? seen.unmanaged), objects)
+    : seen;
   const namespace = objects.namespaces.get(target.namespace);
   const existing = (observed.copy ?? observed.unmanaged)?.metadata;
   return {
@@ -121,6 +134,13 @@ function observedAt(
   };
 }
 
+/** Whether the Secret at a target is deleted or emptied, whatever is wanted there afterwards. */
+function isRemoved(seen: ObservedTarget): boolean {
+  const { kind } = targetState(seen);
+  if (kind === "to-empty" || kind === "to-relabel") return true;
+  return isDeletedWithSource(seen) || (kind === "orphaned" && seen.request !== undefined);
+}
+
 /** Whether the data of the source is at the target, or is going to be. */
 export function arrives({ kind }: Pick<Explanation, "kind">): boolean {
   return kind === "arrives";
@@ -129,11 +149,11 @@ export function arrives({ kind }: Pick<Explanation, "kind">): boolean {
 function obstacleKinds(
   source: Source,
   target: Target,
-  namespace: Metadata | undefined,
+  { namespace, way }: { readonly namespace: Metadata | undefined; readonly way: Way },
 ): readonly OutcomeKind[] {
   const own = sourceObstacle(source);
-  const isOpen = namespace !== undefined && namespaceObstacle(source, namespace) === undefined;
-  const isNamed = targetIn(target.namespace, source).name === target.name;
+  const isOpen = namespace !== undefined && namespaceObstacle(source, namespace, way) === undefined;
+  const isNamed = way === "placeholder" || targetIn(target.namespace, source).name === target.name;
   if (own === undefined && isOpen && isNamed) return [];
   // Without a valid list, whether it names the project says nothing.
   const hasList = source.options.projects.length > 0;
@@ -142,7 +162,7 @@ function obstacleKinds(
     ...(isNamed ? [] : (["other-name"] as const)),
     ...(namespace === undefined
       ? (["namespace-missing"] as const)
-      : namespaceObstacles(source, namespace).filter(
+      : namespaceObstacles(source, namespace, way).filter(
           (obstacle) => hasList || obstacle !== "project-not-named",
         )),
   ];
@@ -155,7 +175,7 @@ function invalidKind({ options }: Source): InvalidSource {
   return isOfType && isRefusedType(options.secretType) ? "refused-type" : "invalid-option";
 }
 
-type AtTarget = Pick<Explanation, "kind" | "kinds" | "other" | "failure">;
+type AtTarget = Pick<Explanation, "kind" | "kinds" | "other" | "failure" | "requested" | "why">;
 
 function atTarget(
   source: Source,
@@ -163,7 +183,7 @@ function atTarget(
   observed: ObservedTarget,
 ): AtTarget {
   const failure = seenFailure(source, observed, target);
-  const outcome = targetOutcome(source, state, failure);
+  const outcome = targetOutcome(source, { state, failure, request: observed.request });
   const one = (kind: OutcomeKind, rest: Partial<AtTarget> = {}): AtTarget => ({
     kind,
     kinds: [kind],
@@ -175,6 +195,13 @@ function atTarget(
       return one("arrives");
     case "refused":
       return one("refused", failure === undefined ? {} : { failure });
+    case "other-request":
+      return one(
+        "other-request",
+        outcome.requested === undefined ? {} : { requested: outcome.requested },
+      );
+    case "unfillable":
+      return one("unfillable", { why: outcome.why });
     case "older-source":
       return one("older-source", { other: outcome.winner });
     case "not-managed": {

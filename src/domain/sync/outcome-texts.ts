@@ -1,5 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { ObjectRef } from "../../api/object.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import {
   annotationField,
@@ -11,7 +11,7 @@ import {
   quoted,
 } from "../cause.ts";
 import type { Explanation, OutcomeKind } from "./explain.ts";
-import { notManagedText, olderSourceText } from "./outcome.ts";
+import { notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
 import { projectOf } from "./sync-target.ts";
 
 /** The fields that decide an outcome, the first one to change first; none if the copy arrives. */
@@ -57,6 +57,23 @@ const texts: Readonly<Record<OutcomeKind, Texts>> = {
       object: { kind: resources.sharedSecrets.kind, ...refOf(e.other ?? e.target) },
       field: "metadata.creationTimestamp",
       fix: olderSourceText(e.other ?? e.target).fix,
+    }),
+  },
+  "other-request": {
+    fact: (e) => otherRequestText(e.target, e.requested).fact,
+    cause: (e) => ({
+      object: secretOf(e),
+      field: labelField(labels.sharedSecretName),
+      ...foundValue(e.existing?.labels[labels.sharedSecretName]),
+      fix: otherRequestText(e.target, e.requested).fix,
+    }),
+  },
+  unfillable: {
+    fact: (e) => `${secretName(e)} is not filled: ${e.why ?? ""}`,
+    cause: (e) => ({
+      ...placeholderField(e),
+      object: secretOf(e),
+      fix: "Correct the Secret as the message says",
     }),
   },
   "not-managed": {
@@ -188,10 +205,21 @@ function invalid(fix: string): Texts {
   };
 }
 
-/** Messages about an invalid source begin with the annotation, or with the path of the field. */
 function problemField({ source }: Explanation): Pick<Cause, "field" | "found"> {
-  const [name = ""] = source?.options.problem?.message.split(": ", 1) ?? [];
-  const value = source?.secret.metadata.annotations[name];
+  return fieldIn(source?.options.problem?.message, source?.secret.metadata);
+}
+
+function placeholderField({ why, existing }: Explanation): Pick<Cause, "field" | "found"> {
+  return fieldIn(why, existing);
+}
+
+/** Messages about an invalid object begin with the annotation, or with the path of the field. */
+function fieldIn(
+  message: string | undefined,
+  metadata: Pick<Metadata, "annotations"> | undefined,
+): Pick<Cause, "field" | "found"> {
+  const [name = ""] = message?.split(": ", 1) ?? [];
+  const value = metadata?.annotations[name];
   return Object.values(annotations).some((known) => known === name)
     ? { field: annotationField(name), ...foundValue(value) }
     : { field: name };

@@ -1,8 +1,9 @@
-import { annotations } from "../../api/names.ts";
+import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
-import type { TargetState } from "./sync.ts";
+import type { PlaceholderRequest } from "./placeholder.ts";
+import type { TargetState } from "./target-state.ts";
 
 /** What one of the sources that sync to a target has there. */
 export type TargetOutcome =
@@ -12,21 +13,35 @@ export type TargetOutcome =
   | { readonly kind: "paused"; readonly by: "source" | "copy" }
   /** Latchkey does not manage the Secret of this name. */
   | { readonly kind: "not-managed" }
-  | { readonly kind: "older-source"; readonly winner: ObjectRef };
+  | { readonly kind: "older-source"; readonly winner: ObjectRef }
+  /** The Secret is a placeholder for another source. */
+  | { readonly kind: "other-request"; readonly requested?: ObjectRef }
+  /** The Secret is a placeholder that cannot have the data. */
+  | { readonly kind: "unfillable"; readonly why: string };
 
 const synced: TargetOutcome = { kind: "synced" };
 const pending: TargetOutcome = { kind: "pending" };
 const notManaged: TargetOutcome = { kind: "not-managed" };
 
-/**
- * What a source has at one of its targets in this state; `failure` is the last rejected write, if
- * none succeeded since.
- */
+/** A target as an outcome is decided from it. */
+export interface SeenTarget {
+  readonly state: TargetState;
+  /** The last rejected write, if none succeeded since. */
+  readonly failure?: Failure | undefined;
+  /** What the existing Secret asks for, if it is a placeholder. */
+  readonly request?: Pick<PlaceholderRequest, "source"> | undefined;
+}
+
+/** What a source has at one of its targets. */
 export function targetOutcome(
   source: Source,
-  state: TargetState,
-  failure: Failure | undefined,
+  { state, failure, request }: SeenTarget,
 ): TargetOutcome {
+  if (request !== undefined && !asksFor(request, source))
+    return {
+      kind: "other-request",
+      ...(request.source === undefined ? {} : { requested: request.source }),
+    };
   const winner = wantedSource(state)?.secret.metadata;
   if (winner !== undefined && winner.uid !== source.secret.metadata.uid)
     return { kind: "older-source", winner };
@@ -36,10 +51,15 @@ export function targetOutcome(
     case "paused":
       return state;
     case "conflict":
+    case "to-relabel":
       return notManaged;
     case "source-invalid":
       // A source with invalid options has no targets: an older one keeps its copy.
       return { kind: "older-source", winner: state.source };
+    case "unfillable":
+      return { kind: "unfillable", why: state.why };
+    case "to-empty":
+      return state.why === undefined ? notManaged : { kind: "unfillable", why: state.why };
     case "missing":
     case "unlabelled":
     case "differs":
@@ -47,8 +67,17 @@ export function targetOutcome(
     case "not-wanted":
     case "withdrawn":
     case "orphaned":
+    case "unfilled":
       return failure === undefined ? pending : { kind: "refused", failure };
   }
+}
+
+/** Whether a placeholder asks for a source. */
+export function asksFor(
+  { source: asked }: Pick<PlaceholderRequest, "source">,
+  source: Source,
+): boolean {
+  return asked !== undefined && keyOf(asked) === keyOf(source.secret.metadata);
 }
 
 /** The source whose copy belongs at the target, or would without a conflict. */
@@ -60,7 +89,11 @@ function wantedSource(state: TargetState): Source | undefined {
     case "unlabelled":
     case "differs":
     case "to-recreate":
+    case "unfillable":
       return state.source;
+    case "unfilled":
+    case "to-empty":
+    case "to-relabel":
     case "not-wanted":
     case "paused":
     case "source-invalid":
@@ -71,7 +104,12 @@ function wantedSource(state: TargetState): Source | undefined {
 }
 
 /** The reasons of conflicts in `status.sync.failures`; all others are of the API server. */
-export const conflictReasons = { notManaged: "NotManaged", olderSource: "OlderSource" } as const;
+export const conflictReasons = {
+  notManaged: "NotManaged",
+  olderSource: "OlderSource",
+  otherRequest: "OtherRequest",
+  invalidPlaceholder: "InvalidPlaceholder",
+} as const;
 
 /** A sentence that states a fact, and one that says what to change. */
 export interface FactAndFix {
@@ -84,6 +122,18 @@ export function notManagedText(target: ObjectRef): FactAndFix {
   return {
     fact: `Secret ${JSON.stringify(keyOf(target))} already exists and is not managed by Latchkey; it was not changed`,
     fix: "Rename or delete it",
+  };
+}
+
+/** The text of the outcome `other-request`. */
+export function otherRequestText(target: ObjectRef, requested: ObjectRef | undefined): FactAndFix {
+  const asks =
+    requested === undefined
+      ? `the label ${labels.sharedSecretName}`
+      : `labels that ask for SharedSecret ${JSON.stringify(keyOf(requested))}`;
+  return {
+    fact: `Secret ${JSON.stringify(keyOf(target))} has ${asks}; it was not changed`,
+    fix: `Remove the labels, or set the annotation ${annotations.syncSecretName} on this SharedSecret`,
   };
 }
 

@@ -1,18 +1,21 @@
 import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
 import { explain, type Explanation, explainGone, type Target } from "./explain.ts";
-import { type ObservedTarget, type TargetState, targetState } from "./sync.ts";
+import { targetState } from "./sync.ts";
 import {
   copiesOf,
   copyKeysOf,
   isDeletedWithSource,
   observeTarget,
+  requestsFor,
   syncIndexes,
   type SyncObjects,
   targetsOf,
 } from "./sync-objects.ts";
-import { withChanges } from "./sync-snapshot.ts";
+import { observeInstead, withChanges } from "./sync-snapshot.ts";
 import { isPermitted, targetIn } from "./sync-target.ts";
+import { remainderOf } from "./target-steps.ts";
+import type { ObservedTarget, TargetState } from "./target-state.ts";
 
 /** A change of one object; without `after`, its deletion. */
 export type ObjectChange =
@@ -25,10 +28,10 @@ export type ObjectChange =
     };
 
 /**
- * What happens to a Secret. `release`: it stays as it is, and Latchkey no longer keeps it current;
+ * What happens to a Secret. `empty`: the data is removed from a Secret that was filled. `release`: it stays as it is, and Latchkey no longer keeps it current;
  * in a namespace that is deleted, Kubernetes deletes it.
  */
-export type TargetAction = "create" | "replace" | "delete" | "release" | "nothing";
+export type TargetAction = "create" | "replace" | "delete" | "empty" | "release" | "nothing";
 
 /** What a change does at one target, and the outcome of the source that explains it. */
 export interface TargetChange {
@@ -77,11 +80,15 @@ function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
       const removed = ends ? copiesOf(former, before).map(({ metadata }) => keyOf(metadata)) : [];
       const after = withChanges(before, {
         sharedSecrets: new Map([[change.key, change.after]]),
-        secrets: new Map(removed.map((key) => [key, undefined])),
+        secrets: new Map(removed.map((key) => [key, remainderOf(secretAt(key, before))])),
       });
       return { before, after, removed: new Set(removed) };
     }
   }
+}
+
+function secretAt(key: Key, objects: SyncObjects): ObservedCopy | UnmanagedSecret | undefined {
+  return existingIn(observeTarget(refOf(key), objects));
 }
 
 /** Whether the deletion of a source has begun, which deletes its copies. */
@@ -113,8 +120,9 @@ function concernedTargets(
 
 function targetsOfSource(key: Key, objects: SyncObjects): readonly Key[] {
   const source = objects.sharedSecrets.get(key);
-  if (source === undefined) return [];
-  return [...targetsOf(source, objects).map(keyOf), ...copyKeysOf(source, objects)];
+  const requests = requestsFor(refOf(key), objects);
+  if (source === undefined) return requests;
+  return [...targetsOf(source, objects).map(keyOf), ...copyKeysOf(source, objects), ...requests];
 }
 
 function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {
@@ -128,6 +136,7 @@ function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {
   return [
     ...wanted,
     ...objects.copies.keysBy(syncIndexes.namespace, name),
+    ...objects.placeholders.keysBy(syncIndexes.namespace, name),
     ...objects.unmanagedSecrets.keysBy(syncIndexes.namespace, name),
   ];
 }
@@ -138,17 +147,30 @@ function changeAt(
   { before, after, removed }: AppliedChange,
 ): TargetChange | undefined {
   const [was, is] = [observeTarget(target, before), observeTarget(target, after)];
-  const isRemoved = removed.has(keyOf(target)) || isDeletedWithSource(is);
-  const action = isRemoved
-    ? removalAction(is)
-    : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
+  const isRemoved = removed.has(keyOf(target));
+  const next =
+    isRemoved || isDeletedWithSource(is)
+      ? removalAction(is, existingIn(isRemoved ? was : is))
+      : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
+  const action = next === "delete" ? deletionAction(target, after) : next;
   const because = reasonOf(target, { change, after, was, is, action });
   return because === undefined ? undefined : { target, action, because };
 }
 
-/** The copy is deleted, whatever the next source finds; then the target belongs to that source. */
-function removalAction({ candidates, isTerminating }: ObservedTarget): TargetAction {
-  return targetState({ candidates, isTerminating }).kind === "missing" ? "replace" : "delete";
+/** The data is removed, whatever the next source finds. */
+function removalAction(
+  is: ObservedTarget,
+  before: ObservedCopy | UnmanagedSecret | undefined,
+): TargetAction {
+  if (remainderOf(before) === undefined) return "delete";
+  return targetState(is).kind === "differs" ? "replace" : "empty";
+}
+
+/** The copy is deleted; then the target belongs to the next source. */
+function deletionAction(target: Target, after: SyncObjects): TargetAction {
+  return targetState(observeInstead(target, undefined, after)).kind === "missing"
+    ? "replace"
+    : "delete";
 }
 
 function actionOf(state: TargetState, wasKept: boolean): TargetAction {
@@ -161,13 +183,18 @@ function actionOf(state: TargetState, wasKept: boolean): TargetAction {
       return "replace";
     case "withdrawn":
     case "orphaned":
-      return "delete";
+    case "to-empty":
+      return remainderOf(state.copy) === undefined ? "delete" : "empty";
+    case "to-relabel":
+      return "empty";
     case "current":
       return "nothing";
     case "paused":
     case "conflict":
     case "not-wanted":
     case "source-invalid":
+    case "unfilled":
+    case "unfillable":
       return wasKept ? "release" : "nothing";
   }
 }
@@ -221,6 +248,7 @@ function reasonOf(
 function decidingSource(observed: ObservedTarget): Source | undefined {
   const state = targetState(observed);
   if (state.kind === "source-invalid") return observed.owner;
+  if (observed.request !== undefined) return observed.request.permitted ?? observed.owner;
   if ("source" in state && "options" in state.source) return state.source;
   return observed.candidates[0] ?? observed.owner;
 }

@@ -1,18 +1,20 @@
 import { annotations, labels } from "../../api/names.ts";
-import { byAge, type Key, keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
+import { byAge, type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../../api/object.ts";
 import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
+import { placeholderRequestOf } from "./placeholder.ts";
 import { fitsAny } from "./sync-options.ts";
 import type { EmptyProject } from "./sync-summary.ts";
-import type { ObservedTarget } from "./sync.ts";
 import {
   acceptsCopies,
   isEligible,
   isNotPermitted,
   isPermitted,
   namesProject,
+  placeholderObstacle,
   projectOf,
   targetIn,
 } from "./sync-target.ts";
+import type { ObservedRequest, ObservedTarget } from "./target-state.ts";
 
 /** Objects of one kind by key, and by the values of indexes. */
 export interface Lookup<T> {
@@ -33,7 +35,9 @@ export interface SyncObjects {
   readonly namespaces: Lookup<Metadata>;
   /** Secrets with Latchkey's label. */
   readonly copies: Lookup<ObservedCopy>;
-  /** Secrets without Latchkey's label; those that are no target may be missing. */
+  /** Secrets without Latchkey's label that ask to be filled. */
+  readonly placeholders: Lookup<ObservedCopy>;
+  /** All other Secrets; those that are no target may be missing. */
   readonly unmanagedSecrets: Lookup<UnmanagedSecret>;
 }
 
@@ -44,6 +48,7 @@ export const syncIndexes = {
   secretName: "secret-name",
   sourceUid: "source-uid",
   project: "project",
+  request: "request",
 } as const;
 
 /** The index values of each kind of {@link SyncObjects}. */
@@ -60,6 +65,12 @@ export const syncIndexers = {
     [syncIndexes.sourceUid]: ({ metadata }: ObservedCopy) =>
       valuesOf(metadata.labels[labels.sourceUid]),
     [syncIndexes.namespace]: ({ metadata }: ObservedCopy) => [metadata.namespace ?? ""],
+    [syncIndexes.request]: requestedKeys,
+  },
+  placeholders: {
+    [syncIndexes.sourceUid]: ({ metadata }: ObservedCopy) => valuesOf(claimedKey(metadata)),
+    [syncIndexes.namespace]: ({ metadata }: ObservedCopy) => [metadata.namespace ?? ""],
+    [syncIndexes.request]: requestedKeys,
   },
   unmanagedSecrets: {
     [syncIndexes.sourceUid]: ({ metadata }: UnmanagedSecret) => valuesOf(claimedKey(metadata)),
@@ -72,29 +83,70 @@ function claimedKey(metadata: Metadata): Key | undefined {
   return claimed === undefined ? undefined : keyOf(claimed);
 }
 
+function requestedKeys({ metadata }: ObservedCopy): readonly string[] {
+  const source = placeholderRequestOf(metadata)?.source;
+  return source === undefined ? [] : [keyOf(source)];
+}
+
 function valuesOf(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
-/** The permitted targets of a source, in the namespaces of the projects that its globs match. */
+/** The objects that decide which targets a source has. */
+type TargetObjects = Pick<SyncObjects, "namespaces" | "copies" | "placeholders">;
+
+/**
+ * The permitted targets of a source, in the namespaces of the projects that its globs match, and the
+ * placeholders that ask for it there.
+ */
 export function targetsOf(
   source: Source,
-  { namespaces }: Pick<SyncObjects, "namespaces">,
+  objects: TargetObjects,
 ): readonly (ObjectRef & { readonly namespace: string })[] {
   if (!isEligible(source)) return [];
-  return [...namespaces.namesIn(syncIndexes.project)]
+  const { namespaces } = objects;
+  const targets = [...namespaces.namesIn(syncIndexes.project)]
     .filter((project) => namesProject(source, project))
     .flatMap((project) => namespaces.by(syncIndexes.project, project))
     .filter((namespace) => isPermitted(source, namespace))
     .map(({ name }) => targetIn(name, source));
+  const filled = filledBy(source, objects);
+  if (filled.length === 0) return targets;
+  const others = new Set(targets.map(keyOf));
+  return [...targets, ...filled.filter((target) => !others.has(keyOf(target)))];
+}
+
+/** The permitted placeholders that ask for a source. */
+function filledBy(
+  source: Source,
+  { namespaces, ...secrets }: TargetObjects,
+): readonly (ObjectRef & { readonly namespace: string })[] {
+  return requestsFor(source.secret.metadata, secrets).flatMap((key) => {
+    const { namespace: name = "", name: secret } = refOf(key);
+    const namespace = namespaces.get(name);
+    return namespace !== undefined && isPermitted(source, namespace, "placeholder")
+      ? [{ namespace: name, name: secret }]
+      : [];
+  });
+}
+
+/** The keys of the placeholders that ask for a SharedSecret, permitted or not. */
+export function requestsFor(
+  sharedSecret: ObjectRef,
+  { copies, placeholders }: Pick<SyncObjects, "copies" | "placeholders">,
+): readonly Key[] {
+  const key = keyOf(sharedSecret);
+  return [
+    ...copies.keysBy(syncIndexes.request, key),
+    ...placeholders.keysBy(syncIndexes.request, key),
+  ];
 }
 
 /** The projects that a source names and that have no namespace that accepts its copies. */
-export function emptyProjectsOf(
-  source: Source,
-  { namespaces }: Pick<SyncObjects, "namespaces">,
-): readonly EmptyProject[] {
+export function emptyProjectsOf(source: Source, objects: TargetObjects): readonly EmptyProject[] {
   if (!isEligible(source)) return [];
+  const { namespaces } = objects;
+  const filled = new Set(filledBy(source, objects).map(({ namespace }) => namespace));
   return source.options.projects.flatMap((glob) => {
     const projects = glob.includes("*")
       ? [...namespaces.namesIn(syncIndexes.project)].filter((project) => fitsAny(project, [glob]))
@@ -102,7 +154,9 @@ export function emptyProjectsOf(
     const inProject = projects
       .flatMap((project) => namespaces.by(syncIndexes.project, project))
       .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
-    if (inProject.some((namespace) => isPermitted(source, namespace))) return [];
+    const hasTarget = (namespace: Metadata): boolean =>
+      filled.has(namespace.name) || isPermitted(source, namespace);
+    if (inProject.some(hasTarget)) return [];
     return [
       {
         project: glob,
@@ -113,7 +167,7 @@ export function emptyProjectsOf(
   });
 }
 
-/** The sources that sync to the Secret `target`, the oldest first. */
+/** The sources that sync to the Secret `target` unless it is a placeholder, the oldest first. */
 export function candidatesFor(
   target: ObjectRef,
   { namespaces, sharedSecrets }: Pick<SyncObjects, "namespaces" | "sharedSecrets">,
@@ -130,19 +184,45 @@ export function candidatesFor(
 export function observeTarget(target: ObjectRef, objects: SyncObjects): ObservedTarget {
   const key = keyOf(target);
   const namespace = objects.namespaces.get(target.namespace ?? "");
-  const copy = objects.copies.get(key);
+  const copy = objects.copies.get(key) ?? objects.placeholders.get(key);
   const unmanaged = copy === undefined ? objects.unmanagedSecrets.get(key) : undefined;
   const owner = ownerOf(copy ?? unmanaged, objects);
+  const request = copy === undefined ? undefined : requestAt(copy, namespace, objects);
+  const way = request === undefined ? "namespace" : "placeholder";
   const ownerIsNotPermitted =
-    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace);
+    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace, way);
   const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
   return {
-    candidates: candidatesFor(target, objects),
+    candidates:
+      request === undefined
+        ? candidatesFor(target, objects)
+        : [request.permitted].filter((source) => source !== undefined).filter(isEligible),
+    ...(request === undefined ? {} : { request }),
     ...(copy === undefined ? {} : { copy }),
     ...(unmanaged === undefined ? {} : { unmanaged }),
     ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
     ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
+  };
+}
+
+/** What a Secret in a namespace asks for; undefined if it is no placeholder. */
+function requestAt(
+  { metadata }: ObservedCopy,
+  namespace: Metadata | undefined,
+  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
+): ObservedRequest | undefined {
+  const request = placeholderRequestOf(metadata);
+  if (request?.source === undefined || namespace === undefined) return request;
+  const source = sharedSecrets.get(keyOf(request.source));
+  const isAllowed = source !== undefined && isPermitted(source, namespace, "placeholder");
+  const obstacle = placeholderObstacle(request.source, namespace);
+  const project = projectOf(namespace);
+  return {
+    ...request,
+    ...(isAllowed ? { permitted: source } : {}),
+    ...(obstacle === undefined ? {} : { obstacle }),
+    ...(project === undefined ? {} : { project }),
   };
 }
 
@@ -159,15 +239,33 @@ function ownerOf(
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }
 
-/** Every copy of this source, by label or, if the label is missing, by annotation. */
+type CopyObjects = Pick<SyncObjects, "copies" | "placeholders" | "unmanagedSecrets">;
+
+/**
+ * Every copy of this source, by label or, if the label is missing, by annotation; without
+ * placeholders that ask for another one.
+ */
 export function copiesOf(
   { secret }: Source,
-  { copies, unmanagedSecrets }: Pick<SyncObjects, "copies" | "unmanagedSecrets">,
+  { copies, placeholders, unmanagedSecrets }: CopyObjects,
 ): readonly (ObservedCopy | UnmanagedSecret)[] {
   const labelled = copies
     .by(syncIndexes.sourceUid, secret.metadata.uid)
     .filter(({ metadata }) => copiedSource(metadata) !== undefined);
-  return [...labelled, ...unmanagedSecrets.by(syncIndexes.sourceUid, keyOf(secret.metadata))];
+  const key = keyOf(secret.metadata);
+  return [
+    ...labelled,
+    ...placeholders.by(syncIndexes.sourceUid, key),
+    ...unmanagedSecrets.by(syncIndexes.sourceUid, key),
+  ].filter(({ metadata: copy }) => !asksForOther(copy, secret.metadata));
+}
+
+function asksForOther(copy: Metadata, source: ObjectRef): boolean {
+  const request = placeholderRequestOf(copy);
+  return (
+    request !== undefined &&
+    !(request.source !== undefined && keyOf(request.source) === keyOf(source))
+  );
 }
 
 /** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
@@ -176,6 +274,7 @@ export function isDeletedWithSource(observed: ObservedTarget): boolean {
   const existing = copy ?? unmanaged;
   if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
     return false;
+  if (asksForOther(existing.metadata, owner.secret.metadata)) return false;
   const claimed = copiedSource(existing.metadata);
   const uid = existing.metadata.labels[labels.sourceUid];
   return claimed !== undefined && (uid === undefined || uid === owner.secret.metadata.uid);
@@ -184,10 +283,12 @@ export function isDeletedWithSource(observed: ObservedTarget): boolean {
 /** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
 export function copyKeysOf(
   { secret }: Source,
-  { copies, unmanagedSecrets }: Pick<SyncObjects, "copies" | "unmanagedSecrets">,
+  { copies, placeholders, unmanagedSecrets }: CopyObjects,
 ): readonly Key[] {
+  const key = keyOf(secret.metadata);
   return [
     ...copies.keysBy(syncIndexes.sourceUid, secret.metadata.uid),
-    ...unmanagedSecrets.keysBy(syncIndexes.sourceUid, keyOf(secret.metadata)),
+    ...placeholders.keysBy(syncIndexes.sourceUid, key),
+    ...unmanagedSecrets.keysBy(syncIndexes.sourceUid, key),
   ];
 }

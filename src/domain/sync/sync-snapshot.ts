@@ -1,6 +1,8 @@
-import { type Key, keyOf, type Metadata } from "../../api/object.ts";
+import { labels } from "../../api/names.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "./copy.ts";
-import { type Lookup, type SyncObjects, syncIndexers } from "./sync-objects.ts";
+import { type Lookup, observeTarget, type SyncObjects, syncIndexers } from "./sync-objects.ts";
+import type { ObservedTarget } from "./target-state.ts";
 
 type Indexers<T> = Readonly<Record<string, (value: T) => readonly string[]>>;
 
@@ -13,7 +15,12 @@ export interface SyncSnapshot {
 
 /** The objects of a snapshot, with their indexes. */
 export function syncObjectsOf(snapshot: SyncSnapshot): SyncObjects {
-  const { copies, unmanagedSecrets } = byLabel(snapshot.secrets);
+  const secrets = snapshot.secrets.map((secret) => [keyOf(secret.metadata), secret] as const);
+  const select = <T>(of: (secret: Stored) => T | undefined): readonly (readonly [Key, T])[] =>
+    secrets.flatMap(([key, secret]) => {
+      const selected = of(secret);
+      return selected === undefined ? [] : [[key, selected] as const];
+    });
   return {
     sharedSecrets: indexed(
       snapshot.sharedSecrets.map((source) => [keyOf(source.secret.metadata), source]),
@@ -23,8 +30,9 @@ export function syncObjectsOf(snapshot: SyncSnapshot): SyncObjects {
       snapshot.namespaces.map((namespace) => [namespace.name, namespace]),
       syncIndexers.namespaces,
     ),
-    copies: indexed(copies, syncIndexers.copies),
-    unmanagedSecrets: indexed(unmanagedSecrets, syncIndexers.unmanagedSecrets),
+    copies: indexed(select(copyIn), syncIndexers.copies),
+    placeholders: indexed(select(placeholderIn), syncIndexers.placeholders),
+    unmanagedSecrets: indexed(select(unmanagedIn), syncIndexers.unmanagedSecrets),
   };
 }
 
@@ -42,6 +50,11 @@ export function withChanges(objects: SyncObjects, changes: SyncChanges): SyncObj
     sharedSecrets: overlaid(objects.sharedSecrets, sharedSecrets, syncIndexers.sharedSecrets),
     namespaces: overlaid(objects.namespaces, namespaces, syncIndexers.namespaces),
     copies: overlaid(objects.copies, mapped(secrets, copyIn), syncIndexers.copies),
+    placeholders: overlaid(
+      objects.placeholders,
+      mapped(secrets, placeholderIn),
+      syncIndexers.placeholders,
+    ),
     unmanagedSecrets: overlaid(
       objects.unmanagedSecrets,
       mapped(secrets, unmanagedIn),
@@ -50,26 +63,34 @@ export function withChanges(objects: SyncObjects, changes: SyncChanges): SyncObj
   };
 }
 
-function byLabel(secrets: SyncSnapshot["secrets"]): {
-  readonly copies: readonly (readonly [Key, ObservedCopy])[];
-  readonly unmanagedSecrets: readonly (readonly [Key, UnmanagedSecret])[];
-} {
-  const copies: [Key, ObservedCopy][] = [];
-  const unmanagedSecrets: [Key, UnmanagedSecret][] = [];
-  for (const secret of secrets) {
-    const key = keyOf(secret.metadata);
-    if ("digest" in secret) copies.push([key, secret]);
-    else unmanagedSecrets.push([key, secret]);
-  }
-  return { copies, unmanagedSecrets };
+/** The state of a target with another Secret, or without one. */
+export function observeInstead(
+  target: ObjectRef,
+  secret: Stored | undefined,
+  objects: SyncObjects,
+): ObservedTarget {
+  return observeTarget(
+    target,
+    withChanges(objects, { secrets: new Map([[keyOf(target), secret]]) }),
+  );
 }
 
-function copyIn(secret: ObservedCopy | UnmanagedSecret): ObservedCopy | undefined {
-  return "digest" in secret ? secret : undefined;
+type Stored = ObservedCopy | UnmanagedSecret;
+
+function copyIn(secret: Stored): ObservedCopy | undefined {
+  return "digest" in secret && isLabelled(secret) ? secret : undefined;
 }
 
-function unmanagedIn(secret: ObservedCopy | UnmanagedSecret): UnmanagedSecret | undefined {
+function placeholderIn(secret: Stored): ObservedCopy | undefined {
+  return "digest" in secret && !isLabelled(secret) ? secret : undefined;
+}
+
+function unmanagedIn(secret: Stored): UnmanagedSecret | undefined {
   return "digest" in secret ? undefined : secret;
+}
+
+function isLabelled({ metadata }: Stored): boolean {
+  return metadata.labels[labels.sourceUid] !== undefined;
 }
 
 function mapped<T, R>(

@@ -8,9 +8,11 @@ import {
   type FactAndFix,
   notManagedText,
   olderSourceText,
+  otherRequestText,
   targetOutcome,
 } from "./outcome.ts";
-import type { TargetState } from "./sync.ts";
+import type { PlaceholderRequest } from "./placeholder.ts";
+import type { TargetState } from "./target-state.ts";
 
 /** A project of a source, by name or glob, without a namespace for its copies. */
 export interface EmptyProject {
@@ -30,6 +32,8 @@ export interface TargetReport {
   readonly regarding: Regarding;
   readonly state: TargetState;
   readonly failure?: Failure;
+  /** What the existing Secret asks for, if it is a placeholder. */
+  readonly request?: Pick<PlaceholderRequest, "source">;
   /** A newer source with the same target. */
   readonly conflicting?: ObjectRef;
   /** The keys of `copy-labels` and `copy-annotations` that the namespace does not allow. */
@@ -101,8 +105,8 @@ type Verdict =
   | { readonly kind: "synced" | "pending" | "opted-out" }
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
-function verdictOf(source: Source, { target, state, failure }: TargetReport): Verdict {
-  const outcome = targetOutcome(source, state, failure);
+function verdictOf(source: Source, { target, ...seen }: TargetReport): Verdict {
+  const outcome = targetOutcome(source, seen);
   switch (outcome.kind) {
     case "synced":
     case "pending":
@@ -113,6 +117,14 @@ function verdictOf(source: Source, { target, state, failure }: TargetReport): Ve
       return { ...outcome.failure, kind: "failed" };
     case "not-managed":
       return conflict(conflictReasons.notManaged, notManagedText(target));
+    case "other-request":
+      return conflict(conflictReasons.otherRequest, otherRequestText(target, outcome.requested));
+    case "unfillable":
+      return {
+        kind: "conflict",
+        reason: conflictReasons.invalidPlaceholder,
+        message: `Secret ${JSON.stringify(keyOf(target))} is not filled: ${outcome.why}`,
+      };
     case "older-source":
       return conflict(conflictReasons.olderSource, olderSourceText(outcome.winner));
   }

@@ -26,6 +26,12 @@ export function readNamespace(
   return { ...namespace, annotations: given };
 }
 
+/**
+ * How a namespace asks for copies: by its annotation for every permitted source, or by the labels
+ * of a Secret, the placeholder, for one source.
+ */
+export type Way = "namespace" | "placeholder";
+
 /** Why a source is synced to no namespace. */
 export type SourceObstacle = "source-deleting" | "source-invalid" | "not-offered";
 
@@ -53,13 +59,27 @@ export function sourceObstacle({ secret, options }: Source): SourceObstacle | un
 export function namespaceObstacle(
   source: Source,
   namespace: Metadata,
+  way: Way = "namespace",
 ): NamespaceObstacle | undefined {
   return (
     lifeObstacle(namespace) ??
     membershipObstacle(namespace) ??
-    requestObstacle(namespace) ??
-    fromObstacle(source, namespace) ??
+    requestObstacle(namespace, way) ??
+    fromObstacle(source.secret.metadata, namespace) ??
     projectObstacle(source, namespace)
+  );
+}
+
+/**
+ * What keeps a namespace from filling a placeholder from a source, whatever the source permits:
+ * says nothing about a source that the namespace may not know.
+ */
+export function placeholderObstacle(
+  source: ObjectRef,
+  namespace: Metadata,
+): NamespaceObstacle | undefined {
+  return (
+    lifeObstacle(namespace) ?? membershipObstacle(namespace) ?? fromObstacle(source, namespace)
   );
 }
 
@@ -67,13 +87,14 @@ export function namespaceObstacle(
 export function namespaceObstacles(
   source: Source,
   namespace: Metadata,
+  way: Way = "namespace",
 ): readonly NamespaceObstacle[] {
   const isMember = membershipObstacle(namespace) === undefined;
   return [
     lifeObstacle(namespace),
     membershipObstacle(namespace),
-    requestObstacle(namespace),
-    fromObstacle(source, namespace),
+    requestObstacle(namespace, way),
+    fromObstacle(source.secret.metadata, namespace),
     isMember ? projectObstacle(source, namespace) : undefined,
   ].filter((obstacle) => obstacle !== undefined);
 }
@@ -86,18 +107,22 @@ function membershipObstacle(namespace: Metadata): NamespaceObstacle | undefined 
   return projectOf(namespace) === undefined ? "no-project" : undefined;
 }
 
-function requestObstacle(namespace: Metadata): NamespaceObstacle | undefined {
-  return namespace.annotations[annotations.sync] === "enabled" ? undefined : "sync-not-enabled";
+function requestObstacle(
+  namespace: Metadata,
+  way: Way = "namespace",
+): NamespaceObstacle | undefined {
+  const asks = way === "placeholder" || namespace.annotations[annotations.sync] === "enabled";
+  return asks ? undefined : "sync-not-enabled";
 }
 
 /** An invalid list contains no namespace. */
-function fromObstacle({ secret }: Source, namespace: Metadata): NamespaceObstacle | undefined {
+function fromObstacle(source: ObjectRef, namespace: Metadata): NamespaceObstacle | undefined {
   const from = namespace.annotations[annotations.syncFrom];
   if (from === undefined) return undefined;
   if (from === requiredSyncFrom) return "sync-from-required";
   const list = syncList(from);
   if (list.kind === "refused") return "sync-from-invalid";
-  return list.entries.includes(secret.metadata.namespace ?? "") ? undefined : "sync-from-excludes";
+  return list.entries.includes(source.namespace ?? "") ? undefined : "sync-from-excludes";
 }
 
 function projectObstacle(source: Source, namespace: Metadata): NamespaceObstacle | undefined {
@@ -120,16 +145,16 @@ export function namesProject({ options }: Source, project: string): boolean {
 }
 
 /** Whether both sides agree that this namespace receives this SharedSecret. */
-export function isPermitted(source: Source, namespace: Metadata): boolean {
-  return namespaceObstacle(source, namespace) === undefined;
+export function isPermitted(source: Source, namespace: Metadata, way?: Way): boolean {
+  return namespaceObstacle(source, namespace, way) === undefined;
 }
 
 /**
  * Whether the sync to this namespace is certainly not permitted: the namespace does not accept it,
  * or the source does not name the project. An invalid list of projects might name it.
  */
-export function isNotPermitted(source: Source, namespace: Metadata): boolean {
-  const obstacle = namespaceObstacle(source, namespace);
+export function isNotPermitted(source: Source, namespace: Metadata, way?: Way): boolean {
+  const obstacle = namespaceObstacle(source, namespace, way);
   const mightBeNamed = source.options.projectsAreUnreadable === true;
   return obstacle !== undefined && !(mightBeNamed && obstacle === "project-not-named");
 }

@@ -204,7 +204,7 @@ describe("the cached form of a SharedSecret", () => {
         metadata: { ...observedMetadata(), annotations: { theirs: "x" }, labels: { theirs: "x" } },
         spec: { data: Object.fromEntries(values.map((value, index) => [`k${index}`, value])) },
       }),
-      "digest",
+      { digest: "digest" },
     );
 
   test.for<[string, readonly string[], boolean]>([
@@ -235,7 +235,7 @@ describe("the cached form of a SharedSecret", () => {
     };
     const source = sourceOf(
       parseSharedSecret({ metadata, spec: { data: { a: "AAAA".repeat(400_000) } } }),
-      "digest",
+      { digest: "digest" },
     );
     expect([source.data, source.options.problem?.reason]).toEqual([undefined, "TooLarge"]);
   });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { type Key, keyOf } from "../../../src/api/object.ts";
+import { copiedSource } from "../../../src/domain/sync/copy.ts";
 import { type ObjectChange, planChange } from "../../../src/domain/sync/plan-change.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { changes, secretsOf, settle, snapshots, type StoredSecret } from "../sync-world.ts";
@@ -44,7 +45,7 @@ function settledAfter(before: SyncSnapshot, change: ObjectChange): SyncSnapshot 
   return settle(changed(settle(changed(before, { ...change, after })), change));
 }
 
-/** What becomes of each Secret: the error annotation does not count. */
+/** What becomes of each Secret: an error annotation that is added does not count. */
 function difference(before: SyncSnapshot, after: SyncSnapshot): Readonly<Record<Key, string>> {
   const [was, is] = [secretsOf(before), secretsOf(after)];
   const keys = [...new Set([...was.keys(), ...is.keys()])].sort();
@@ -53,9 +54,15 @@ function difference(before: SyncSnapshot, after: SyncSnapshot): Readonly<Record<
       const [one, other] = [was.get(key), is.get(key)];
       if (one === undefined) return [[key, "create"]];
       if (other === undefined) return [[key, "delete"]];
-      return essence(one) === essence(other) ? [] : [[key, "replace"]];
+      if (essence(one) === essence(other) && (!hasError(one) || hasError(other))) return [];
+      const [had, has] = [one, other].map(({ metadata }) => copiedSource(metadata) !== undefined);
+      return [[key, had === true && has === false ? "empty" : "replace"]];
     }),
   );
+}
+
+function hasError({ metadata }: StoredSecret): boolean {
+  return metadata.annotations[annotations.syncError] !== undefined;
 }
 
 function essence(secret: StoredSecret): string {

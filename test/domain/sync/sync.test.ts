@@ -2,13 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
-import {
-  type ObservedTarget,
-  type TargetState,
-  targetState,
-  targetSteps,
-  writtenSource,
-} from "../../../src/domain/sync/sync.ts";
+import { targetState, writtenSource } from "../../../src/domain/sync/sync.ts";
+import { targetSteps } from "../../../src/domain/sync/target-steps.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
 import { observedCopy, unmanagedSecret, target } from "../../support/observed-copies.ts";
 import {
@@ -25,6 +20,7 @@ import {
   type StandingSecret,
   standingSecrets,
 } from "../sync-situations.ts";
+import type { ObservedTarget, TargetState } from "../../../src/domain/sync/target-state.ts";
 
 const pauses = { [annotations.disableSync]: "true" };
 const nothing = { [annotations.copyOf]: undefined };

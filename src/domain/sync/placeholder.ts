@@ -1,0 +1,125 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { optionItems, quoted } from "./option-items.ts";
+
+/** The labels and annotations of a Secret. */
+type Marks = Pick<Metadata, "labels" | "annotations">;
+
+/**
+ * Which data keys of a SharedSecret a placeholder has, by its own data keys; undefined for all of
+ * them under their own names.
+ */
+export type PickedKeys = ReadonlyMap<string, string> | undefined;
+
+/** What a placeholder asks for: a Secret with the label `sharedsecret-name`. */
+export interface PlaceholderRequest {
+  /** Absent if a label is missing or empty. */
+  readonly source?: ObjectRef & { readonly namespace: string };
+  readonly keys: PickedKeys;
+  /** Why the labels or `sync-keys` are invalid. */
+  readonly problem?: string;
+}
+
+/** Whether a Secret asks to be filled. */
+export function isPlaceholder({ labels: given }: Pick<Marks, "labels">): boolean {
+  return given[labels.sharedSecretName] !== undefined;
+}
+
+/**
+ * Whether a Secret is emptied where a copy is deleted: a user has created it, or asks for it to be
+ * filled.
+ */
+export function isEmptied(marks: Marks): boolean {
+  return isFilled(marks) || isPlaceholder(marks);
+}
+
+/** Whether Latchkey has filled a Secret as a placeholder. */
+export function isFilled(marks: Marks): boolean {
+  return marks.annotations[annotations.filled] === filledValue;
+}
+
+/** The value of the annotation `filled`. */
+export const filledValue = "true";
+
+/** The request in the labels and annotations of a Secret; undefined if it is no placeholder. */
+export function placeholderRequestOf(marks: Marks): PlaceholderRequest | undefined {
+  if (!isPlaceholder(marks)) return undefined;
+  const name = marks.labels[labels.sharedSecretName] ?? "";
+  const namespace = marks.labels[labels.sharedSecretNamespace] ?? "";
+  if (name === "") return emptyLabel(labels.sharedSecretName, "the name of a SharedSecret");
+  if (namespace === "")
+    return emptyLabel(labels.sharedSecretNamespace, "the namespace of the SharedSecret");
+  const source = { namespace, name };
+  const picked = pickedKeysOf(marks.annotations[annotations.syncKeys]);
+  return "why" in picked
+    ? { source, keys: undefined, problem: `${annotations.syncKeys}: ${picked.why}` }
+    : { source, keys: picked.keys };
+}
+
+function emptyLabel(label: string, meaning: string): PlaceholderRequest {
+  return { keys: undefined, problem: `${label}: the label is empty; set it to ${meaning}` };
+}
+
+/** Maximum items and bytes (UTF-8) of `sync-keys`. */
+const pickedBounds = { items: 64, bytes: 8192 } as const;
+
+/** Maximum data keys of a placeholder with `sync-keys`. */
+export const mostPickedKeys = pickedBounds.items;
+
+/**
+ * Maximum data keys of a SharedSecret from which `sync-keys` picks: the digest of each of them is in
+ * memory.
+ */
+export const mostKeysToPickFrom = 256;
+
+function pickedKeysOf(
+  text: string | undefined,
+): { readonly keys: PickedKeys } | { readonly why: string } {
+  if (text === undefined) return { keys: undefined };
+  const items = optionItems(text, pickedBounds);
+  if (items.kind === "refused") return { why: items.why };
+  if (items.items.length === 0)
+    return { why: "is empty; name at least one data key, or remove the annotation for all keys" };
+  for (const { text: item, key, value = key } of items.items) {
+    if (!isDataKey(key) || !isDataKey(value))
+      return {
+        why: `${quoted(item)} is invalid; must have the form <key> or <new key>=<key>, with data keys of letters, digits, "-", "_" and "."`,
+      };
+  }
+  return { keys: new Map(items.items.map(({ key, value = key }) => [key, value])) };
+}
+
+/** Whether a core Secret can have a data key (Kubernetes, apimachinery IsConfigMapKey). */
+function isDataKey(key: string): boolean {
+  return /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..");
+}
+
+/** The values that a placeholder has, or the data key that the SharedSecret does not have. */
+export type Picked<T> =
+  | { readonly kind: "values"; readonly values: Readonly<Record<string, T>> }
+  | { readonly kind: "missing"; readonly key: string };
+
+/** Picks and renames values by data key. */
+export function pick<T>(values: Readonly<Record<string, T>>, keys: PickedKeys): Picked<T> {
+  if (keys === undefined) return { kind: "values", values };
+  const byKey = new Map(Object.entries(values));
+  const picked: [string, T][] = [];
+  for (const [own, key] of keys) {
+    const value = byKey.get(key);
+    if (value === undefined) return { kind: "missing", key };
+    picked.push([own, value]);
+  }
+  return { kind: "values", values: Object.fromEntries(picked) };
+}
+
+/** Whether two records have the same keys and values. */
+export function haveSameValues(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): boolean {
+  const entries = Object.entries(one);
+  const others = new Map(Object.entries(other));
+  return (
+    entries.length === others.size && entries.every(([key, value]) => others.get(key) === value)
+  );
+}

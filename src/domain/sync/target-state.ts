@@ -1,0 +1,85 @@
+import type { ObjectRef } from "../../api/object.ts";
+import type { ObservedCopy, Source, UnmanagedSecret } from "./copy.ts";
+import type { PlaceholderRequest } from "./placeholder.ts";
+import type { NamespaceObstacle } from "./sync-target.ts";
+
+/** The observed state of one target Secret. */
+export interface ObservedTarget {
+  /** Eligible and permitted sources, the oldest first. */
+  readonly candidates: readonly Source[];
+  /** The existing Secret, if it has Latchkey's label or is a placeholder. */
+  readonly copy?: ObservedCopy;
+  /** The existing Secret, if it is none of these. */
+  readonly unmanaged?: UnmanagedSecret;
+  /** The SharedSecret with the uid in the label of the copy, if it exists. */
+  readonly owner?: Source;
+  /**
+   * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
+   */
+  readonly ownerIsNotPermitted?: boolean;
+  /** Whether the namespace is terminating. */
+  readonly isTerminating: boolean;
+  /** The annotation `allow-copy-keys` of the namespace. */
+  readonly allowCopyKeys?: string;
+  /** What the existing Secret asks for, if it is a placeholder. */
+  readonly request?: ObservedRequest;
+}
+
+/** The state of a target, which decides the writes. */
+export type TargetState =
+  | { readonly kind: "not-wanted" }
+  | { readonly kind: "current"; readonly source: Source }
+  /** The annotation `disable-sync` is on the first of the candidates, or on the existing Secret. */
+  | { readonly kind: "paused"; readonly by: "source" | "copy" }
+  | { readonly kind: "conflict"; readonly source: Source }
+  | { readonly kind: "missing"; readonly source: Source }
+  /**
+   * A copy by its annotation, without the label; its data is compared once the label is restored.
+   */
+  | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
+  | { readonly kind: "differs"; readonly source: Source; readonly copy: ObservedCopy }
+  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: ObservedCopy }
+  /**
+   * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
+   */
+  | {
+      readonly kind: "source-invalid";
+      readonly copy: ObservedCopy;
+      readonly source: ObjectRef;
+      readonly why: string;
+    }
+  /** The source exists, but the sync is no longer permitted. */
+  | { readonly kind: "withdrawn"; readonly copy: ObservedCopy | UnmanagedSecret }
+  /**
+   * The source is not in the cache; to be confirmed with the API server before the copy is deleted.
+   */
+  | {
+      readonly kind: "orphaned";
+      readonly copy: ObservedCopy | UnmanagedSecret;
+      readonly source: ObjectRef;
+      /** Why a placeholder is emptied. */
+      readonly why?: string;
+    }
+  /** A placeholder without data of Latchkey, and without a source that it may have. */
+  | { readonly kind: "unfilled"; readonly copy: ObservedCopy; readonly why: string }
+  /** A placeholder that cannot have the data that it asks for; what it has is kept. */
+  | {
+      readonly kind: "unfillable";
+      readonly source: Source;
+      readonly copy: ObservedCopy;
+      readonly why: string;
+    }
+  /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
+  | { readonly kind: "to-empty"; readonly copy: ObservedCopy; readonly why?: string }
+  /** A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole. */
+  | { readonly kind: "to-relabel"; readonly unmanaged: UnmanagedSecret; readonly uid: string };
+
+/** The request of the existing Secret at a target, and what stands against it. */
+export interface ObservedRequest extends PlaceholderRequest {
+  /** The source that it asks for, if the source permits it, whether or not it can be synced. */
+  readonly permitted?: Source;
+  /** What in its own namespace keeps it from being filled. */
+  readonly obstacle?: NamespaceObstacle;
+  /** The project of its namespace. */
+  readonly project?: string;
+}

@@ -1,0 +1,188 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import type { SecretData } from "../../api/shared-secret.ts";
+import { deleteWrite, type Write } from "../plan/plan.ts";
+import {
+  copyManifest,
+  emptiedManifest,
+  filledManifest,
+  type ObservedCopy,
+  type Source,
+  type UnmanagedSecret,
+  withoutMarks,
+} from "./copy.ts";
+import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
+import { isRefusedType } from "./sync-options.ts";
+import type { TargetState } from "./target-state.ts";
+
+/** The writes for a state, in order of the steps; `data` has the form of `writtenForm`. */
+export function targetSteps(
+  target: ObjectRef,
+  state: TargetState,
+  data?: SecretData,
+): readonly (readonly Write[])[] {
+  switch (state.kind) {
+    case "not-wanted":
+    case "current":
+    case "paused":
+    case "conflict":
+      return [];
+    case "missing":
+      return [
+        [
+          {
+            do: "create",
+            resource: resources.secrets,
+            object: copyManifest(withData(state, data), target),
+          },
+        ],
+      ];
+    case "unlabelled":
+      return [
+        [
+          metadataPatch(state.unmanaged.metadata, {
+            labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
+          }),
+        ],
+      ];
+    case "differs":
+      return [
+        [
+          {
+            do: "replace",
+            resource: resources.secrets,
+            object: replacement(withData(state, data), target, state.copy),
+          },
+        ],
+      ];
+    case "to-recreate":
+      return recreateSteps(copyManifest(withData(state, data), target), state.copy);
+    case "source-invalid":
+      return syncErrorSteps(state.copy, state.why);
+    case "unfilled":
+    case "unfillable":
+      return unfilledSteps(state.copy, state.why);
+    case "withdrawn":
+      return [[removalWrite(state.copy)]];
+    case "orphaned":
+    case "to-empty":
+      return [[removalWrite(state.copy, { why: state.why })]];
+    case "to-relabel":
+      return [[removalWrite(state.unmanaged, { uid: state.uid })]];
+  }
+}
+
+function replacement(
+  { source, data }: { readonly source: Source; readonly data: SecretData },
+  target: ObjectRef,
+  copy: ObservedCopy,
+): Manifest {
+  const request = placeholderRequestOf(copy.metadata);
+  if (request === undefined) return copyManifest({ source, data }, target, copy);
+  const picked = pick(data, request.keys);
+  if (picked.kind === "missing")
+    throw new TypeError(
+      "cannot fill a placeholder: the data of its source is not that of its keys",
+    );
+  return filledManifest({ source, data: picked.values }, copy);
+}
+
+/**
+ * Removes the data of a source: deletes a copy, and empties a Secret that was filled, unless its data
+ * is immutable. A Secret that was filled and is only observed as metadata is labelled first, with the
+ * `uid`, to be observed as a whole.
+ */
+export function removalWrite(
+  secret: ObservedCopy | UnmanagedSecret,
+  { why, uid = "" }: { readonly why?: string | undefined; readonly uid?: string } = {},
+): Write {
+  const { metadata } = secret;
+  if (!isEmptied(metadata)) return deleteWrite(resources.secrets, secret);
+  if (!("digest" in secret))
+    return metadataPatch(metadata, { labels: { [labels.sourceUid]: uid } });
+  return secret.immutable
+    ? deleteWrite(resources.secrets, secret)
+    : { do: "replace", resource: resources.secrets, object: emptiedManifest(secret, why) };
+}
+
+/** What is left of a Secret whose data is removed; undefined if it is deleted. */
+export function remainderOf(
+  secret: ObservedCopy | UnmanagedSecret | undefined,
+): ObservedCopy | UnmanagedSecret | undefined {
+  if (secret === undefined || !isEmptied(secret.metadata)) return undefined;
+  if (!("digest" in secret)) return { metadata: withoutMarks(secret.metadata) };
+  return secret.immutable
+    ? undefined
+    : { ...secret, metadata: withoutMarks(secret.metadata), digest: "", values: {} };
+}
+
+/** Writes and records why a placeholder is not filled. */
+function unfilledSteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[] {
+  // Latchkey's account may not write Secrets of these types; the status of the source says why.
+  if (isRefusedType(copy.type)) return [];
+  const steps = syncErrorSteps(copy, why.slice(0, longestError));
+  return steps.length === 0 ? [] : [...steps, [notFilledEvent(copy, why)]];
+}
+
+function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
+  return {
+    do: "record-event",
+    event: {
+      resource: resources.secrets,
+      subject: metadata,
+      type: "Warning",
+      reason: "NotFilled",
+      note: `Secret is not filled: ${why}`,
+      deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
+    },
+  };
+}
+
+function recreateSteps(object: Manifest, copy: ObservedCopy): readonly (readonly Write[])[] {
+  const create = { resource: resources.secrets, object };
+  return [
+    [{ do: "dry-run-create", ...create }],
+    [deleteWrite(resources.secrets, copy)],
+    [{ do: "create", ...create }],
+  ];
+}
+
+function withData(
+  { source }: { readonly source: Source },
+  data: SecretData | undefined,
+): { readonly source: Source; readonly data: SecretData } {
+  if (data === undefined)
+    throw new TypeError("cannot write a copy: the data of its source is not loaded");
+  return { source, data };
+}
+
+/**
+ * Records the error of a rejected write in an annotation of the existing copy; no write if it is
+ * already recorded or there is no copy.
+ */
+export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
+  if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
+  return syncErrorSteps(state.copy, why.slice(0, longestError));
+}
+
+/** Writes the error annotation of the copy, unless it is already there. */
+function syncErrorSteps({ metadata }: ObservedCopy, error: string): readonly (readonly Write[])[] {
+  return metadata.annotations[annotations.syncError] === error
+    ? []
+    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: error } })]];
+}
+
+const longestError = 1024;
+
+function metadataPatch(
+  metadata: Metadata,
+  marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>,
+): Write {
+  return {
+    do: "patch",
+    resource: resources.secrets,
+    ref: metadata,
+    body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } },
+  };
+}
