@@ -21,6 +21,7 @@ import {
 } from "../support/bench-objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
+import { replicatorRows } from "./replicators.ts";
 import { reviewRows, seedScopedKeys } from "./reviews.ts";
 import { type Size, sizeNamed } from "./sizes.ts";
 import { type Running, startBenchFixture, type BenchFixture } from "./bench-fixture.ts";
@@ -132,6 +133,16 @@ async function sizes({ fixture, size, report }: Bench): Promise<void> {
   await bigObjectRows(fixture, size.big, report);
 }
 
+async function replicators({ fixture, size, report }: Bench): Promise<void> {
+  const [project, targets] = ["of-200", 200];
+  const repairs = Math.min(20, size.samples);
+  await replicatorRows(
+    fixture,
+    { project, namespaces: namesOf(project, targets), repairs },
+    report,
+  );
+}
+
 /** The parts that can be run separately, in this order. */
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "fan-out": fanOut,
@@ -144,6 +155,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sizes,
   gateway,
   direct,
+  replicators,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {

@@ -12,6 +12,7 @@ import {
   look,
   makeSharedSecret,
   makeTarget,
+  type Place,
   secretPath,
   view,
 } from "../support/shared-secret-requests.ts";
@@ -208,6 +209,63 @@ describe.concurrent("labels and annotations of copies", () => {
       await becomesMarked(copy, marks);
     },
   );
+});
+
+describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
+  const instance = "app.kubernetes.io/instance";
+  const tracking = "argocd.argoproj.io/tracking-id";
+
+  /** Both marks on a SharedSecret, as the methods `label` and `annotation+label` of Argo CD set them. */
+  function tracked({ namespace, name }: Place): object {
+    const id = `shop:management.service/SharedSecret:${namespace}/${name}`;
+    return { metadata: { labels: { [instance]: "shop" }, annotations: { [tracking]: id } } };
+  }
+
+  it("are not on its copies, and cause no write", async () => {
+    const synced = await makeSynced();
+    const written = await stateOf(synced.copy);
+    await change(synced.source.path, tracked(synced.source));
+    await afterAnotherPass(synced);
+    expect(await stateOf(synced.copy)).toEqual(written);
+    expect(await marksOf(synced.copy)).toEqual({ labels: {}, annotations: {} });
+  });
+
+  it("stay off the copies if copy-annotations lists the annotation", async () => {
+    const { source, copy } = await makeSynced({ [copyAnnotations]: `${tracking}=shop,ours=yes` });
+    await change(source.path, tracked(source));
+    await becomes("the status to name the key", () => view(source), {
+      settled: true,
+      conditions: {
+        Synced: {
+          status: "True",
+          message: expect.stringContaining(`1 without key "${tracking}"`),
+        },
+      },
+    });
+    await becomesMarked(copy, {
+      labels: {},
+      annotations: { ours: "yes", [copiedAnnotations]: "ours" },
+    });
+  });
+
+  it.each([
+    ["copy-labels", copyLabels],
+    ["copy-annotations", copyAnnotations],
+  ])("stay off the copies if %s lists the label, in any namespace", async (_, list) => {
+    const { source, target, copy } = await makeSynced();
+    await change(namespacePath(target), annotate({ [allowCopyKeys]: `${instance}, *` }));
+    await change(source.path, tracked(source));
+    await change(source.path, annotate({ [list]: `${instance}=shop` }));
+    await becomes("the mistake to be reported", () => view(source), {
+      settled: true,
+      conditions: { Ready: { status: "False", reason: "InvalidSyncOption" } },
+    });
+    await becomes("the copy to say why", () => marksOf(copy), {
+      annotations: { [annotations.syncError]: expect.stringContaining("reserved") },
+    });
+    const { labels: marked } = { labels: {}, ...(await marksOf(copy)) };
+    expect(marked).toEqual({});
+  });
 });
 
 describe.concurrent("sync-format", () => {

@@ -18,6 +18,8 @@ export interface StartedControlPlane extends ControlPlane {
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
   addApiServer: () => Promise<AddedApiServer>;
+  /** The pid of `kube-apiserver` or another program; undefined on an existing cluster. */
+  pidOf: (program: string) => number | undefined;
   /** Interrupts the control plane and restarts it; rejects on an existing cluster. */
   interrupt: Interrupt;
 }
@@ -52,6 +54,7 @@ export function asData({
   restartApiServer: _restart,
   addApiServer: _add,
   interrupt: _interrupt,
+  pidOf: _pidOf,
   ...controlPlane
 }: StartedControlPlane): ControlPlane {
   return controlPlane;
@@ -89,6 +92,7 @@ export async function startControlPlane(
       restartApiServer,
       addApiServer,
       interrupt,
+      pidOf: () => undefined,
     };
   }
   const programs = new Programs(logs, {
@@ -102,7 +106,8 @@ export async function startControlPlane(
       await programs.stop();
       forget();
     };
-    return { ...controlPlane, stop, ...powers };
+    const pidOf = (program: string) => programs.pidOf(program);
+    return { ...controlPlane, stop, pidOf, ...powers };
   } catch (error) {
     await programs.stop();
     throw error;

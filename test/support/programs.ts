@@ -57,6 +57,11 @@ export class Programs {
     await child?.exited;
   }
 
+  /** The pid of a program; undefined if it was not started. */
+  pidOf(name: string): number | undefined {
+    return this.#children.get(name)?.pid;
+  }
+
   /** Sends a signal to a running program, such as SIGSTOP. */
   signal(name: string, signal: NodeJS.Signals): void {
     this.#children.get(name)?.kill(signal);

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import { parseConditions, recordAt } from "../../src/api/parse.ts";
+import { admin, patchTypes } from "../support/cluster-connection.ts";
+import {
+  hasDedicatedClusters,
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { type PodView, startPods } from "../support/pod-view.ts";
+import {
+  programOf,
+  type Replicator,
+  replicators,
+  type RunningReplicator,
+  startReplicator,
+} from "../support/replicators.ts";
+
+const targets = ["dev", "prod"];
+const keys = ["username", "password"];
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const dataOf = (version: number) => ({
+  username: base64("orders"),
+  password: base64(`not-a-real-password-${version}`),
+});
+
+let cluster: DedicatedCluster;
+
+beforeAll(async () => {
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
+  const controller = await cluster.run();
+  await controller.waitReady();
+});
+
+afterAll(() => cluster?.stop());
+
+const secretPath = (namespace: string, name?: string) =>
+  `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
+const look = (path: string) => cluster.ask(admin, { method: "GET", path });
+const remove = (path: string) => cluster.arrange({ method: "DELETE", path });
+const change = (path: string, body: object) =>
+  cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+const annotate = (path: string, given: Readonly<Record<string, string | null>>) =>
+  change(path, { metadata: { annotations: given } });
+
+async function becomesData(path: string, data: object): Promise<void> {
+  await eventually(
+    async () => {
+      expect(await look(path)).toMatchObject({ code: 200, data });
+      return true;
+    },
+    { what: `${path} to have the data` },
+  );
+}
+
+/** Namespaces of a project, a Secret, and its copies by another replicator. */
+interface Estate {
+  readonly home: string;
+  readonly source: string;
+  readonly copies: readonly string[];
+  readonly namespaces: readonly string[];
+}
+
+async function makeEstate(project: string, replicator: Replicator): Promise<Estate> {
+  const home = `${project}-home`;
+  const namespaces = targets.map((target) => `${project}-${target}`);
+  await cluster.arrange({
+    method: "POST",
+    path: "/api/v1/namespaces",
+    body: { metadata: { name: home } },
+  });
+  for (const name of namespaces) {
+    const metadata = { name, labels: { [labels.project]: project } };
+    await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  }
+  const given = replicator.copyTo(`${labels.project}=${project}`);
+  const body = { metadata: { name: "db", annotations: given }, data: dataOf(1) };
+  await cluster.arrange({ method: "POST", path: secretPath(home), body });
+  const copies = namespaces.map((namespace) => secretPath(namespace, "db"));
+  for (const copy of copies) await becomesData(copy, dataOf(1));
+  return { home, source: secretPath(home, "db"), copies, namespaces };
+}
+
+/** A SharedSecret with the data of the Secret `db`; returns its path. */
+async function share(
+  { home, source }: Estate,
+  given: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { data } = await look(source);
+  const metadata = { name: "db", annotations: given };
+  const path = `/apis/${apiVersion}/namespaces/${home}/sharedsecrets`;
+  const body = { apiVersion, kind: "SharedSecret", metadata, spec: { data } };
+  await cluster.arrange({ method: "POST", path, body });
+  return `${path}/db`;
+}
+
+async function becomesSynced(path: string, count: number): Promise<void> {
+  await eventually(
+    async () => {
+      const { status } = await look(path);
+      const synced = parseConditions(recordAt({ status }, "status")).find(
+        ({ type }) => type === "Synced",
+      );
+      expect({ synced, sync: recordAt({ status }, "status").sync }).toMatchObject({
+        synced: { status: "True" },
+        sync: { desired: count, synced: count },
+      });
+      return true;
+    },
+    { what: "all copies to exist" },
+  );
+}
+
+describe.skipIf(!hasDedicatedClusters)("the pods of these tests", () => {
+  it("see a Secret that is deleted and created again", async () => {
+    const path = secretPath("default", "gap");
+    const create = () =>
+      cluster.arrange({
+        method: "POST",
+        path: secretPath("default"),
+        body: { metadata: { name: "gap" }, data: dataOf(1) },
+      });
+    await create();
+    const pods = startPods(cluster, { paths: [path], keys });
+    await pods.looks(2);
+    await remove(path);
+    await pods.looks(2);
+    await create();
+    await pods.looks(2);
+    const { gaps } = await pods.stop();
+    expect(gaps.length).toBeGreaterThan(0);
+  });
+});
+
+for (const replicator of replicators) {
+  const found = programOf(replicator, process.env);
+  const isMissing = "missing" in found;
+  if (isMissing) process.stderr.write(`moving from ${replicator.name}: ${found.missing}\n`);
+  describe.skipIf(!hasDedicatedClusters || isMissing)(`moving from ${replicator.name}`, () => {
+    const start = (): Promise<RunningReplicator> =>
+      startReplicator(
+        replicator,
+        isMissing ? "" : found.program,
+        cluster.controlPlane.adminKubeconfig,
+      );
+    let running: RunningReplicator | undefined;
+    let pods: PodView | undefined;
+
+    afterAll(async () => {
+      await pods?.stop();
+      await running?.stop();
+    });
+
+    it("with a second name and a rollout, pods have a Secret at every moment", async () => {
+      const project = `second-${replicator.name}`;
+      running = await start();
+      const estate = await makeEstate(project, replicator);
+      pods = startPods(cluster, { paths: estate.copies, keys });
+      for (const namespace of estate.namespaces)
+        await annotate(`/api/v1/namespaces/${namespace}`, { [annotations.sync]: "enabled" });
+      const shared = await share(estate, {
+        [annotations.syncToProjects]: project,
+        [annotations.syncSecretName]: "db-shared",
+      });
+      await becomesSynced(shared, targets.length);
+      await pods.looks(5);
+      const renamed = estate.namespaces.map((namespace) => secretPath(namespace, "db-shared"));
+      pods.mount(renamed);
+      await annotate(estate.source, keysWithout(replicator));
+      for (const path of [estate.source, ...estate.copies])
+        if ((await look(path)).code === 200) await cluster.ask(admin, { method: "DELETE", path });
+      await change(shared, { spec: { data: dataOf(2) } });
+      for (const copy of renamed) await becomesData(copy, dataOf(2));
+      await running.stop();
+      running = await start();
+      await pods.looks(20);
+      const { gaps, looks } = await pods.stop();
+      expect(gaps).toEqual([]);
+      expect(looks).toBeGreaterThan(25);
+      for (const path of estate.copies) expect(await look(path)).toMatchObject({ code: 404 });
+    });
+  });
+}
+
+/** A merge patch that removes the annotations with which a Secret is copied. */
+function keysWithout({ copyTo }: Replicator): Readonly<Record<string, null>> {
+  return Object.fromEntries(Object.keys(copyTo("")).map((key) => [key, null]));
+}
