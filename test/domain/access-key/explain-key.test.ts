@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
-import { explainKey, explainKeyRequest } from "../../../src/domain/access-key/explain-key.ts";
+import { explainKey } from "../../../src/domain/access-key/explain-key.ts";
+import { explainKeyRequest } from "../../../src/domain/access-key/explain-request.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
 import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
@@ -123,7 +124,9 @@ describe("a request with a key", () => {
     const resolved = resolvedKey({ spec: { scope: projects("web") }, parentKey });
     expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
       kind: "denied",
-      causes: [{ object: { name: "parent" }, field: "spec.scope" }],
+      causes: [
+        { object: { name: "parent" }, field: "spec.scope.projects[0].project", found: "pay" },
+      ],
     });
     expect(explainKeyRequest(resolvedKey({ spec: { disabled: true } }), keyed, born)).toMatchObject(
       { kind: "denied", causes: [{ field: "spec.disabled" }] },
