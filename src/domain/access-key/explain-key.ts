@@ -79,7 +79,10 @@ function causesOf(
   reason: KeyExplanation["reason"],
   now: number,
 ): readonly Cause[] {
-  const own = fieldOf.get(reason)?.(resolved) ?? { field: "spec", fix: "Follow the message" };
+  const own = fieldOf.get(reason)?.(resolved) ?? {
+    field: "status.conditions",
+    fix: "Follow the message",
+  };
   const { parentKey } = resolved;
   const isInherited =
     reason === "ParentKeyInvalid" && parentKey !== undefined && parentKey !== "gone";

@@ -1,7 +1,6 @@
 import type { Cause } from "../cause.ts";
 import { allowingEntry } from "../scope/allowing-entry.ts";
 import { allows } from "../scope/allows.ts";
-import type { ScopedRequest } from "../scope/request.ts";
 import { type EntryField, type EntryVerdict, scopeEntries } from "../scope/scope-entries.ts";
 import { explainKey, objectOf } from "./explain-key.ts";
 import { authorizeWithKey, type KeyedRequest } from "./key-authorization.ts";
@@ -81,14 +80,12 @@ function nearestField(
   return {
     field,
     ...(found.length === 0 ? {} : { found: found.join(", ") }),
-    fix: `${fixOf(mismatch, request)}, or use another credential`,
+    fix: `${fixOf(mismatch)}, or use another credential`,
   };
 }
 
-function fixOf({ field, wanted }: EntryField, { kind }: ScopedRequest): string {
+function fixOf({ field, wanted }: EntryField): string {
   if (wanted !== undefined) return `Let it name ${JSON.stringify(wanted)}`;
   if (field.endsWith(".role")) return "Name a role that allows the request";
-  return kind === "path"
-    ? "Add an entry that covers the path"
-    : "Add an entry that covers the request";
+  return "Add an entry that covers the request";
 }
