@@ -25,6 +25,11 @@ export function isPlaceholder({ labels: given }: Pick<Marks, "labels">): boolean
   return given[labels.sharedSecretName] !== undefined;
 }
 
+/** Whether a Secret has Latchkey's label or is a placeholder, so that its data is digested. */
+export function isObservedWhole(marks: Pick<Marks, "labels">): boolean {
+  return marks.labels[labels.sourceUid] !== undefined || isPlaceholder(marks);
+}
+
 /**
  * Whether a Secret is emptied where a copy is deleted: a user has created it, or asks for it to be
  * filled.

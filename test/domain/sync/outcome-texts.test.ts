@@ -55,6 +55,7 @@ const from = (value: string): Partial<Metadata> => ({
   annotations: { ...asks, [annotations.syncFrom]: value },
 });
 const rejected = { [annotations.syncError]: "Forbidden: exceeded quota: objects" };
+const denied = { [annotations.syncError]: "Forbidden: denied by policy" };
 const wrong = (message: string, options: object = {}): SourceChanges => ({
   metadata: { annotations: { ...offers, [annotations.syncSecretType]: "helm.sh/x" } },
   options: { ...options, problem: { reason: "InvalidSyncOption", message } },
@@ -77,8 +78,14 @@ describe("the outcome of a source at a target", () => {
     [
       "refused",
       { secret: observedCopy(live, { digest: "old", annotations: rejected }) },
-      'the API server rejected Secret "pay/db": Forbidden: exceeded quota: objects. Follow the message; Latchkey retries within a minute.',
-      `Secret pay/db ${inNamespace(annotations.syncError)} = Forbidden: exceeded quota: objects`,
+      'the API server rejected Secret "pay/db": Forbidden: exceeded quota: objects. Raise the limit, or delete objects that count; Latchkey retries within a minute.',
+      "ResourceQuota pay/objects spec.hard = Forbidden: exceeded quota: objects",
+    ],
+    [
+      "refused",
+      { secret: observedCopy(live, { digest: "old", annotations: denied }) },
+      'the API server rejected Secret "pay/db": Forbidden: denied by policy. Follow the message; Latchkey retries within a minute.',
+      `Secret pay/db ${inNamespace(annotations.syncError)} = Forbidden: denied by policy`,
     ],
     [
       "refused",
