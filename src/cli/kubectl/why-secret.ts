@@ -10,6 +10,7 @@ import {
   type Target,
 } from "../../domain/sync/explain.ts";
 import { explainCopy } from "../../domain/sync/explain-copy.ts";
+import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { causesOf, factsOf } from "../../domain/sync/outcome-texts.ts";
 import { syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
 import { syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
@@ -31,7 +32,10 @@ export interface SeenTarget {
 export function secretFindings(target: Target, live: LiveSync): readonly Finding[] {
   const seen = { target, objects: syncObjectsOf(live.snapshot), missing: live.missing };
   const secret = existingAt(seen);
-  const claimed = secret === undefined ? undefined : copiedSource(secret);
+  const request = secret === undefined ? undefined : placeholderRequestOf(secret);
+  if (secret !== undefined && request !== undefined && request.source === undefined)
+    return [{ about: named(resources.secrets.kind, target), ...copyReport(secret) }];
+  const claimed = request?.source ?? (secret === undefined ? undefined : copiedSource(secret));
   const sources = sourcesFor(seen, claimed);
   const findings = sources.map((source) => targetFinding(source, seen));
   const isClaimFound = sources.some(({ secret: { metadata } }) => isSame(metadata, claimed));
@@ -60,13 +64,15 @@ export function isAtTarget(reason: string): boolean {
 const atTarget: ReadonlySet<string> = new Set([
   "refused",
   "older-source",
+  "other-request",
+  "unfillable",
   "not-managed",
   "copied-by-user",
   "source-paused",
   "copy-paused",
 ]);
 
-/** The sources of the name, the one that the Secret is a copy of, and invalid ones of that name. */
+/** The sources of the name, the one that the Secret is a copy of or asks for, and invalid ones of that name. */
 function sourcesFor(
   { target, objects }: SeenTarget,
   claimed: ObjectRef | undefined,
@@ -120,7 +126,8 @@ function isUndecided({ kind }: Explanation): boolean {
 
 function copyOrStatus(source: Source, seen: SeenTarget): Omit<Finding, "about"> | undefined {
   const secret = existingAt(seen);
-  const isItsCopy = secret !== undefined && isSame(source.secret.metadata, copiedSource(secret));
+  const origin = secret && (placeholderRequestOf(secret)?.source ?? copiedSource(secret));
+  const isItsCopy = secret !== undefined && isSame(source.secret.metadata, origin);
   return isItsCopy ? copyReport(secret) : statusFinding(source, seen.target);
 }
 
@@ -162,7 +169,12 @@ function copyFinding(
 
 function copyReport(secret: Metadata & { readonly namespace: string }): Omit<Finding, "about"> {
   const { kind, sentence, causes } = explainCopy(secret);
-  return { state: kind === "copy" ? "unknown" : "problem", reason: kind, sentence, causes };
+  return {
+    state: kind === "copy" || causes.length === 0 ? "unknown" : "problem",
+    reason: kind,
+    sentence,
+    causes,
+  };
 }
 
 /** The Secret at the target, with its namespace. */
@@ -171,7 +183,8 @@ function existingAt({
   objects,
 }: SeenTarget): (Metadata & { readonly namespace: string }) | undefined {
   const key = keyOf(target);
-  const found = objects.copies.get(key) ?? objects.unmanagedSecrets.get(key);
+  const { copies, placeholders, unmanagedSecrets } = objects;
+  const found = copies.get(key) ?? placeholders.get(key) ?? unmanagedSecrets.get(key);
   return found === undefined ? undefined : { ...found.metadata, namespace: target.namespace };
 }
 

@@ -3,9 +3,14 @@ import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../../domain/names.ts";
 import { explainAccess } from "../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../domain/sync/copy.ts";
-import { explainSource } from "../../domain/sync/explain.ts";
+import { explainSource, type Target } from "../../domain/sync/explain.ts";
 import { causesOf, emptyProjectCause, factsOf } from "../../domain/sync/outcome-texts.ts";
-import { emptyProjectsOf, syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
+import {
+  emptyProjectsOf,
+  syncIndexes,
+  type SyncObjects,
+  targetsOf,
+} from "../../domain/sync/sync-objects.ts";
 import { syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
 import { type EmptyProject, emptyProjectsSentence } from "../../domain/sync/sync-summary.ts";
 import { namesProject, projectOf, targetIn } from "../../domain/sync/sync-target.ts";
@@ -70,6 +75,10 @@ function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
     ...namespacesOf(source, objects).map((namespace) =>
       placeFinding(source, namespace, { needed, live, objects }),
     ),
+    ...placeholdersOf(source, objects).map((target) => ({
+      ...targetFinding(source, { target, objects, missing: live.missing }),
+      about: named(resources.secrets.kind, target),
+    })),
   ];
 }
 
@@ -107,6 +116,13 @@ function namespacesOf(source: Source, { namespaces }: SyncObjects): readonly Met
     .filter((project) => namesProject(source, project))
     .flatMap((project) => namespaces.by(syncIndexes.project, project))
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The permitted placeholders that ask for the source, under names of their own. */
+function placeholdersOf(source: Source, objects: SyncObjects): readonly Target[] {
+  return targetsOf(source, objects).filter(
+    ({ namespace, name }) => targetIn(namespace, source).name !== name,
+  );
 }
 
 /** What the controller reports and no other finding explains. */

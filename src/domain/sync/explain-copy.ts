@@ -1,15 +1,16 @@
 import { annotations } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import { annotationField, type Cause, nameOf } from "../cause.ts";
+import { annotationField, type Cause, type NamedObject, nameOf } from "../cause.ts";
 import { copiedSource, isCopiedByUser } from "./copy.ts";
 import { notManagedText } from "./outcome.ts";
+import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** What the metadata of a Secret says about sync, for a user who cannot read its SharedSecret. */
 export interface CopyExplanation {
-  readonly kind: "copy" | "paused" | "failed" | "not-managed";
-  /** The SharedSecret that it says it is a copy of. */
+  readonly kind: "copy" | "paused" | "failed" | "not-managed" | "unfilled";
+  /** The SharedSecret that it says it is a copy of, or asks for. */
   readonly source?: ObjectRef;
   readonly sentence: string;
   readonly causes: readonly Cause[];
@@ -20,6 +21,10 @@ export function explainCopy(secret: Metadata & { readonly namespace: string }): 
   const { namespace, name, annotations: given } = secret;
   const object = { kind: resources.secrets.kind, namespace, name };
   const source = copiedSource(secret);
+  const request = placeholderRequestOf(secret);
+  const error = given[annotations.syncError] ?? request?.problem;
+  if (request !== undefined && (source === undefined || error !== undefined))
+    return explainUnfilled(object, { source: request.source, error });
   if (source === undefined) {
     const { fact, fix } = notManagedText(object);
     const field = annotationField(annotations.copyOf);
@@ -32,7 +37,6 @@ export function explainCopy(secret: Metadata & { readonly namespace: string }): 
     };
   }
   const sourceName = nameOf({ kind: resources.sharedSecrets.kind, ...source });
-  const error = given[annotations.syncError];
   if (error !== undefined) {
     const fix = `Correct ${sourceName}, or ask a user who may change it`;
     const field = annotationField(annotations.syncError);
@@ -47,4 +51,16 @@ export function explainCopy(secret: Metadata & { readonly namespace: string }): 
   }
   const sentence = `${nameOf(object)} is a copy of ${sourceName} and has no recorded error.`;
   return { kind: "copy", source, sentence, causes: [] };
+}
+
+function explainUnfilled(
+  object: NamedObject,
+  { source, error }: { readonly source: ObjectRef | undefined; readonly error: string | undefined },
+): CopyExplanation {
+  const base = { kind: "unfilled" as const, ...(source === undefined ? {} : { source }) };
+  if (error === undefined)
+    return { ...base, sentence: `${nameOf(object)} asks to be filled and is not yet.`, causes: [] };
+  const field = annotationField(annotations.syncError);
+  const causes = [{ object, field, found: error, fix: "Follow the message" }];
+  return { ...base, sentence: `${nameOf(object)} is not filled: ${error}.`, causes };
 }
