@@ -42,7 +42,7 @@ export async function applySamples(access: KubectlAccess, within = 120_000): Pro
 async function unfinished(access: KubectlAccess): Promise<string[]> {
   const get = ["get", "-k", join(repository, samples), "--output=json"];
   const { items }: { items: Sample[] } = JSON.parse(await kubectl(access, get));
-  const ours = items.filter(({ kind }) => kind !== "Namespace");
+  const ours = items.filter(({ kind }) => kind !== "Namespace" && kind !== "Secret");
   const wanted = ours.reduce((sum, { status }) => sum + (status?.sync?.desired ?? 0), 0);
   const list = [
     "get",
