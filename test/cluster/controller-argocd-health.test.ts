@@ -21,6 +21,7 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
+  becomes,
   becomesReady,
   change,
   look,
@@ -125,6 +126,20 @@ async function withNameConflict(): Promise<string> {
   return place.path;
 }
 
+/** A SharedSecret in a namespace whose quota allows no Roles. */
+async function withRefusedRole(): Promise<string> {
+  const namespace = await makeNamespace();
+  const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`;
+  const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
+  await arrange({
+    method: "POST",
+    path: quotas,
+    body: { metadata: { name: "none" }, spec: { hard } },
+  });
+  await becomes("the quota to count", () => look(`${quotas}/none`), { status: { hard } });
+  return (await makeSharedSecret({ namespace, spec: { access: readers } })).path;
+}
+
 /** A SharedSecret whose only target has a foreign Secret of its name. */
 async function withConflict(): Promise<string> {
   const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
@@ -177,6 +192,7 @@ const sharedSecrets: readonly Case[] = [
     status: "Degraded",
     arrange: () => sharedSecret({ data: { large: base64("x".repeat(1_060_000)) } }, to("web")),
   },
+  { reason: "AccessRefused", status: "Degraded", arrange: withRefusedRole },
   { reason: "NameConflict", status: "Degraded", arrange: withNameConflict },
   {
     reason: "ApplyFailed",
@@ -189,6 +205,8 @@ const sharedSecrets: readonly Case[] = [
     arrange: () => terminating("SharedSecret", {}),
   },
 ];
+
+const noKey: Caller = { ...alice, extra: { "management.service/key-id": ["k-17"] } };
 
 const own = async (kind: OwnKind, wanted: Parameters<typeof make>[1]) =>
   (await make(kind, wanted)).path;
@@ -220,6 +238,16 @@ const accessKeys: readonly Case[] = [
   { reason: "MissingSubject", status: "Degraded", arrange: () => key({ key: newKey() }) },
   { reason: "DuplicateKey", status: "Degraded", arrange: duplicateKey },
   {
+    reason: "ParentKeyInvalid",
+    status: "Degraded",
+    arrange: () => own("OwnedAccessKey", { by: noKey, spec: { user: "alice", key: newKey() } }),
+  },
+  {
+    reason: "InvalidScope",
+    status: "Degraded",
+    arrange: () => key({ user: "alice", key: newKey(), scope: { roles: [{ role: "unknown" }] } }),
+  },
+  {
     reason: "Terminating",
     status: "Progressing",
     arrange: () => terminating("OwnedAccessKey", { user: "alice", key: newKey() }),
@@ -227,7 +255,6 @@ const accessKeys: readonly Case[] = [
 ];
 
 const kind = "DirectClusterEndpointToken";
-const noKey: Caller = { ...alice, extra: { "management.service/key-id": ["k-17"] } };
 const account: Caller = {
   user: "system:serviceaccount:default:ci",
   groups: ["system:serviceaccounts", requesters],
@@ -274,7 +301,7 @@ describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () =>
   });
 
   it.each(Object.keys(kinds) as KindName[])(
-    "a %s that no controller has seen is Progressing",
+    "an object of the kind %s that no controller has seen is Progressing",
     async (name) => {
       const object = objectOf(name, unique("new"), {});
       const created = await arrange({ method: "POST", path: collectionOf(name), body: object });
