@@ -153,6 +153,35 @@ for (const replicator of replicators) {
       await running?.stop();
     });
 
+    it("in place, the Secret stays, has all keys at every moment, and follows the SharedSecret", async () => {
+      const project = `placed-${replicator.name}`;
+      running = await start();
+      const estate = await makeEstate(project, replicator);
+      const uids = await uidsOf(estate.copies);
+      pods = startPods(cluster, { paths: estate.copies, keys });
+      const shared = await share(estate, { [annotations.syncToProjects]: project });
+      await running.stop();
+      for (const copy of estate.copies)
+        await change(copy, { metadata: placeholderOf(estate.home, replicator) });
+      await becomesSynced(shared, targets.length);
+      await annotate(estate.source, keysWithout(replicator));
+      running = await start();
+      await change(shared, { spec: { data: dataOf(2) } });
+      for (const copy of estate.copies) await becomesData(copy, dataOf(2));
+      await remove(estate.source);
+      await change(shared, { spec: { data: dataOf(3) } });
+      for (const copy of estate.copies) await becomesData(copy, dataOf(3));
+      await running.stop();
+      running = await start();
+      await pods.looks(20);
+      const { gaps, looks } = await pods.stop();
+      expect(gaps).toEqual([]);
+      expect(looks).toBeGreaterThan(25);
+      expect(await uidsOf(estate.copies)).toEqual(uids);
+      for (const copy of estate.copies) await becomesData(copy, dataOf(3));
+      await running.stop();
+    });
+
     it("with a second name and a rollout, pods have a Secret at every moment", async () => {
       const project = `second-${replicator.name}`;
       running = await start();
@@ -182,6 +211,24 @@ for (const replicator of replicators) {
       for (const path of estate.copies) expect(await look(path)).toMatchObject({ code: 404 });
     });
   });
+}
+
+async function uidsOf(paths: readonly string[]): Promise<readonly unknown[]> {
+  return Promise.all(paths.map(async (path) => (await look(path)).metadata.uid));
+}
+
+/** A merge patch that makes a copy of another replicator a placeholder of the SharedSecret `db`. */
+function placeholderOf(home: string, { marks }: Replicator): object {
+  const without = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, null]));
+  return {
+    labels: {
+      "management.service/sharedsecret-name": "db",
+      "management.service/sharedsecret-namespace": home,
+      ...without(marks.labels),
+    },
+    annotations: without(marks.annotations),
+  };
 }
 
 /** A merge patch that removes the annotations with which a Secret is copied. */

@@ -11,6 +11,8 @@ export interface Replicator {
   readonly variable: string;
   /** Annotations of a Secret to be copied into the namespaces that a label selector matches. */
   readonly copyTo: (selector: string) => Readonly<Record<string, string>>;
+  /** The labels and annotations that it sets on copies. */
+  readonly marks: { readonly labels: readonly string[]; readonly annotations: readonly string[] };
   readonly flags: (place: ReplicatorPlace) => readonly string[];
 }
 
@@ -35,6 +37,12 @@ export const kubernetesReplicator: Replicator = {
   name: "kubernetes-replicator",
   variable: "KUBERNETES_REPLICATOR",
   copyTo: (selector) => ({ "replicator.v1.mittwald.de/replicate-to-matching": selector }),
+  marks: {
+    labels: [],
+    annotations: ["replicated-at", "replicated-from-version", "replicated-keys"].map(
+      (name) => `replicator.v1.mittwald.de/${name}`,
+    ),
+  },
   flags: ({ kubeconfig, port }) => [
     `--kubeconfig=${kubeconfig}`,
     `--status-addr=127.0.0.1:${port}`,
@@ -50,6 +58,10 @@ export const configSyncer: Replicator = {
   name: "config-syncer",
   variable: "CONFIG_SYNCER",
   copyTo: (selector) => ({ "kubed.appscode.com/sync": selector }),
+  marks: {
+    labels: ["name", "namespace", "cluster"].map((name) => `kubed.appscode.com/origin.${name}`),
+    annotations: ["kubed.appscode.com/origin"],
+  },
   flags: ({ kubeconfig, port, directory }) => [
     "run",
     `--kubeconfig=${kubeconfig}`,
