@@ -10,7 +10,7 @@ import {
   watchReadings,
 } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { selects } from "../kube/raw-object.ts";
+import { rawKey, selects } from "../kube/raw-object.ts";
 import type { ReadStore } from "../kube/store.ts";
 import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
@@ -103,7 +103,8 @@ export function createInformers(
         if (
           isReadOnly !== true &&
           listOptions.resource === resource &&
-          selects(listOptions, answer)
+          // An object may leave the selection by a write.
+          (selects(listOptions, answer) || informer.store.has(rawKey(answer)))
         )
           informer.observe(answer);
       }

@@ -51,7 +51,7 @@ export class InformerStore<T> {
     return this.#objects.keys();
   }
 
-  /** Stores an object, unless a newer one is stored. */
+  /** Stores an object, or removes one that is no longer selected, unless a newer one is stored. */
   take(raw: unknown): void {
     const key = rawKey(raw);
     const stored = this.#objects.entry(key);
@@ -62,7 +62,7 @@ export class InformerStore<T> {
         isOlder(resourceVersion, stored.resourceVersion))
     )
       return;
-    this.put(key, this.parse(raw));
+    this.put(key, this.#parseSelected(raw));
   }
 
   /** Stores an entry, or removes what is stored, and reports the change. */
@@ -93,11 +93,14 @@ export class InformerStore<T> {
       const read = await this.#liveReads.read(key, get);
       if (read === undefined) return;
       const { answer } = read;
-      const isSelected = answer !== undefined && selects(this.#options.listOptions, answer);
-      this.put(key, isSelected ? this.parse(answer) : undefined);
+      this.put(key, answer === undefined ? undefined : this.#parseSelected(answer));
     } catch (error) {
       if (!isKubeError(error)) throw error;
     }
+  }
+
+  #parseSelected(raw: unknown): Entry<T> | undefined {
+    return selects(this.#options.listOptions, raw) ? this.parse(raw) : undefined;
   }
 
   /** Parses an object into an entry; undefined if it is not stored or cannot be parsed. */

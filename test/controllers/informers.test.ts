@@ -240,6 +240,18 @@ describe("the response to a write", () => {
   });
 });
 
+test("a write that takes Latchkey's label off moves a Secret to the placeholders", async () => {
+  const { informers } = await syncedInformers({});
+  const asking = { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "team" };
+  const written = (resourceVersion: string, given: Readonly<Record<string, string>>) =>
+    rawObject({ namespace: "pay", name: "db", resourceVersion, labels: { ...asking, ...given } });
+  const { copies, placeholders } = informers.stores;
+  informers.recordWrite(resources.secrets, written("1000", { [labels.sourceUid]: "uid" }));
+  expect([copies.size, placeholders.size]).toEqual([1, 0]);
+  informers.recordWrite(resources.secrets, written("1001", {}));
+  expect([copies.size, placeholders.size]).toEqual([0, 1]);
+});
+
 test("invalid signing keys are logged by name without their content", async () => {
   const { informers, log } = await syncedInformers({
     secrets: [
