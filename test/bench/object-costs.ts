@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { parseSecret } from "../../src/api/secret.ts";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
-import { sourceOf } from "../../src/domain/sync/copy.ts";
 import { dataValueProblem } from "../../src/domain/shared-secret/data-values.ts";
 import { encodeBody, redact } from "../../src/kube/encode.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
 import { median } from "../support/percentile.ts";
 import type { Row } from "./report.ts";
 
@@ -34,8 +33,6 @@ export function objectCostRows(): readonly Row[] {
   return Object.entries(shapes).flatMap(([shape, make]) => {
     const data = make();
     const digestOf = createDataDigest();
-    const held = (read: ReturnType<typeof parseSharedSecret>): unknown =>
-      sourceOf(read, { digest: digestOf(read.data) });
     const metadata = {
       namespace: "team",
       name: "big",
@@ -51,8 +48,8 @@ export function objectCostRows(): readonly Row[] {
     const refusal = `admission webhook "policy.example.com" denied the request: ${"the copy is not wanted here. ".repeat(20)}`;
     const [parse, take, takeCopy] = [
       timed(() => JSON.parse(text)),
-      timed(() => held(parseSharedSecret(stored))),
-      timed(() => digestOf(parseSecret(copy).data)),
+      timed(() => observedSource(stored, digestOf)),
+      timed(() => observedCopy(copy, digestOf)),
     ];
     const [encode, clean, explain] = [
       timed(() => encodeBody(manifest)),
