@@ -1,21 +1,22 @@
-import type { Reason } from "../../api/conditions.ts";
-import { annotations } from "../../api/names.ts";
+import type { Condition, Reason } from "../../api/conditions.ts";
+import { annotations, labels } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, type Cause, foundValue, nameOf } from "../cause.ts";
-import { allows } from "../scope/allows.ts";
-import { allowingEntry } from "../scope/allowing-entry.ts";
 import { authenticate } from "./authentication.ts";
-import { authorizeWithKey, type KeyedRequest } from "./key-authorization.ts";
-import { ancestorsOf, keyState, type ResolvedKey } from "./key-state.ts";
+import { keyConditions, keyState, type ResolvedKey } from "./key-state.ts";
 
 /** Whether a key authenticates, and why not. */
 export interface KeyExplanation {
   readonly isAccepted: boolean;
-  readonly reason: Reason | "Deleted";
+  /** A reason of a condition, or `Deleted`. */
+  readonly reason: string;
   readonly sentence: string;
   /** The fields that decide, those of the key first, then those of its parent keys. */
   readonly causes: readonly Cause[];
 }
+
+/** What a condition of a key reports. */
+export type ReportedReason = Pick<Condition, "reason" | "message">;
 
 /**
  * Explains whether a key authenticates at `now`, in milliseconds since the epoch, by the function
@@ -36,12 +37,52 @@ export function explainKey(resolved: ResolvedKey, now: number): KeyExplanation {
   };
 }
 
+/**
+ * Explains a key by the reason that the controller reports for it, which knows more keys and its own
+ * options.
+ */
+export function explainReportedKey(
+  resolved: ResolvedKey,
+  { reason, message }: ReportedReason,
+  now: number,
+): KeyExplanation {
+  return { isAccepted: false, reason, sentence: message, causes: causesOf(resolved, reason, now) };
+}
+
+/** Explains an accepted key whose scope names roles that do not exist. */
+export function explainUnknownRoles(
+  resolved: ResolvedKey,
+  unknownRoles: readonly string[],
+  now: number,
+): KeyExplanation | undefined {
+  const { scope } = resolved.key.spec;
+  const ready = keyConditions(resolved, { now, unknownRoles }).find(({ type }) => type === "Ready");
+  if (unknownRoles.length === 0 || ready?.reason !== "InvalidScope" || typeof scope === "string")
+    return undefined;
+  const causes = scope.roles.flatMap(({ role }, at) =>
+    unknownRoles.includes(role)
+      ? [
+          {
+            object: objectOf(resolved),
+            field: `spec.scope.roles[${at}].role`,
+            found: role,
+            fix: `Name another role, or set the label ${labels.scopeRole} of a ClusterRole to it`,
+          },
+        ]
+      : [],
+  );
+  return { isAccepted: true, reason: ready.reason, sentence: ready.message, causes };
+}
+
 function causesOf(
   resolved: ResolvedKey,
   reason: KeyExplanation["reason"],
   now: number,
 ): readonly Cause[] {
-  const own = fields[reason]?.(resolved) ?? { field: "spec", fix: "Follow the message" };
+  const own = fieldOf.get(reason)?.(resolved) ?? {
+    field: "status.conditions",
+    fix: "Follow the message",
+  };
   const { parentKey } = resolved;
   const isInherited =
     reason === "ParentKeyInvalid" && parentKey !== undefined && parentKey !== "gone";
@@ -51,15 +92,14 @@ function causesOf(
   ];
 }
 
-function objectOf({ key }: ResolvedKey): Cause["object"] {
+/** The object of a key, as a message names it. */
+export function objectOf({ key }: ResolvedKey): Cause["object"] {
   return { kind: resources.ownedAccessKeys.kind, name: key.metadata.name };
 }
 
 type Field = Omit<Cause, "object">;
 
-const fields: Readonly<
-  Partial<Record<KeyExplanation["reason"], (resolved: ResolvedKey) => Field>>
-> = {
+const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey) => Field>>> = {
   Deleted: ({ key }) => ({
     field: "metadata.deletionTimestamp",
     ...foundValue(key.metadata.deletionTimestamp),
@@ -104,44 +144,10 @@ const fields: Readonly<
   }),
 };
 
+const fieldOf: ReadonlyMap<string, (resolved: ResolvedKey) => Field> = new Map(
+  Object.entries(fields),
+);
+
 function isSystem(name: string | undefined): boolean {
   return name?.startsWith("system:") === true;
-}
-
-/** What decides about a request with a key: the entry of each scope that allows it, or a denial. */
-export type KeyRequestExplanation =
-  | {
-      readonly kind: "no-opinion";
-      /** The key and its parent keys that have a scope; without `field`, every key may do this. */
-      readonly entries: readonly { readonly object: Cause["object"]; readonly field?: string }[];
-    }
-  | { readonly kind: "denied"; readonly sentence: string; readonly causes: readonly Cause[] };
-
-/** Explains a request with a key by the function that authorizes it; RBAC still applies. */
-export function explainKeyRequest(
-  resolved: ResolvedKey,
-  keyed: KeyedRequest,
-  now: number,
-): KeyRequestExplanation {
-  const verdict = authorizeWithKey(resolved, keyed, now);
-  const context = { roles: keyed.roles, ownNamespace: resolved.config.namespace };
-  const scoped = ancestorsOf(resolved).filter(({ key }) => key.spec.scope !== "none");
-  if (verdict.kind === "no-opinion") {
-    const entries = scoped.map((one) => {
-      const field = allowingEntry(one.key.spec.scope, keyed.request, context);
-      return { object: objectOf(one), ...(field === undefined ? {} : { field }) };
-    });
-    return { kind: "no-opinion", entries };
-  }
-  const explanation = explainKey(resolved, now);
-  if (!explanation.isAccepted)
-    return { kind: "denied", sentence: verdict.reason, causes: explanation.causes };
-  const causes = scoped
-    .filter(({ key }) => allows(key.spec.scope, keyed.request, context).kind === "denied")
-    .map((one) => ({
-      object: objectOf(one),
-      field: "spec.scope",
-      fix: "Add an entry that covers the request, or use another credential",
-    }));
-  return { kind: "denied", sentence: verdict.reason, causes };
 }

@@ -99,11 +99,12 @@ function resourceProblem(
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
   return {
     kind: "denied",
-    reason: `the scope of this credential does not allow ${sentenceOf(request)}: ${why}`,
+    reason: `the scope of this credential does not allow ${requestText(request)}: ${why}`,
   };
 }
 
-function sentenceOf(request: ScopedRequest): string {
+/** A request as text: verb, resource and group, name and namespace. */
+export function requestText(request: ScopedRequest): string {
   if (request.kind === "path") return `${request.verb} ${request.path}`;
   const resource =
     request.group === ""

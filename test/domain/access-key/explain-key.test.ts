@@ -3,7 +3,15 @@ import { describe, expect, test } from "vitest";
 import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
-import { explainKey, explainKeyRequest } from "../../../src/domain/access-key/explain-key.ts";
+import {
+  explainKey,
+  explainReportedKey,
+  explainUnknownRoles,
+} from "../../../src/domain/access-key/explain-key.ts";
+import {
+  explainKeyRequest,
+  explainScopes,
+} from "../../../src/domain/access-key/explain-request.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
 import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
@@ -79,6 +87,19 @@ describe("a key that is not accepted", () => {
     ]);
   });
 
+  test("is explained by the reason that the controller reports", () => {
+    const reported = { reason: "DuplicateKey", message: "An older key is the same." };
+    expect(explainReportedKey(resolvedKey(), reported, born)).toMatchObject({
+      isAccepted: false,
+      sentence: reported.message,
+      causes: [{ object: { name: "ci" }, field: "spec.key" }],
+    });
+    const other = { reason: "ApplyFailed", message: "A write fails." };
+    expect(explainReportedKey(resolvedKey(), other, born)).toMatchObject({
+      causes: [{ field: "status.conditions" }],
+    });
+  });
+
   test("is never accepted at authentication, and the other way round", () => {
     const some = fc.subarray(
       refusals.map(([, changes]) => changes),
@@ -95,6 +116,25 @@ describe("a key that is not accepted", () => {
         expect(explanation.causes.length > 0).toBe(!explanation.isAccepted);
       }),
     );
+  });
+});
+
+describe("an accepted key with roles that do not exist", () => {
+  const role = (name: string) => ({ role: name, projects: [], virtualClusters: [] });
+  const scope = { ...empty, roles: [role("viewer"), role("no")] };
+
+  test("names them", () => {
+    expect(explainUnknownRoles(resolvedKey({ spec: { scope } }), ["no"], born)).toMatchObject({
+      isAccepted: true,
+      reason: "InvalidScope",
+      causes: [{ field: "spec.scope.roles[1].role", found: "no" }],
+    });
+  });
+
+  test("is only explained while it is accepted", () => {
+    expect(explainUnknownRoles(resolvedKey({ spec: { scope } }), [], born)).toBeUndefined();
+    const disabled = resolvedKey({ spec: { scope, disabled: true } });
+    expect(explainUnknownRoles(disabled, ["no"], born)).toBeUndefined();
   });
 });
 
@@ -115,6 +155,59 @@ describe("a request with a key", () => {
     });
   });
 
+  test("is denied by a field of the nearest entry, or by the scope as a whole", () => {
+    const rule = {
+      verbs: ["list"],
+      resources: [],
+      resourceNames: [],
+      namespaces: [],
+      nonResourceURLs: [],
+      requestTargets: [],
+      cluster: "",
+      virtualClusters: [],
+    };
+    const causeFor = (scope: ScopeLimit) =>
+      explainKeyRequest(resolvedKey({ spec: { scope } }), keyed, born);
+    expect(causeFor({ ...empty, rules: [rule] })).toMatchObject({
+      causes: [
+        {
+          field: "spec.scope.rules[0].verbs",
+          found: "list",
+          fix: 'Let it name "get", or use another credential',
+        },
+      ],
+    });
+    const role = { role: "no", projects: [], virtualClusters: [] };
+    expect(causeFor({ ...empty, roles: [role] })).toMatchObject({
+      causes: [{ fix: "Name a role that allows the request, or use another credential" }],
+    });
+    expect(causeFor({ ...empty, rules: [{ ...rule, cluster: "c" }] })).toMatchObject({
+      causes: [{ field: "spec.scope" }],
+    });
+    const only = { ...rule, verbs: [], cluster: "c" };
+    expect(causeFor({ ...empty, rules: [only] })).toMatchObject({
+      causes: [
+        {
+          field: "spec.scope.rules[0].cluster",
+          fix: expect.stringContaining("covers the request"),
+        },
+      ],
+    });
+  });
+
+  test("is explained entry by entry", () => {
+    const resolved = resolvedKey({ spec: { scope: projects("pay", "web") } });
+    expect(explainScopes(resolved, keyed)).toMatchObject([
+      {
+        object: { name: "ci" },
+        entries: [
+          { field: "spec.scope.projects[0]", isAllowed: false },
+          { field: "spec.scope.projects[1]", isAllowed: true },
+        ],
+      },
+    ]);
+  });
+
   test("is denied by the scope of the parent key, or by the state of the key", () => {
     const parentKey = resolvedKey({
       spec: { scope: projects("pay") },
@@ -123,7 +216,9 @@ describe("a request with a key", () => {
     const resolved = resolvedKey({ spec: { scope: projects("web") }, parentKey });
     expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
       kind: "denied",
-      causes: [{ object: { name: "parent" }, field: "spec.scope" }],
+      causes: [
+        { object: { name: "parent" }, field: "spec.scope.projects[0].project", found: "pay" },
+      ],
     });
     expect(explainKeyRequest(resolvedKey({ spec: { disabled: true } }), keyed, born)).toMatchObject(
       { kind: "denied", causes: [{ field: "spec.disabled" }] },
