@@ -101,6 +101,18 @@ export function explainGone(
   return { ...base, sourceRef, kind: "source-gone", kinds: ["source-gone"] };
 }
 
+/** Explains why a source is synced nowhere; undefined if its targets decide. */
+export function explainSource(source: Source): Explanation | undefined {
+  const own = sourceObstacle(source);
+  if (own === undefined) return undefined;
+  const kind = own === "source-invalid" ? invalidKind(source) : own;
+  return {
+    ...{ kind, kinds: [kind], source, sourceRef: source.secret.metadata },
+    target: targetIn("", source),
+    state: { kind: "not-wanted" },
+  };
+}
+
 function observedAt(
   target: Target,
   objects: SyncObjects,

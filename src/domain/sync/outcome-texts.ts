@@ -11,6 +11,7 @@ import {
   quoted,
 } from "../cause.ts";
 import type { Explanation, OutcomeKind } from "./explain.ts";
+import type { Source } from "./copy.ts";
 import { notManagedText, olderSourceText } from "./outcome.ts";
 import { projectOf } from "./sync-target.ts";
 
@@ -19,11 +20,26 @@ export function causesOf(explanation: Explanation): readonly Cause[] {
   return explanation.kinds.flatMap((kind) => texts[kind].cause?.(explanation) ?? []);
 }
 
+/** The outcome as a sentence without what to change, which {@link causesOf} has. */
+export function factsOf(explanation: Explanation): string {
+  return `${explanation.kinds.map((kind) => texts[kind].fact(explanation)).join("; ")}.`;
+}
+
 /** The outcome as a sentence: the fact, then what to change. */
 export function sentenceOf(explanation: Explanation): string {
-  const facts = explanation.kinds.map((kind) => texts[kind].fact(explanation)).join("; ");
   const fixes = causesOf(explanation).map(({ fix }) => ` ${fix}.`);
-  return `${facts}.${fixes.join("")}`;
+  return factsOf(explanation) + fixes.join("");
+}
+
+/** The field that names a project without a namespace. */
+export function emptyProjectCause({ secret }: Source, project: string): Cause {
+  const { annotations: given } = secret.metadata;
+  return {
+    object: { kind: resources.sharedSecrets.kind, ...refOf(secret.metadata) },
+    field: annotationField(syncToProjects),
+    ...foundValue(given[syncToProjects]),
+    fix: `Set the label ${labels.project} of a namespace to ${quoted(project)}, or correct the list`,
+  };
 }
 
 interface Texts {
@@ -43,13 +59,7 @@ const texts: Readonly<Record<OutcomeKind, Texts>> = {
   },
   refused: {
     fact: (e) => `the API server rejected ${secretName(e)}: ${failureText(e)}`,
-    cause: (e) => ({
-      ...(e.failure?.in === "copy"
-        ? { object: secretOf(e), field: annotationField(syncError) }
-        : { object: sourceOf(e), field: "status.sync.failures" }),
-      found: failureText(e),
-      fix: "Follow the message; Latchkey retries within a minute",
-    }),
+    cause: (e) => ({ ...refusedField(e), found: failureText(e) }),
   },
   "older-source": {
     fact: (e) => olderSourceText(e.other ?? e.target).fact,
@@ -214,6 +224,24 @@ function fromNamespace(explanation: Explanation, annotation: string, fix: string
     fix,
   };
 }
+
+/** The quota that rejected a write, or where the rejection is recorded. */
+function refusedField(e: Explanation): Pick<Cause, "object" | "field" | "fix"> {
+  const quota = exceededQuota.exec(e.failure?.message ?? "")?.[1];
+  if (quota !== undefined)
+    return {
+      object: { kind: resources.resourceQuotas.kind, namespace: e.target.namespace, name: quota },
+      field: "spec.hard",
+      fix: "Raise the limit, or delete objects that count; Latchkey retries within a minute",
+    };
+  const fix = "Follow the message; Latchkey retries within a minute";
+  return e.failure?.in === "copy"
+    ? { object: secretOf(e), field: annotationField(syncError), fix }
+    : { object: sourceOf(e), field: "status.sync.failures", fix };
+}
+
+/** Kubernetes, plugin/pkg/admission/resourcequota. */
+const exceededQuota = /exceeded quota: ([a-z0-9][-a-z0-9.]*)/;
 
 function failureText({ failure }: Explanation): string {
   return failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
