@@ -72,7 +72,7 @@ const doors: readonly Door[] = [
   },
   {
     room: "cli",
-    rooms: inner,
+    rooms: [...inner, "authn"],
     packages: [
       "@stricli/core",
       "js-yaml",

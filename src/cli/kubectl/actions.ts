@@ -48,6 +48,7 @@ export const entries: readonly Entry[] = [
   entry(commands.keysTest, async () => (await import("./keys.ts")).testKey),
   entry(commands.tokenCreate, async () => (await import("./token-create.ts")).createToken),
   entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),
+  entry(commands.why, async () => (await import("./why.ts")).why),
   entry(commands.status, async () => (await import("./status.ts")).printStatus),
   entry(commands.refreshNow, async () => (await import("./refresh-now.ts")).refreshNow),
   entry(commands.check, async () => (await import("./check.ts")).check),

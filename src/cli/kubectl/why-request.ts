@@ -1,0 +1,184 @@
+import type { ReviewedRequest } from "../../api/access-review.ts";
+import type { ServedResource } from "../../api/discovery.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { scopedRequest } from "../../authn/scoped-request.ts";
+import { explainKey, objectOf } from "../../domain/access-key/explain-key.ts";
+import { explainKeyRequest, explainScopes } from "../../domain/access-key/explain-request.ts";
+import { identityOf } from "../../domain/access-key/key-identity.ts";
+import { nameOf } from "../../domain/cause.ts";
+import { locationOf } from "../../domain/scope/request-location.ts";
+import type { ScopedRequest } from "../../domain/scope/request.ts";
+import type { EntryVerdict } from "../../domain/scope/scope-entries.ts";
+import { requestText } from "../../domain/scope/allows.ts";
+import type { Cluster } from "./cluster.ts";
+import type { LiveKey } from "./live-keys.ts";
+import { type Readable, readObject, readWith } from "./missing-right.ts";
+import { namedResource, servedResources } from "./served-resources.ts";
+import type { Finding } from "./why-report.ts";
+
+/** The words of a request: a verb, and a resource or a path. */
+export interface AskedRequest {
+  readonly verb: string;
+  readonly resource: string;
+  readonly name?: string | undefined;
+  /** Of a namespaced resource; undefined for all namespaces. */
+  readonly namespace: string | undefined;
+}
+
+type RequestCluster = Pick<Cluster, "send" | "getMetadata" | "review">;
+
+/** Answers for a request with a key: what its scopes say, entry by entry, and then RBAC. */
+export async function requestFindings(
+  asked: AskedRequest,
+  live: LiveKey,
+  { cluster, now }: { readonly cluster: RequestCluster; readonly now: number },
+): Promise<Readable<readonly Finding[]>> {
+  if (!explainKey(live.resolved, now).isAccepted) return { found: [], missing: [] };
+  const served = asked.resource.startsWith("/") ? [] : await servedResources(cluster);
+  const reviewed = reviewedRequest(asked, served);
+  const namespace = reviewed.kind === "resource" ? reviewed.namespace : "";
+  const place = await namespaceLabels(namespace, cluster);
+  const request = scopedBy(reviewed, served, place.found);
+  const isUnsure = place.missing.length > 0 || !live.areRolesKnown;
+  const scope = scopeFinding(request, live, { now, isUnsure });
+  const rbac = await rbacFinding(request, live, cluster);
+  return { found: [scope, rbac.found], missing: [...place.missing, ...rbac.missing] };
+}
+
+function reviewedRequest(
+  { verb, resource, name = "", namespace = "" }: AskedRequest,
+  served: readonly ServedResource[],
+): ReviewedRequest {
+  if (resource.startsWith("/")) return { kind: "path", verb, path: resource };
+  const found = namedResource(resource, served);
+  const scope = scopeIn(served, found.group, found.resource);
+  return {
+    kind: "resource",
+    verb,
+    ...found,
+    name,
+    namespace: scope === "Cluster" ? "" : namespace,
+  };
+}
+
+function scopeIn(
+  served: readonly ServedResource[],
+  group: string,
+  plural: string,
+): ServedResource["scope"] | undefined {
+  return served.find((one) => one.group === group && one.plural === plural)?.scope;
+}
+
+async function namespaceLabels(
+  name: string,
+  { getMetadata }: RequestCluster,
+): Promise<Readable<Readonly<Record<string, string>>>> {
+  if (name === "") return { found: {}, missing: [] };
+  const resource = resources.namespaces;
+  const { found, missing } = await readObject(resource, { name }, () =>
+    getMetadata(resource, { name }),
+  );
+  return { found: found === undefined ? {} : parseLatchkeyMetadata(found).labels, missing };
+}
+
+/** The request as the authorizer sees it, with what was read once instead of caches. */
+function scopedBy(
+  reviewed: ReviewedRequest,
+  served: readonly ServedResource[],
+  labels: Readonly<Record<string, string>>,
+): ScopedRequest {
+  const scoped = scopedRequest(reviewed, {
+    accessKeys: { locationOf: () => locationOf(labels) },
+    discovery: {
+      known: (group, plural) => scopeIn(served, group, plural),
+      find: () => Promise.resolve("Unknown"),
+    },
+    isScoped: false,
+  });
+  if (scoped instanceof Promise)
+    throw new TypeError("a request without a scope needs no discovery");
+  return scoped;
+}
+
+function scopeFinding(
+  request: ScopedRequest,
+  { resolved, roles }: LiveKey,
+  { now, isUnsure }: { readonly now: number; readonly isUnsure: boolean },
+): Finding {
+  const about = objectOf(resolved);
+  const explained = explainKeyRequest(resolved, { request, roles }, now);
+  const details = explainScopes(resolved, { request, roles }).flatMap(({ object, entries }) =>
+    entries.map((entry) => `${nameOf(object)}, ${entryText(entry)}`),
+  );
+  if (explained.kind === "denied")
+    return {
+      ...{ about, reason: "outside-scope", details },
+      state: isUnsure ? "unknown" : "problem",
+      sentence: `${explained.sentence}.`,
+      causes: explained.causes,
+    };
+  const isLimited = explained.entries.length > 0;
+  const sentence = isLimited
+    ? `the scope allows ${requestText(request)}.`
+    : `the key has no scope, so it is not limited to less than its user.`;
+  return { about, state: "ok", reason: "within-scope", sentence, causes: [], details };
+}
+
+function entryText({ field, isAllowed, mismatches }: EntryVerdict): string {
+  if (isAllowed) return `${field}: allows it`;
+  if (mismatches.length === 0) return `${field}: an entry of this kind cannot allow it`;
+  const parts = mismatches.map((mismatch) => {
+    const name = mismatch.field.slice(field.length + 1);
+    const found = mismatch.found.length === 0 ? "lists nothing" : `is ${mismatch.found.join(", ")}`;
+    const wanted = mismatch.wanted === undefined ? "" : ` and the request has ${mismatch.wanted}`;
+    return `${name} ${found}${wanted}`;
+  });
+  return `${field}: does not allow it, because ${parts.join("; ")}`;
+}
+
+/** Whether RBAC allows the request to the identity of the key, which decides after the scope. */
+async function rbacFinding(
+  request: ScopedRequest,
+  { resolved }: LiveKey,
+  { review }: RequestCluster,
+): Promise<Readable<Finding>> {
+  const identity = identityOf(resolved.key.spec, resolved.config.prefixes);
+  if (identity.kind === "nobody") throw new TypeError("an accepted key has an identity");
+  const { username, groups } = identity;
+  const about = { kind: "User", name: username };
+  const right = { verb: "create", resource: resources.accessReviews } as const;
+  const spec = {
+    user: username,
+    groups: [...groups, "system:authenticated"],
+    ...attributes(request),
+  };
+  const { found: status, missing } = await readWith(
+    right,
+    () => review(resources.accessReviews, spec),
+    undefined,
+  );
+  const what = requestText(request);
+  if (status === undefined) {
+    const sentence = `RBAC of user "${username}" decides after the scope; an administrator can ask kubectl auth can-i with --as.`;
+    return {
+      found: { about, state: "unknown", reason: "rbac-unknown", sentence, causes: [] },
+      missing,
+    };
+  }
+  if (status["allowed"] === true) {
+    const sentence = `RBAC allows ${what} to user "${username}".`;
+    return { found: { about, state: "ok", reason: "rbac-allows", sentence, causes: [] }, missing };
+  }
+  const sentence = `RBAC does not allow ${what} to user "${username}", and a key has no more rights than its user.`;
+  const fix = "Bind the user, or a group of the key, to a Role that allows it";
+  const causes = [{ object: about, field: "RBAC", found: `no rule allows ${what}`, fix }];
+  return { found: { about, state: "problem", reason: "rbac-denies", sentence, causes }, missing };
+}
+
+function attributes(request: ScopedRequest): Readonly<Record<string, unknown>> {
+  if (request.kind === "path")
+    return { nonResourceAttributes: { verb: request.verb, path: request.path } };
+  const { verb, group, resource, subresource, name, namespace } = request;
+  return { resourceAttributes: { verb, group, resource, subresource, name, namespace } };
+}

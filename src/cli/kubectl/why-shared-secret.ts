@@ -1,0 +1,136 @@
+import type { Metadata } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import type { Prefixes } from "../../domain/names.ts";
+import { explainAccess } from "../../domain/shared-secret/explain-access.ts";
+import type { Source } from "../../domain/sync/copy.ts";
+import { explainSource } from "../../domain/sync/explain.ts";
+import { causesOf, emptyProjectCause, factsOf } from "../../domain/sync/outcome-texts.ts";
+import { emptyProjectsOf, syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
+import { syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
+import { type EmptyProject, emptyProjectsSentence } from "../../domain/sync/sync-summary.ts";
+import { namesProject, projectOf, targetIn } from "../../domain/sync/sync-target.ts";
+import { fitsAny } from "../../domain/sync/sync-options.ts";
+import { readyOf } from "./key-view.ts";
+import type { LiveSync } from "./sync-objects.ts";
+import { asSentence, type Finding, named, notObserved } from "./why-report.ts";
+import { isAtTarget, targetFinding } from "./why-secret.ts";
+
+/** A SharedSecret as it was read, and as the controller parses it. */
+export interface SeenSource {
+  readonly raw: unknown;
+  readonly source: Source;
+  readonly prefixes: Prefixes;
+}
+
+/** Answers for a SharedSecret: its access rules, its sync options, its projects and its targets. */
+export function sharedSecretFindings(
+  { raw, source, prefixes }: SeenSource,
+  live: LiveSync,
+): readonly Finding[] {
+  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+  const access = explainAccess(source.secret, prefixes).map(({ kind, sentence, causes }) => ({
+    ...{ about, reason: kind, sentence, causes },
+    state: kind === "invalid-access-rule" ? ("problem" as const) : ("info" as const),
+  }));
+  const sync = syncFindings(source, live);
+  const found = [...access, ...sync];
+  const isExplained = found.some(({ state }) => state === "problem");
+  return [...found, ...(isExplained ? [] : reportedFindings(raw, source, live))];
+}
+
+function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
+  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+  const own = explainSource(source);
+  if (own !== undefined)
+    return [
+      {
+        about,
+        state: own.kind === "not-offered" ? "info" : "problem",
+        reason: own.kind,
+        sentence: factsOf(own),
+        causes: causesOf(own),
+      },
+    ];
+  const objects = syncObjectsOf(live.snapshot);
+  const empty = emptyProjectsOf(source, objects);
+  // As in the condition Synced: a project without a target counts if all are.
+  const needed = empty.length === source.options.projects.length ? empty : [];
+  const unmatched = areNamespacesListed(live)
+    ? empty.filter(({ namespaces }) => namespaces === 0)
+    : [];
+  return [
+    ...unmatched.map((project) => ({
+      about,
+      state: needed.length > 0 ? ("problem" as const) : ("info" as const),
+      reason: "project-without-namespace",
+      sentence: `${emptyProjectsSentence([project], source.secret.metadata.namespace ?? "")}.`,
+      causes: [emptyProjectCause(source, project.project)],
+    })),
+    ...namespacesOf(source, objects).map((namespace) =>
+      placeFinding(source, namespace, { needed, live, objects }),
+    ),
+  ];
+}
+
+interface SeenProjects {
+  /** Projects without a namespace that accepts the source, if it has no target at all. */
+  readonly needed: readonly EmptyProject[];
+  readonly live: LiveSync;
+  readonly objects: SyncObjects;
+}
+
+/**
+ * A namespace that does not accept the source is a problem if no other one of its project does: not
+ * every namespace of a project has to ask.
+ */
+function placeFinding(
+  source: Source,
+  namespace: Metadata,
+  { needed, live, objects }: SeenProjects,
+): Finding {
+  const target = targetIn(namespace.name, source);
+  const finding = targetFinding(source, { target, objects, missing: live.missing });
+  const project = projectOf(namespace) ?? "";
+  const isNeeded = needed.some((one) => fitsAny(project, [one.project]));
+  const isOptional = finding.state === "problem" && !isAtTarget(finding.reason) && !isNeeded;
+  return {
+    ...finding,
+    about: named(resources.secrets.kind, target),
+    state: isOptional ? "info" : finding.state,
+  };
+}
+
+/** The namespaces of the projects that the source names. */
+function namespacesOf(source: Source, { namespaces }: SyncObjects): readonly Metadata[] {
+  return [...namespaces.namesIn(syncIndexes.project)]
+    .filter((project) => namesProject(source, project))
+    .flatMap((project) => namespaces.by(syncIndexes.project, project))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** What the controller reports and no other finding explains. */
+function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonly Finding[] {
+  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+  const ready = readyOf(raw);
+  if (ready === undefined) return [{ about, state: "unknown", ...notObserved, causes: [] }];
+  const types = areNamespacesListed(live) ? ["Ready"] : ["Ready", "Synced"];
+  const failed = source.secret.conditions.filter(
+    ({ type, status, reason }) =>
+      types.includes(type) && status === "False" && reason !== "Progressing",
+  );
+  const problems = failed.map(({ type, reason, message }): Finding => {
+    const field = `status.conditions[${JSON.stringify(type)}]`;
+    const causes = [{ object: about, field, found: reason, fix: "Follow the message" }];
+    return { about, state: "problem", reason, sentence: asSentence(message), causes };
+  });
+  const { isReady, reason, message } = ready;
+  return problems.length > 0 || !isReady
+    ? problems
+    : [{ about, state: "ok", reason, sentence: asSentence(message), causes: [] }];
+}
+
+function areNamespacesListed({ missing }: LiveSync): boolean {
+  return !missing.some(
+    ({ verb, resource }) => verb === "list" && resource === resources.namespaces,
+  );
+}

@@ -1,0 +1,219 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
+import { listAt } from "../../src/api/parse.ts";
+import { eventually } from "../support/eventually.ts";
+import { allowRequesters, make } from "../support/keys-and-tokens.ts";
+import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { type CliResult, runCli } from "../support/run-cli.ts";
+import { secretPath } from "../support/shared-secret-requests.ts";
+import { copied, healthy, makeSync, mistakes, secretValue } from "./why-mistakes.ts";
+
+const skip = inject("cli") === undefined;
+
+async function why(
+  args: readonly string[],
+  user = "admin",
+): Promise<CliResult & { readonly report: unknown }> {
+  const result = await runCli(["why", ...args, "-o", "json", "--exit-code"], { user });
+  const report: unknown = result.stdout === "" ? undefined : JSON.parse(result.stdout);
+  expect(`${result.stdout}${result.stderr}`).not.toContain(secretValue);
+  return { ...result, report };
+}
+
+beforeAll(async () => {
+  if (!skip) await allowRequesters("devs");
+});
+
+describe.skipIf(skip).concurrent("kubectl latchkey why names the object and the field", () => {
+  it.for(mistakes)("$title", async ({ make: makeMistake }) => {
+    const { args, reason, object, field } = await makeMistake();
+    const expected = expect.objectContaining({
+      state: "problem",
+      reason,
+      causes: expect.arrayContaining([expect.objectContaining({ object, field })]),
+    });
+    const answers = async () => {
+      const { code, report, stderr } = await why(args);
+      expect({ code, report, stderr }).toMatchObject({
+        code: 3,
+        report: { well: false, findings: expect.arrayContaining([expected]) },
+      });
+      return true;
+    };
+    await eventually(answers, { what: reason });
+    const { stdout, code } = await runCli(["why", ...args]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("PROBLEM");
+    expect(stdout).toContain(field);
+    expect(stdout).not.toContain(secretValue);
+  });
+});
+
+describe.skipIf(skip).concurrent("kubectl latchkey why finds nothing wrong with", () => {
+  it.for(healthy)("$title", async ({ make: makeHealthy }) => {
+    const args = await makeHealthy();
+    const answers = async () => {
+      const { code, report, stderr } = await why(args);
+      expect({ code, report, stderr }).toMatchObject({ code: 0, report: { well: true } });
+      const states = listAt(report, "findings").map((finding) => ({ finding }));
+      expect(states).not.toEqual([]);
+      expect(JSON.stringify(states)).not.toMatch(/"state":"(?:unknown|problem)"/);
+      return true;
+    };
+    await eventually(answers, { what: args.join(" ") });
+  });
+});
+
+describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not list,", () => {
+  const reader = unique("secret-reader");
+  beforeAll(async () => {
+    const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
+    const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    await arrange({ method: "POST", path, body: { metadata: { name: reader }, rules } });
+  });
+
+  it("gives the reason in the annotations of a copy, and the missing rights", async () => {
+    const places = await makeSync();
+    await copied(places);
+    await bind({ kind: "User", name: "bob" }, reader, places.target);
+    const path = `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`;
+    const options = { [annotations.syncSecretType]: "helm.sh/release.v1" };
+    await arrange({
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: { metadata: { annotations: options } },
+    });
+    const answers = async () => {
+      const { code, report } = await why(["secret/db", "-n", places.target], "bob");
+      expect({ code, report }).toMatchObject({
+        code: 3,
+        report: {
+          findings: [
+            {
+              state: "problem",
+              reason: "failed",
+              message: expect.stringContaining("helm.sh/release.v1"),
+              causes: [{ field: `metadata.annotations["${annotations.syncError}"]` }],
+            },
+          ],
+          missingRights: expect.arrayContaining([
+            { verb: "list", group: "management.service", resource: "sharedsecrets" },
+            expect.objectContaining({ verb: "get", resource: "namespaces", name: places.target }),
+            expect.objectContaining({ resource: "sharedsecrets", namespace: places.home }),
+          ]),
+        },
+      });
+      return true;
+    };
+    await eventually(answers, { what: "the annotation" });
+    const { stdout } = await runCli(["why", "secret/db", "-n", places.target], { user: "bob" });
+    expect(stdout).toContain(`get namespaces/${places.target}`);
+  });
+
+  it("does not call a healthy copy wrong", async () => {
+    const places = await makeSync();
+    await copied(places);
+    await bind({ kind: "User", name: "bob" }, reader, places.target);
+    const answers = async () => {
+      const { code, report } = await why(["secret/db", "-n", places.target], "bob");
+      expect({ code, report }).toMatchObject({
+        code: 0,
+        report: { well: true, findings: [{ state: "unknown", reason: "copy" }] },
+      });
+      return true;
+    };
+    await eventually(answers, { what: "the copy" });
+  });
+
+  it("names the rights without which there is no answer", async () => {
+    const places = await makeSync();
+    const secret = await why(["secret/db", "-n", places.target], "alice");
+    expect(secret).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`get secrets/db in namespace ${places.target}`),
+    });
+    const source = await why(["shsec/db", "-n", places.home], "alice");
+    expect(source).toMatchObject({ code: 5, stderr: expect.stringContaining("cannot get") });
+  });
+
+  it("answers a reader of the SharedSecret by its status", async () => {
+    const access = [{ verbs: ["get"], users: ["alice"] }];
+    const places = await makeSync({
+      spec: { access },
+      before: async ({ target }) =>
+        arrange({
+          method: "POST",
+          path: secretPath(target, "").slice(0, -1),
+          body: { metadata: { name: "db" } },
+        }),
+    });
+    const answers = async () => {
+      const { code, report } = await why(["shsec/db", "-n", places.home], "alice");
+      expect({ code, report }).toMatchObject({
+        code: 3,
+        report: {
+          findings: [
+            {
+              state: "problem",
+              reason: "Conflict",
+              message: expect.stringContaining(`Secret "${places.target}/db" already exists`),
+            },
+          ],
+        },
+      });
+      expect(report).toMatchObject({
+        missingRights: expect.arrayContaining([
+          expect.objectContaining({ verb: "list", resource: "namespaces" }),
+        ]),
+      });
+      return true;
+    };
+    await eventually(answers, { what: "alice to read the SharedSecret" });
+  });
+
+  it("explains a key to its requester", async () => {
+    const by = { user: "bob", groups: ["devs"] };
+    const { name } = await make("OwnedAccessKey", { by, spec: { user: "bob", ttl: 1 } });
+    const answers = async () => {
+      const { code, report } = await why([`oak/${name}`], "bob");
+      expect({ code, report }).toMatchObject({
+        code: 3,
+        report: { findings: [{ reason: "Expired", causes: [{ field: "spec.ttl", found: "1" }] }] },
+      });
+      return true;
+    };
+    await eventually(answers, { what: "the end of the key" });
+  });
+
+  it("says who can ask RBAC about the user of a key", async () => {
+    const by = { user: "bob", groups: ["devs"] };
+    const { name } = await make("OwnedAccessKey", { by, spec: { user: "bob" } });
+    const answers = async () => {
+      const { report } = await why([`oak/${name}`, "get", "pods"], "bob");
+      expect(report).toMatchObject({
+        findings: [{ state: "ok" }, { state: "ok" }, { state: "unknown", reason: "rbac-unknown" }],
+        missingRights: expect.arrayContaining([
+          expect.objectContaining({ verb: "create", resource: "subjectaccessreviews" }),
+        ]),
+      });
+      return true;
+    };
+    await eventually(answers, { what: "the grant of bob" });
+  });
+});
+
+describe.skipIf(skip).concurrent("kubectl latchkey why exits", () => {
+  it.for<[readonly string[], number, string]>([
+    [["secret/nothing-has-this-name"], 4, "no SharedSecret syncs to a Secret of the name"],
+    [["shsec/nothing-has-this-name"], 4, "not found"],
+    [["oak/nothing-has-this-name"], 4, "not found"],
+    [["database"], 2, "is not one of secret/NAME"],
+    [["pod/database"], 2, "is not one of secret/NAME"],
+    [["secret/db", "get", "pods"], 2, "only an OwnedAccessKey"],
+    [["oak/ci", "get"], 2, "is missing"],
+  ])("%j with %i", async ([args, code, sentence]) => {
+    const result = await runCli(["why", ...args]);
+    expect(result).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(sentence) });
+  });
+});
