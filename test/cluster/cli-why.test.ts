@@ -149,7 +149,19 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
         }),
     });
     const answers = async () => {
-      const { report } = await why(["shsec/db", "-n", places.home], "alice");
+      const { code, report } = await why(["shsec/db", "-n", places.home], "alice");
+      expect({ code, report }).toMatchObject({
+        code: 3,
+        report: {
+          findings: [
+            {
+              state: "problem",
+              reason: "Conflict",
+              message: expect.stringContaining(`Secret "${places.target}/db" already exists`),
+            },
+          ],
+        },
+      });
       expect(report).toMatchObject({
         missingRights: expect.arrayContaining([
           expect.objectContaining({ verb: "list", resource: "namespaces" }),

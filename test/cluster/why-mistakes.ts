@@ -68,6 +68,17 @@ export async function makeSync(changes: Changes = {}): Promise<SyncedPlaces> {
   return places;
 }
 
+/** Makes the Secret `asking`, a placeholder for the SharedSecret `db`. */
+function makePlaceholder({ home, target }: SyncedPlaces, keys: string): Promise<unknown> {
+  const metadata = {
+    name: "asking",
+    labels: { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: home },
+    annotations: { [annotations.syncKeys]: keys },
+  };
+  const path = `/api/v1/namespaces/${target}/secrets`;
+  return arrange({ method: "POST", path, body: { metadata } });
+}
+
 /** Waits until the copy exists. */
 export function copied({ target }: SyncedPlaces): Promise<unknown> {
   const path = secretPath(target, "db");
@@ -249,6 +260,28 @@ const syncMistakes: readonly Mistake[] = [
       });
       const field = "metadata.creationTimestamp";
       return { args: about(places), reason: "older-source", object: sourceIn(places), field };
+    },
+  },
+  {
+    title: "A placeholder asks for a SharedSecret of another project",
+    async make() {
+      const places = await makeSync({
+        options: { [annotations.syncToProjects]: "another" },
+        before: (where) => makePlaceholder(where, "password"),
+      });
+      const field = annotation(annotations.syncToProjects);
+      const args = ["secret/asking", "-n", places.target];
+      return { args, reason: "project-not-named", object: sourceIn(places), field };
+    },
+  },
+  {
+    title: "A placeholder picks a data key that does not exist",
+    async make() {
+      const places = await makeSync({ before: (where) => makePlaceholder(where, "A=none") });
+      const object = { kind: "Secret", namespace: places.target, name: "asking" };
+      const field = annotation(annotations.syncKeys);
+      const args = ["secret/asking", "-n", places.target];
+      return { args, reason: "unfillable", object, field };
     },
   },
   {
@@ -464,6 +497,16 @@ export const healthy: readonly Healthy[] = [
       await copied(places);
       await makeSync();
       return about(places);
+    },
+  },
+  {
+    title: "a placeholder",
+    make: async () => {
+      const places = await makeSync({
+        annotations: {},
+        before: (where) => makePlaceholder(where, "PASS=password"),
+      });
+      return ["secret/asking", "-n", places.target];
     },
   },
   {

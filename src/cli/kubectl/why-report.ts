@@ -44,6 +44,11 @@ export const notObserved = {
   sentence: "the controller has not seen this generation; run kubectl latchkey check.",
 } as const;
 
+/** A message of a condition, which may end without a full stop, as a sentence. */
+export function asSentence(message: string): string {
+  return message.endsWith(".") ? message : `${message}.`;
+}
+
 /** The report for json and yaml. */
 export function whyContent({ object, findings, missing }: WhyReport): object {
   return {
@@ -66,30 +71,31 @@ export function whyContent({ object, findings, missing }: WhyReport): object {
   };
 }
 
-const mostInfos = 10;
+/** Maximum number of findings of a state in the text. */
+const most: Readonly<Record<FindingState, number>> = { problem: 10, unknown: 10, ok: 100, info: 5 };
+
 const marks: Readonly<Record<FindingState, string>> = {
-  ok: "ok",
   problem: "PROBLEM",
   unknown: "unknown",
+  ok: "ok",
   info: "info",
 };
 
-/** The report as text: problems first, each with the fields that decide. */
+const order: readonly FindingState[] = ["problem", "unknown", "ok", "info"];
+
+/** The report as text: problems first, those that one change solves before others. */
 export function whyText({ object, findings, missing }: WhyReport, paint: Paint): string {
-  const order: readonly FindingState[] = ["problem", "unknown", "ok", "info"];
-  const sorted = order.flatMap((state) => findings.filter((finding) => finding.state === state));
-  const infos = findings.filter(({ state }) => state === "info");
-  const left = Math.max(0, infos.length - mostInfos);
-  const shown = sorted.slice(0, sorted.length - left);
-  return [
-    printable(nameOf(object)),
-    ...shown.flatMap((finding) => findingLines(finding, object, paint)),
-    ...(left === 0
-      ? []
-      : [paint(`  and ${left} more without a problem; -o json has all`, "faint")]),
-    ...missingLines(missing),
-    "",
-  ].join("\n");
+  const lines = order.flatMap((state) => {
+    const inState = findings
+      .filter((finding) => finding.state === state)
+      .toSorted((one, other) => one.causes.length - other.causes.length);
+    const left = inState.length - most[state];
+    return [
+      ...inState.slice(0, most[state]).flatMap((one) => findingLines(one, object, paint)),
+      ...(left > 0 ? [paint(`  ${marks[state]}  and ${left} more; -o json has all`, "faint")] : []),
+    ];
+  });
+  return [printable(nameOf(object)), ...lines, ...missingLines(missing), ""].join("\n");
 }
 
 function findingLines(finding: Finding, object: NamedObject, paint: Paint): readonly string[] {
@@ -101,26 +107,33 @@ function findingLines(finding: Finding, object: NamedObject, paint: Paint): read
   return [
     paint(title, color),
     ...details.map((line) => `    ${printable(line)}`),
-    ...causes.flatMap(causeLines),
+    ...(state === "problem" ? causes.flatMap(causeLines) : []),
   ];
 }
 
 function causeLines({ object, field, found, fix }: Cause): readonly string[] {
-  const value = found === undefined ? "not set" : JSON.stringify(shortened(found));
   return [
-    `    ${printable(`${nameOf(object)}, ${field}: ${value}`)}`,
+    `    ${printable(`${nameOf(object)}, ${field}${valueText(field, found)}`)}`,
     `      ${printable(`${fix}.`)}`,
   ];
 }
 
 const longestFound = 160;
 
-function shortened(text: string): string {
-  return text.length <= longestFound ? text : `${text.slice(0, longestFound)}...`;
+/** A field without a known value may be secret, except a label or annotation. */
+function valueText(field: string, found: string | undefined): string {
+  if (found === undefined)
+    return field.startsWith("metadata.") && field.endsWith("]") ? ": not set" : "";
+  const isLong = found.length > longestFound;
+  return `: ${JSON.stringify(isLong ? `${found.slice(0, longestFound)}...` : found)}`;
 }
 
+/** Fields and annotations at the begin of a sentence keep their case. */
 function capitalized(sentence: string): string {
-  return sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+  const [word = ""] = sentence.split(" ", 1);
+  return /^[a-z]+:?$/.test(word)
+    ? sentence.slice(0, 1).toUpperCase() + sentence.slice(1)
+    : sentence;
 }
 
 function missingLines(missing: readonly MissingRight[]): readonly string[] {

@@ -10,9 +10,10 @@ import {
   type Target,
 } from "../../domain/sync/explain.ts";
 import { explainCopy } from "../../domain/sync/explain-copy.ts";
-import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { causesOf, factsOf } from "../../domain/sync/outcome-texts.ts";
+import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
+import { namesProject, projectOf } from "../../domain/sync/sync-target.ts";
 import { syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
 import { isHidden, type MissingRight } from "./missing-right.ts";
 import type { LiveSync } from "./sync-objects.ts";
@@ -40,20 +41,34 @@ export function secretFindings(target: Target, live: LiveSync): readonly Finding
   const findings = sources.map((source) => targetFinding(source, seen));
   const isClaimFound = sources.some(({ secret: { metadata } }) => isSame(metadata, claimed));
   const isUnexplained = secret !== undefined && claimed !== undefined && !isClaimFound;
-  return quieted([...findings, ...(isUnexplained ? [copyFinding(secret, claimed, seen)] : [])]);
+  const all = [...findings, ...(isUnexplained ? [copyFinding(secret, claimed, seen)] : [])];
+  return quieted(all, (finding) => namesTarget(finding, seen));
 }
 
 /**
- * Sources that are not meant for a target are no problem if another one arrives there. An older
- * source, a foreign Secret and a paused one stay problems.
+ * Sources that are not meant for a target are no problem if another one arrives there, or names its
+ * project. An older source, a foreign Secret and a paused one stay problems.
  */
-function quieted(findings: readonly Finding[]): readonly Finding[] {
+function quieted(
+  findings: readonly Finding[],
+  isMeant: (finding: Finding) => boolean,
+): readonly Finding[] {
   const isThere = findings.some(({ reason }) => reason === "arrives");
+  const isAnyMeant = findings.some((finding) => finding.state === "problem" && isMeant(finding));
+  const isQuiet = (finding: Finding): boolean =>
+    isThere ? !isAtTarget(finding.reason) : isAnyMeant && !isMeant(finding);
   return findings.map((finding) =>
-    isThere && finding.state === "problem" && !atTarget.has(finding.reason)
-      ? { ...finding, state: "info" }
-      : finding,
+    finding.state === "problem" && isQuiet(finding) ? { ...finding, state: "info" } : finding,
   );
+}
+
+/** Whether the source of a finding names the project of the target, or the target has none. */
+function namesTarget({ about }: Finding, { target, objects }: SeenTarget): boolean {
+  const source = objects.sharedSecrets.get(keyOf(about));
+  const namespace = objects.namespaces.get(target.namespace);
+  const project = namespace === undefined ? undefined : projectOf(namespace);
+  if (source === undefined || project === undefined) return true;
+  return source.options.projectsAreUnreadable === true || namesProject(source, project);
 }
 
 /** Whether a reason is about the Secret itself, not about what both sides allow. */

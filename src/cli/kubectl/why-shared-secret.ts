@@ -17,7 +17,7 @@ import { namesProject, projectOf, targetIn } from "../../domain/sync/sync-target
 import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { readyOf } from "./key-view.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { type Finding, named, notObserved } from "./why-report.ts";
+import { asSentence, type Finding, named, notObserved } from "./why-report.ts";
 import { isAtTarget, targetFinding } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
@@ -40,7 +40,7 @@ export function sharedSecretFindings(
   const sync = syncFindings(source, live);
   const found = [...access, ...sync];
   const isExplained = found.some(({ state }) => state === "problem");
-  return [...found, ...(isExplained ? [] : reportedFindings(raw, source))];
+  return [...found, ...(isExplained ? [] : reportedFindings(raw, source, live))];
 }
 
 function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
@@ -60,10 +60,9 @@ function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
   const empty = emptyProjectsOf(source, objects);
   // As in the condition Synced: a project without a target counts if all are.
   const needed = empty.length === source.options.projects.length ? empty : [];
-  const areAllListed = !live.missing.some(
-    ({ verb, resource }) => verb === "list" && resource === resources.namespaces,
-  );
-  const unmatched = areAllListed ? empty.filter(({ namespaces }) => namespaces === 0) : [];
+  const unmatched = areNamespacesListed(live)
+    ? empty.filter(({ namespaces }) => namespaces === 0)
+    : [];
   return [
     ...unmatched.map((project) => ({
       about,
@@ -126,14 +125,28 @@ function placeholdersOf(source: Source, objects: SyncObjects): readonly Target[]
 }
 
 /** What the controller reports and no other finding explains. */
-function reportedFindings(raw: unknown, source: Source): readonly Finding[] {
+function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonly Finding[] {
   const about = named(resources.sharedSecrets.kind, source.secret.metadata);
   const ready = readyOf(raw);
   if (ready === undefined) return [{ about, state: "unknown", ...notObserved, causes: [] }];
-  if (ready.isReady)
-    return [{ about, state: "ok", reason: ready.reason, sentence: ready.message, causes: [] }];
-  const { reason, message } = ready;
-  const field = "status.conditions";
-  const causes = [{ object: about, field, found: reason, fix: "Follow the message" }];
-  return [{ about, state: "problem", reason, sentence: message, causes }];
+  const types = areNamespacesListed(live) ? ["Ready"] : ["Ready", "Synced"];
+  const failed = source.secret.conditions.filter(
+    ({ type, status, reason }) =>
+      types.includes(type) && status === "False" && reason !== "Progressing",
+  );
+  const problems = failed.map(({ type, reason, message }): Finding => {
+    const field = `status.conditions[${JSON.stringify(type)}]`;
+    const causes = [{ object: about, field, found: reason, fix: "Follow the message" }];
+    return { about, state: "problem", reason, sentence: asSentence(message), causes };
+  });
+  const { isReady, reason, message } = ready;
+  return problems.length > 0 || !isReady
+    ? problems
+    : [{ about, state: "ok", reason, sentence: asSentence(message), causes: [] }];
+}
+
+function areNamespacesListed({ missing }: LiveSync): boolean {
+  return !missing.some(
+    ({ verb, resource }) => verb === "list" && resource === resources.namespaces,
+  );
 }

@@ -45,11 +45,13 @@ export function scopeEntries(
 ): readonly EntryVerdict[] {
   if (limit === "none" || limit === "unreadable") return [];
   const roles: ScopeRoles = new Map([...context.roles, [madeRole, [ruleFor(request)]]]);
-  const isAllowed = (scope: Partial<Scope>, known = roles): boolean =>
-    allows({ ...emptyScope, ...scope }, request, { ...context, roles: known }).kind === "allowed";
+  const isAllowed = (scope: Partial<Scope>, { asked = request, known = roles } = {}): boolean =>
+    allows({ ...emptyScope, ...scope }, asked, { ...context, roles: known }).kind === "allowed";
+  const located = { project: any, space: any, virtualCluster: any, ...request };
   return entriesOf(limit, request).map(({ path, scope, made, parts }) => {
     const field = `spec.scope.${path}`;
-    if (isAllowed(scope, context.roles)) return { field, isAllowed: true, mismatches: [] };
+    if (isAllowed(scope, { known: context.roles }))
+      return { field, isAllowed: true, mismatches: [] };
     const wrong = parts.filter((part) => !isAllowed(part.scope));
     const named = wrong.length === 0 ? parts.slice(0, 1) : wrong;
     const mismatches = named.map(({ name, found, wanted = "" }) => ({
@@ -57,7 +59,9 @@ export function scopeEntries(
       found,
       ...(wanted === "" ? {} : { wanted }),
     }));
-    return { field, isAllowed: false, mismatches: isAllowed(made) ? mismatches : [] };
+    // A request outside a project could be in one.
+    const isPossible = isAllowed(made, { asked: located });
+    return { field, isAllowed: false, mismatches: isPossible ? mismatches : [] };
   });
 }
 

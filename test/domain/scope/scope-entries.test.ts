@@ -58,18 +58,18 @@ describe("an entry that does not allow a request names its field", () => {
     [
       "path",
       { rules: [{ nonResourceURLs: ["/metrics"] }] },
-      pathRequest("/healthz"),
+      pathRequest("/custom"),
       "rules[0].nonResourceURLs",
       ["/metrics"],
-      "/healthz",
+      "/custom",
     ],
     [
       "a rule for resources and a path",
       { rules: [{ resources: [pods] }] },
-      pathRequest("/healthz"),
+      pathRequest("/custom"),
       "rules[0].nonResourceURLs",
       [],
-      "/healthz",
+      "/custom",
     ],
     [
       "a rule for paths and a resource",

@@ -1,8 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { Metadata } from "../../../src/api/object.ts";
-import { explain, explainGone, type OutcomeKind } from "../../../src/domain/sync/explain.ts";
-import { causesOf, sentenceOf } from "../../../src/domain/sync/outcome-texts.ts";
+import {
+  explain,
+  explainGone,
+  explainSource,
+  type OutcomeKind,
+} from "../../../src/domain/sync/explain.ts";
+import {
+  causesOf,
+  emptyProjectCause,
+  factsOf,
+  sentenceOf,
+} from "../../../src/domain/sync/outcome-texts.ts";
 import { syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { readNamespace } from "../../../src/domain/sync/sync-target.ts";
 import {
@@ -265,5 +275,39 @@ describe("the outcome of a source at a target", () => {
     expect(sentenceOf(gone)).toBe(
       'SharedSecret "team/db" does not exist. Create SharedSecret "team/db".',
     );
+  });
+});
+
+describe("a source alone", () => {
+  test.for<[OutcomeKind | undefined, SourceChanges, string | undefined]>([
+    [undefined, {}, undefined],
+    ["not-offered", { options: { projects: [] } }, inNamespace(annotations.syncToProjects)],
+    [
+      "refused-type",
+      wrong(`${annotations.syncSecretType}: no`, { secretType: "helm.sh/x" }),
+      inNamespace(annotations.syncSecretType),
+    ],
+    [
+      "source-deleting",
+      { metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } },
+      "metadata.deletionTimestamp",
+    ],
+  ])("is explained without a target: %s", ([kind, changes, field]) => {
+    const explanation = explainSource(observedSource(changes));
+    expect(explanation?.kind).toBe(kind);
+    const causes = explanation === undefined ? [] : causesOf(explanation);
+    expect(causes.map((cause) => cause.field)).toEqual(field === undefined ? [] : [field]);
+    expect(explanation === undefined ? "" : factsOf(explanation)).toMatch(
+      kind === undefined ? /^$/ : /\.$/,
+    );
+  });
+
+  test("is to be corrected where no namespace belongs to its project", () => {
+    const source = observedSource({ metadata: { annotations: offers } });
+    expect(emptyProjectCause(source, "web")).toMatchObject({
+      object: { kind: "SharedSecret", name: "db" },
+      field: inNamespace(annotations.syncToProjects),
+      found: "web",
+    });
   });
 });

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../../src/api/names.ts";
+import { type Resource, resources } from "../../../src/api/resources.ts";
+import type { MissingRight } from "../../../src/cli/kubectl/missing-right.ts";
+import { secretFindings } from "../../../src/cli/kubectl/why-secret.ts";
+import type { Source } from "../../../src/domain/sync/copy.ts";
+import {
+  observedCopy,
+  observedSource,
+  target,
+  unmanagedSecret,
+} from "../../support/observed-copies.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
+import { live } from "../../domain/sync-situations.ts";
+import type { StoredSecret } from "../../domain/sync-world.ts";
+
+interface Situation {
+  readonly sources?: readonly Source[];
+  readonly namespace?: "unlabelled" | "hidden";
+  readonly secret?: StoredSecret;
+  readonly missing?: readonly MissingRight[];
+}
+
+const asks = { [annotations.sync]: "enabled" };
+
+function findings({ sources = [live], namespace, secret, missing = [] }: Situation) {
+  const marks = namespace === "unlabelled" ? {} : { [labels.project]: "web" };
+  const own = observedMetadata({ name: target.namespace, labels: marks, annotations: asks });
+  const hidden = namespace === "hidden" ? [right(resources.namespaces, { name: "pay" })] : [];
+  return secretFindings(target, {
+    snapshot: {
+      sharedSecrets: sources,
+      namespaces: namespace === "hidden" ? [] : [own],
+      secrets: secret === undefined ? [] : [secret],
+    },
+    missing: [...hidden, ...missing],
+  }).map(({ state, reason }) => `${state} ${reason}`);
+}
+
+function right(resource: Resource, ref: { namespace?: string; name: string }): MissingRight {
+  return { verb: "get", resource, ...ref };
+}
+
+function sourceOf(namespace: string, project: string): Source {
+  return observedSource({
+    metadata: {
+      ...{ namespace, name: "db", uid: namespace, creationTimestamp: "2026-02-01T00:00:00Z" },
+      annotations: { [annotations.syncToProjects]: project },
+    },
+    options: { projects: [project] },
+  });
+}
+
+const stranger = sourceOf("other", "elsewhere");
+const failing = {
+  metadata: live.secret.metadata,
+  sync: { failures: [{ ...target, reason: "NotManaged", message: "exists" }] },
+};
+const failed: Source = { ...live, secret: { ...live.secret, status: failing } };
+const error = { [annotations.syncError]: "spec.data: too large" };
+
+describe("the answer for a Secret", () => {
+  test.for<[string, Situation, readonly string[]]>([
+    ["one source arrives", {}, ["ok arrives"]],
+    ["no SharedSecret has the name", { sources: [] }, []],
+    [
+      "another source is for another project",
+      { sources: [live, stranger] },
+      ["ok arrives", "info project-not-named"],
+    ],
+    [
+      "the only source is for another project",
+      { sources: [stranger] },
+      ["problem project-not-named"],
+    ],
+    [
+      "a foreign Secret is there, and another source is for another project",
+      {
+        sources: [live, stranger],
+        secret: unmanagedSecret(live, { annotations: { [annotations.copyOf]: undefined } }),
+      },
+      ["problem not-managed", "info project-not-named"],
+    ],
+    [
+      "two sources want it",
+      { sources: [live, sourceOf("newer", "web")] },
+      ["ok arrives", "problem older-source"],
+    ],
+    [
+      "the namespace has no project, so every source may be meant",
+      { sources: [live, stranger], namespace: "unlabelled" },
+      ["problem no-project", "problem no-project"],
+    ],
+    [
+      "the source of the copy is gone",
+      { sources: [], secret: observedCopy(live) },
+      ["problem source-gone"],
+    ],
+    [
+      "the source of the copy cannot be read",
+      {
+        sources: [],
+        secret: observedCopy(live),
+        missing: [right(resources.sharedSecrets, { namespace: "team", name: "db" })],
+      },
+      ["unknown copy"],
+    ],
+    [
+      "the source cannot be read, and the copy has an error",
+      {
+        sources: [],
+        secret: observedCopy(live, { annotations: error }),
+        missing: [right(resources.sharedSecrets, { namespace: "team", name: "db" })],
+      },
+      ["problem failed"],
+    ],
+    ["the namespace cannot be read", { namespace: "hidden" }, ["unknown namespace-unknown"]],
+    [
+      "the namespace cannot be read, and the copy has an error",
+      { namespace: "hidden", secret: observedCopy(live, { annotations: error }) },
+      ["problem failed"],
+    ],
+    [
+      "the namespace cannot be read, and the status reports a failure",
+      { namespace: "hidden", sources: [failed] },
+      ["problem reported"],
+    ],
+    [
+      "the Secret cannot be read",
+      { missing: [right(resources.secrets, target)] },
+      ["unknown secret-unknown"],
+    ],
+    [
+      "the Secret cannot be read, and the status reports a failure",
+      { sources: [failed], missing: [right(resources.secrets, target)] },
+      ["problem reported"],
+    ],
+    [
+      "the Secret cannot be read, and one side does not allow the sync",
+      { sources: [stranger], missing: [right(resources.secrets, target)] },
+      ["problem project-not-named"],
+    ],
+  ])("%s", ([, situation, expected]) => {
+    expect(findings(situation)).toEqual(expected);
+  });
+});
