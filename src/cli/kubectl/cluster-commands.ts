@@ -1,9 +1,9 @@
-import { duration } from "../../runtime/config-values.ts";
+import { duration, wholeNumber } from "../../runtime/config-values.ts";
 import { rotateSigningKeyOptions } from "../../runtime/rotate-signing-key-options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
-import { flagWithDefault, switchFlag } from "./flag.ts";
+import { flagWithDefault, optionalFlag, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
 import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
@@ -17,6 +17,7 @@ export const clusterCommands = {
     brief: "shows SharedSecrets with their copies, keys that end soon, and what is not well",
     details: [
       "The exit code is 3 if something is not well. Copies are named if you may list Secrets in all namespaces; their data is not read.",
+      "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
     ],
     arguments: [],
     flags: {
@@ -25,10 +26,27 @@ export const clusterCommands = {
         { value: "<duration>", initial: "7d", help: "what counts as soon" },
         duration({ unit: 1, least: 0 }),
       ),
+      watch: switchFlag({
+        alias: "w",
+        help: "refresh the report in place, or print it again on a change if the output is no terminal",
+      }),
+      serve: switchFlag({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
+      port: optionalFlag(
+        { value: "<number>", help: "port of --serve; any free port if unset" },
+        wholeNumber({ least: 1, most: 65_535 }),
+      ),
+      interval: flagWithDefault(
+        { value: "<duration>", initial: "5s", help: "time between two readings" },
+        duration({ unit: 1000, least: 1 }),
+      ),
       ...resultOutput,
     },
     connects: true,
-    examples: ["kubectl latchkey status -A", "kubectl latchkey status -n team-a -o json"],
+    examples: [
+      "kubectl latchkey status -A",
+      "kubectl latchkey status -n team-a -o json",
+      "kubectl latchkey status -A --serve",
+    ],
   },
   refreshNow: {
     name: "refresh-now",

@@ -1,10 +1,21 @@
-import { labels } from "../../api/names.ts";
-import type { ObjectRef } from "../../api/object.ts";
-import { listAt, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { annotations, labels } from "../../api/names.ts";
+import { keyOf } from "../../api/object.ts";
+import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { isPaused } from "../../domain/sync/sync-options.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { collectionPath, withQuery } from "../../kube/paths.ts";
 import type { Cluster } from "./cluster.ts";
+
+/** A copy of a SharedSecret, as its metadata describes it. */
+export interface FoundCopy {
+  /** `namespace/name`. */
+  readonly target: string;
+  /** Whether its annotation keeps Latchkey from changing it. */
+  readonly isPaused: boolean;
+  /** Why it is not current: its annotation `sync-error`. */
+  readonly error?: string;
+}
 
 const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -14,8 +25,8 @@ const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
  */
 export async function copiesByUid({
   send,
-}: Pick<Cluster, "send">): Promise<ReadonlyMap<string, readonly ObjectRef[]> | undefined> {
-  const copies = new Map<string, ObjectRef[]>();
+}: Pick<Cluster, "send">): Promise<ReadonlyMap<string, readonly FoundCopy[]> | undefined> {
+  const copies = new Map<string, FoundCopy[]>();
   let next: string | undefined;
   try {
     do {
@@ -26,11 +37,12 @@ export async function copiesByUid({
       });
       const page = await send({ method: "GET", path, accept: metadataOnly });
       for (const item of listAt(page, "items")) {
-        const metadata = recordAt(item, "metadata");
-        const uid = stringMapAt(metadata, "labels")[labels.sourceUid] ?? "";
-        const namespace = stringAt(metadata, "namespace") ?? "";
-        const ref = { namespace, name: stringAt(metadata, "name") ?? "" };
-        copies.set(uid, [...(copies.get(uid) ?? []), ref]);
+        const metadata = parseLatchkeyMetadata(item);
+        const uid = metadata.labels[labels.sourceUid] ?? "";
+        const found = copies.get(uid);
+        const copy = copyOf(metadata);
+        if (found === undefined) copies.set(uid, [copy]);
+        else found.push(copy);
       }
       next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
     } while (next !== undefined);
@@ -39,4 +51,13 @@ export async function copiesByUid({
     if (isKubeError(error, "Forbidden")) return undefined;
     throw error;
   }
+}
+
+function copyOf(metadata: ReturnType<typeof parseLatchkeyMetadata>): FoundCopy {
+  const error = metadata.annotations[annotations.syncError];
+  return {
+    target: keyOf(metadata),
+    isPaused: isPaused(metadata),
+    ...(error === undefined ? {} : { error }),
+  };
 }
