@@ -1,17 +1,15 @@
 import { labels } from "../../src/api/names.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringMapAt } from "../../src/api/parse.ts";
-import { parseSecret } from "../../src/api/secret.ts";
-import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import {
   copiedSource,
   type ObservedCopy,
   type Source,
-  sourceOf,
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
 import type { SyncSnapshot } from "../../src/domain/sync/sync-snapshot.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
 import { arrange } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
@@ -19,16 +17,14 @@ const digestOf = createDataDigest();
 
 /** A SharedSecret as the controller stores it. */
 export function storedSource(raw: unknown): Source {
-  const secret = parseSharedSecret(raw);
-  return sourceOf(secret, digestOf(secret.data));
+  return observedSource(raw, digestOf);
 }
 
 /** A Secret as the controller stores it; its digest compares with those of {@link storedSource}. */
 export function storedSecret(raw: unknown): ObservedCopy | UnmanagedSecret {
   const marks = stringMapAt(recordAt(raw, "metadata"), "labels");
   if (marks[labels.sourceUid] === undefined) return { metadata: parseLatchkeyMetadata(raw) };
-  const { data, ...rest } = parseSecret(raw);
-  return { ...rest, digest: digestOf(data) };
+  return observedCopy(raw, digestOf);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { labels } from "../../api/names.ts";
 import { refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import { parseSecret } from "../../api/secret.ts";
 import type { ObservedCopy, UnmanagedSecret } from "../../domain/sync/copy.ts";
 import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
+import { observedCopy } from "../../tokens/observed-data.ts";
 import { reconcileCopy } from "../copy.ts";
 import { decodeCopy, encodeCopy } from "../copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
@@ -15,10 +15,7 @@ import type { KindContext, WatchedKind } from "./watched-kind.ts";
 export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
   return {
     listOptions: { resource: resources.secrets, labelSelector: labels.sourceUid },
-    parse(raw) {
-      const { data, ...rest } = parseSecret(raw);
-      return { ...rest, digest: digestOf(data) };
-    },
+    parse: (raw) => observedCopy(raw, digestOf),
     indexers: syncIndexers.copies,
     codec: {
       encode: ({ value }) => encodeCopy(value),

@@ -1,8 +1,7 @@
 import { keyOf, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import { parseSharedSecret } from "../../api/shared-secret.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
-import { type Source, sourceOf } from "../../domain/sync/copy.ts";
+import type { Source } from "../../domain/sync/copy.ts";
 import {
   candidatesFor,
   copyKeysOf,
@@ -10,7 +9,7 @@ import {
   targetsOf,
 } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
-import { copiedData } from "../../tokens/copied-data.ts";
+import { observedSource } from "../../tokens/observed-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { reconcileSharedSecret } from "../shared-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
@@ -19,11 +18,7 @@ import type { KindContext, WatchedKind } from "./watched-kind.ts";
 export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
   return {
     listOptions: { resource: resources.sharedSecrets },
-    parse(raw) {
-      const secret = parseSharedSecret(raw);
-      const copied = copiedData(secret);
-      return sourceOf(secret, digestOf(copied.kind === "data" ? copied.data : secret.data), copied);
-    },
+    parse: (raw) => observedSource(raw, digestOf),
     indexers: syncIndexers.sharedSecrets,
     enqueue,
     enqueueAll: ({ queues, stores, yielder }) =>
