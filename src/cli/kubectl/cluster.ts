@@ -3,6 +3,7 @@ import type { Manifest, ObjectRef } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { apiVersionOf, type Resource } from "../../api/resources.ts";
 import type { KubeconfigChoice } from "../../kube/kubeconfig-choice.ts";
+import { acceptOf, listPath, type ListOptions } from "../../kube/list-request.ts";
 import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
 import { bodyForUser } from "../../kube/responses.ts";
 import type { ApiRequest, Transport } from "../../kube/transport.ts";
@@ -21,8 +22,12 @@ export interface Cluster {
   readonly transport: Pick<Transport, "request">;
   readonly send: (call: ApiRequest) => Promise<unknown>;
   readonly get: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
+  /** The metadata of an object alone, which is enough for an object with secrets. */
+  readonly getMetadata: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
   /** All items, read in pages; of all namespaces without `namespace`. */
   readonly list: (resource: Resource, namespace?: string) => Promise<readonly unknown[]>;
+  /** The items that the options select, as metadata alone if they say so, read in pages. */
+  readonly select: (options: ListOptions) => Promise<readonly unknown[]>;
   readonly create: (
     resource: Resource,
     manifest: Manifest,
@@ -58,7 +63,15 @@ export function clusterOver(
     transport,
     send,
     get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
-    list: (resource, namespace) => listPages(send, { path: collectionPath(resource, namespace) }),
+    getMetadata: (resource, ref) =>
+      send({
+        method: "GET",
+        path: objectPath(resource, ref),
+        accept: acceptOf({ resource, metadataOnly: true }, ""),
+      }),
+    list: (resource, namespace) =>
+      listPages(send, { resource, ...(namespace === undefined ? {} : { namespace }) }),
+    select: (options) => listPages(send, options),
     create: (resource, manifest, { dryRun = false } = {}) =>
       send({
         method: "POST",
@@ -95,16 +108,14 @@ export function clusterOver(
   };
 }
 
-async function listPages(
-  send: Cluster["send"],
-  { path }: Pick<ApiRequest, "path">,
-): Promise<readonly unknown[]> {
+async function listPages(send: Cluster["send"], options: ListOptions): Promise<readonly unknown[]> {
   const items: unknown[] = [];
   let next: string | undefined;
   do {
     const page = await send({
       method: "GET",
-      path: withQuery(path, { limit: pageItems, continue: next }),
+      path: listPath(options, { limit: pageItems, continue: next }),
+      accept: acceptOf(options, "List"),
     });
     items.push(...listAt(page, "items"));
     next = stringAt(recordAt(page, "metadata"), "continue") || undefined;

@@ -65,9 +65,9 @@ export function readableByName(
 const concurrent = 8;
 
 /** Calls `read` for each reference, a few at a time; leaves out what is missing or forbidden. */
-export async function readEach<T>(
-  refs: readonly ObjectRef[],
-  read: (ref: ObjectRef) => Promise<T>,
+export async function readEach<Ref, T>(
+  refs: readonly Ref[],
+  read: (ref: Ref) => Promise<T>,
 ): Promise<readonly T[]> {
   const found = new Map<number, T>();
   let next = 0;

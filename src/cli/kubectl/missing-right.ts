@@ -1,0 +1,81 @@
+import type { ObjectRef } from "../../api/object.ts";
+import type { Resource } from "../../api/resources.ts";
+import { isKubeError } from "../../kube/errors.ts";
+
+/** A right that the user does not have, so that objects could not be read. */
+export interface MissingRight {
+  readonly verb: "get" | "list" | "create";
+  readonly resource: Resource;
+  /** All namespaces without it, if the resource is namespaced. */
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** What was read, and the rights without which the rest could not be read. */
+export interface Readable<T> {
+  readonly found: T;
+  readonly missing: readonly MissingRight[];
+}
+
+/** Reads with a right; `otherwise` is the result without that right. */
+export async function readWith<T>(
+  right: MissingRight,
+  read: () => Promise<T>,
+  otherwise: T,
+): Promise<Readable<T>> {
+  try {
+    return { found: await read(), missing: [] };
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return { found: otherwise, missing: [right] };
+    throw error;
+  }
+}
+
+/** Reads one object; undefined if it does not exist, or if the right to read it is missing. */
+export function readObject(
+  resource: Resource,
+  { namespace, name }: ObjectRef,
+  read: () => Promise<unknown>,
+): Promise<Readable<unknown>> {
+  const right = {
+    verb: "get",
+    resource,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+  } as const;
+  const existing = async (): Promise<unknown> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  };
+  return readWith<unknown>(right, existing, undefined);
+}
+
+/** Whether an object may exist although it was not found, because it could not be read. */
+export function isHidden(
+  missing: readonly MissingRight[],
+  resource: Resource,
+  ref: ObjectRef,
+): boolean {
+  return missing.some(
+    (right) =>
+      right.resource === resource && right.name === ref.name && right.namespace === ref.namespace,
+  );
+}
+
+/** Each right once. */
+export function distinctRights(missing: readonly MissingRight[]): readonly MissingRight[] {
+  return [...new Map(missing.map((right) => [rightText(right), right])).values()];
+}
+
+/** A right as `kubectl auth can-i` takes it, such as `get secrets/database in namespace web`. */
+export function rightText({ verb, resource, namespace, name }: MissingRight): string {
+  const group = resource.group === "" ? "" : `.${resource.group}`;
+  const object = name === undefined ? "" : `/${name}`;
+  const all = resource.namespaced && namespace === undefined ? " in all namespaces" : "";
+  const place = namespace === undefined ? all : ` in namespace ${namespace}`;
+  return `${verb} ${resource.plural}${group}${object}${place}`;
+}
