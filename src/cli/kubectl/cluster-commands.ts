@@ -1,13 +1,17 @@
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
+import { controllerOptions } from "../../runtime/controller-config.ts";
+import { serverOptions } from "../../runtime/options.ts";
 import { rotateSigningKeyOptions } from "../../runtime/rotate-signing-key-options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
-import { flagWithDefault, optionalFlag, switchFlag } from "./flag.ts";
+import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
 import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
 
+const { userPrefix, teamPrefix } = serverOptions;
+const { requireSyncFrom } = controllerOptions;
 const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfigOptions;
 
 /** Commands about the installation. */
@@ -46,6 +50,42 @@ export const clusterCommands = {
       "kubectl latchkey status -A",
       "kubectl latchkey status -n team-a -o json",
       "kubectl latchkey status -A --serve",
+    ],
+  },
+  plan: {
+    name: "plan",
+    brief: "tells what sync would create, change and remove, and why; it writes nothing",
+    details: [
+      "Without --filename: what the controller has to do now, which is normally nothing, and copies that are stuck. With it: what an apply of SharedSecrets, Namespaces and Secrets would make the controller do. The API server checks the objects as for kubectl apply --server-side --dry-run=server, so you need the rights patch and, for new objects, create.",
+      "The state of Secrets that you may not read is assumed from their SharedSecret, and marked. Data is compared by digests. The API server may still reject a write of the controller.",
+      "--user-prefix, --team-prefix and --require-sync-from must be those of the controller.",
+    ],
+    arguments: [],
+    flags: {
+      ...allNamespaces,
+      filename: listFlag(
+        {
+          value: "<file>",
+          alias: "f",
+          help: "file or directory with manifests, or - for the standard input; repeat it for several",
+          completes: "files",
+        },
+        someText,
+      ),
+      exitCode: switchFlag({ help: "exit with 3 if sync would change something" }),
+      fieldManager: flagWithDefault(
+        { value: "<name>", initial: "kubectl", help: "field manager that applies" },
+        someText,
+      ),
+      forceConflicts: switchFlag({ help: "take fields that other field managers own" }),
+      ...flagsOfOptions({ userPrefix, teamPrefix, requireSyncFrom }),
+      ...resultOutput,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey plan -A",
+      "kubectl latchkey plan -f database.yaml",
+      "kustomize build . | kubectl latchkey plan -f - --exit-code",
     ],
   },
   refreshNow: {

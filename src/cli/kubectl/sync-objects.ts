@@ -25,7 +25,8 @@ import {
   readWith,
 } from "./missing-right.ts";
 
-type LiveSecret = ObservedCopy | UnmanagedSecret;
+/** A Secret as the controller stores it. */
+export type LiveSecret = ObservedCopy | UnmanagedSecret;
 type SyncCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
 
 /** Which live objects are read. */
@@ -39,6 +40,10 @@ export interface WantedSync {
   readonly namespaces: readonly string[];
   /** Whether the controller runs with `--require-sync-from`. */
   readonly requireSyncFrom: boolean;
+  /** Objects that may be added or changed: the Secrets at their targets are read, too. */
+  readonly planned?: Omit<SyncSnapshot, "secrets">;
+  /** Digests that compare with those of {@link WantedSync.planned}. */
+  readonly digestOf?: DataDigest;
 }
 
 /** Live objects, and the rights without which others could not be read. */
@@ -62,7 +67,7 @@ export async function readSyncObjects(cluster: SyncCluster, wanted: WantedSync):
   const missing = [namespaces, listed, sources, secrets].flatMap((part) => part.missing);
   const relevant =
     wanted.secrets.name === undefined
-      ? secrets.found.filter(concerns(sources.found))
+      ? secrets.found.filter(concerns([...sources.found, ...(wanted.planned?.sharedSecrets ?? [])]))
       : secrets.found;
   return { snapshot: { ...objects, secrets: relevant }, missing: distinctRights(missing) };
 }
@@ -81,11 +86,12 @@ const { secrets: secretResource, sharedSecrets, namespaces: namespaceResource } 
 class SyncReader {
   readonly #cluster: SyncCluster;
   readonly #wanted: WantedSync;
-  readonly #digestOf: DataDigest = createDataDigest();
+  readonly #digestOf: DataDigest;
 
   constructor(cluster: SyncCluster, wanted: WantedSync) {
     this.#cluster = cluster;
     this.#wanted = wanted;
+    this.#digestOf = wanted.digestOf ?? createDataDigest();
   }
 
   /** All Namespaces, or those of {@link WantedSync} that the user may read. */
@@ -149,8 +155,16 @@ class SyncReader {
   ): Promise<Readable<readonly LiveSecret[]>> {
     const { name, namespace } = this.#wanted.secrets;
     if (namespace !== undefined) return { found: [], missing: [] };
-    const known = syncObjectsOf({ ...objects, secrets: [] });
-    const targets = objects.sharedSecrets.flatMap((source) => targetsOf(source, known));
+    const { sharedSecrets: sources = [], namespaces = [] } = this.#wanted.planned ?? {};
+    const all = {
+      sharedSecrets: [...objects.sharedSecrets, ...sources],
+      namespaces: [...objects.namespaces, ...namespaces],
+    };
+    // Before and after the plan: an added object may hide the one that it replaces.
+    const targets = [objects, all].flatMap((some) => {
+      const known = syncObjectsOf({ ...some, secrets: [] });
+      return some.sharedSecrets.flatMap((source) => targetsOf(source, known));
+    });
     const wanted = targets.filter((target) => name === undefined || target.name === name);
     return this.#secretsAt([...new Map(wanted.map((ref) => [keyOf(ref), ref])).values()]);
   }
@@ -167,7 +181,7 @@ class SyncReader {
       ...{ resource, ...selection, metadataOnly: true },
       labelSelector: `!${labelSelector}`,
     });
-    const found = [...copies.found, ...others.found].map((raw) => this.#parseSecret(raw));
+    const found = [...copies.found, ...others.found].map((raw) => liveSecret(raw, this.#digestOf));
     return { found, missing: others.missing };
   }
 
@@ -178,13 +192,7 @@ class SyncReader {
         return isCopy(metadata) ? this.#cluster.get(secretResource, ref) : metadata;
       }),
     );
-    return { found: found.map((raw) => this.#parseSecret(raw)), missing };
-  }
-
-  #parseSecret(raw: unknown): LiveSecret {
-    return isCopy(raw)
-      ? observedCopy(raw, this.#digestOf)
-      : { metadata: parseLatchkeyMetadata(raw) };
+    return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing };
   }
 
   #list(options: ListOptions): Promise<Readable<readonly unknown[]>> {
@@ -202,6 +210,11 @@ class SyncReader {
       missing: results.flatMap(({ missing }) => missing),
     };
   }
+}
+
+/** Parses a Secret as the controller stores it. */
+export function liveSecret(raw: unknown, digestOf: DataDigest): LiveSecret {
+  return isCopy(raw) ? observedCopy(raw, digestOf) : { metadata: parseLatchkeyMetadata(raw) };
 }
 
 function isCopy(raw: unknown): boolean {

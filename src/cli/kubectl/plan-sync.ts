@@ -1,0 +1,146 @@
+import { type Key, keyOf, type Metadata } from "../../api/object.ts";
+import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { copyManifest, type ObservedCopy, type Source } from "../../domain/sync/copy.ts";
+import type { Target } from "../../domain/sync/explain.ts";
+import {
+  type ObjectChange,
+  planChange,
+  planChanges,
+  type TargetChange,
+} from "../../domain/sync/plan-change.ts";
+import { observeTarget, type SyncObjects, targetsOf } from "../../domain/sync/sync-objects.ts";
+import { type SyncSnapshot, syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
+import { targetState } from "../../domain/sync/sync.ts";
+import { readNamespace } from "../../domain/sync/sync-target.ts";
+import type { DataDigest } from "../../tokens/data-digest.ts";
+import { observedSource } from "../../tokens/observed-data.ts";
+import { isHidden, type MissingRight } from "./missing-right.ts";
+import type { AppliedManifest } from "./plan-apply.ts";
+import { type LiveSync, liveSecret } from "./sync-objects.ts";
+
+/** How the controller reads objects. */
+export interface ReadTerms {
+  readonly digestOf: DataDigest;
+  readonly requireSyncFrom: boolean;
+}
+
+/** The change of an object as the functions of the domain take it. */
+export function changeOf(
+  { kind, ref, object }: AppliedManifest,
+  { digestOf, requireSyncFrom }: ReadTerms,
+): ObjectChange {
+  const key = keyOf(ref);
+  switch (kind) {
+    case "SharedSecret":
+      return { kind, key, after: observedSource(object, digestOf) };
+    case "Namespace": {
+      const after = readNamespace(parseLatchkeyMetadata(object), { requireSyncFrom });
+      return { kind, key, after };
+    }
+    case "Secret":
+      return { kind, key, after: liveSecret(object, digestOf) };
+  }
+}
+
+/** The SharedSecrets and Namespaces that changes add or replace. */
+export function plannedObjects(changes: readonly ObjectChange[]): Omit<SyncSnapshot, "secrets"> {
+  const sharedSecrets: Source[] = [];
+  const namespaces: Metadata[] = [];
+  for (const { kind, after } of changes) {
+    if (after === undefined) continue;
+    if (kind === "SharedSecret") sharedSecrets.push(after);
+    else if (kind === "Namespace") namespaces.push(after);
+  }
+  return { sharedSecrets, namespaces };
+}
+
+/** Live objects for a plan. */
+export interface KnownSync {
+  readonly objects: SyncObjects;
+  /** Whether the user may not read the Secret at a target, so that its state is assumed. */
+  readonly isAssumed: (target: Target) => boolean;
+}
+
+/**
+ * The live objects, with copies where the user may not read Secrets: a target of a SharedSecret whose
+ * status has no failure there is assumed to be current.
+ */
+export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
+  const seen = syncObjectsOf(snapshot);
+  const isAssumed = (target: Target): boolean => isHidden(missing, resources.secrets, target);
+  const assumed = new Map<Key, ObservedCopy>();
+  for (const source of snapshot.sharedSecrets) {
+    const failed = failedTargets(source);
+    for (const target of targetsOf(source, seen)) {
+      const key = keyOf(target);
+      const state = targetState(observeTarget(target, seen));
+      const isFirst = state.kind === "missing" && state.source.secret === source.secret;
+      if (isFirst && isAssumed(target) && !failed.has(key))
+        assumed.set(key, assumedCopy(state.source, target));
+    }
+  }
+  const secrets = [...snapshot.secrets, ...assumed.values()];
+  return { objects: syncObjectsOf({ ...snapshot, secrets }), isAssumed };
+}
+
+function failedTargets({ secret }: Source): ReadonlySet<Key> {
+  const failures = listAt(recordAt(secret.status, "sync"), "failures");
+  return new Set(
+    failures.map((entry) =>
+      keyOf({ namespace: stringAt(entry, "namespace") ?? "", name: stringAt(entry, "name") ?? "" }),
+    ),
+  );
+}
+
+function assumedCopy(source: Source, target: Target): ObservedCopy {
+  const { metadata } = copyManifest({ source, data: {} }, target);
+  const { labels = {}, annotations = {} } = metadata;
+  const { creationTimestamp } = source.secret.metadata;
+  const identity = { uid: "", resourceVersion: "", generation: 0, creationTimestamp };
+  return {
+    metadata: { ...target, ...identity, labels, annotations, finalizers: [] },
+    ownerReferences: [],
+    type: source.options.secretType,
+    immutable: false,
+    digest: source.digest,
+  };
+}
+
+/** What the controller does after changes that are made at once. */
+export function planFiles(
+  changes: readonly ObjectChange[],
+  { objects }: KnownSync,
+): readonly TargetChange[] {
+  return planChanges(changes, objects);
+}
+
+/**
+ * What the controller has to do now for the SharedSecrets of a namespace, or of all: for each target
+ * and each SharedSecret that is synced to it.
+ */
+export function planNow(
+  namespace: string | undefined,
+  { objects }: KnownSync,
+): readonly TargetChange[] {
+  const isOurs = (key: Key): boolean => namespace === undefined || key.startsWith(`${namespace}/`);
+  const sources = [...objects.sharedSecrets.keys()].filter(isOurs).flatMap((key) => {
+    const after = objects.sharedSecrets.get(key);
+    return after === undefined ? [] : planChange({ kind: "SharedSecret", key, after }, objects);
+  });
+  const covered = new Set(sources.map(({ target }) => keyOf(target)));
+  const others = [...objects.copies.keys(), ...objects.unmanagedSecrets.keys()].flatMap((key) => {
+    const after = objects.copies.get(key) ?? objects.unmanagedSecrets.get(key);
+    return after === undefined || covered.has(key)
+      ? []
+      : planChange({ kind: "Secret", key, after }, objects);
+  });
+  return [...sources, ...others.filter(({ because }) => isOurs(keyOf(because.sourceRef)))];
+}
+
+/** The rights without which the plan leaves something out; assumed targets are marked themselves. */
+export function missingRights(missing: readonly MissingRight[]): readonly MissingRight[] {
+  return missing.filter(
+    ({ resource, name }) => resource !== resources.secrets || name === undefined,
+  );
+}
