@@ -37,6 +37,38 @@ export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOpti
   };
 }
 
+/** A client that runs until it is stopped. */
+export interface RunningCli {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Sends a signal; resolves to the exit code, or to the name of the signal that ended it. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | string>;
+}
+
+/** Starts the client as a process, as a user, without a terminal. */
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const { program = "" } = inject("cli") ?? {};
+  const child = spawn(process.execPath, [program, ...args], {
+    env: cliEnvironment(options),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const ended = new Promise<number | string>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve(code ?? signal ?? ""));
+  });
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
 /** Runs the client as a process, as a user, without a terminal. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const { program = "" } = inject("cli") ?? {};

@@ -1,8 +1,9 @@
 import { type Key, keyOf, type Metadata } from "../../api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { copyManifest, type ObservedCopy, type Source } from "../../domain/sync/copy.ts";
+import { copyManifest, type Source } from "../../domain/sync/copy.ts";
 import type { Target } from "../../domain/sync/explain.ts";
+import { conflictReasons } from "../../domain/sync/outcome.ts";
 import {
   type ObjectChange,
   planChange,
@@ -17,7 +18,7 @@ import type { DataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { isHidden, type MissingRight } from "./missing-right.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
-import { type LiveSync, liveSecret } from "./sync-objects.ts";
+import { type LiveSecret, type LiveSync, liveSecret } from "./sync-objects.ts";
 
 /** How the controller reads objects. */
 export interface ReadTerms {
@@ -63,43 +64,53 @@ export interface KnownSync {
 }
 
 /**
- * The live objects, with copies where the user may not read Secrets: a target of a SharedSecret whose
- * status has no failure there is assumed to be current.
+ * The live objects, with Secrets where the user may not read them: a target is assumed to be current,
+ * or to be as the failures in the status of its SharedSecret say.
  */
 export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
   const seen = syncObjectsOf(snapshot);
   const isAssumed = (target: Target): boolean => isHidden(missing, resources.secrets, target);
-  const assumed = new Map<Key, ObservedCopy>();
+  const assumed = new Map<Key, LiveSecret>();
   for (const source of snapshot.sharedSecrets) {
-    const failed = failedTargets(source);
+    const failures = failedTargets(source);
     for (const target of targetsOf(source, seen)) {
       const key = keyOf(target);
       const state = targetState(observeTarget(target, seen));
       const isFirst = state.kind === "missing" && state.source.secret === source.secret;
-      if (isFirst && isAssumed(target) && !failed.has(key))
-        assumed.set(key, assumedCopy(state.source, target));
+      const secret = isFirst && isAssumed(target) && assumedSecret(state.source, target, failures);
+      if (secret) assumed.set(key, secret);
     }
   }
   const secrets = [...snapshot.secrets, ...assumed.values()];
   return { objects: syncObjectsOf({ ...snapshot, secrets }), isAssumed };
 }
 
-function failedTargets({ secret }: Source): ReadonlySet<Key> {
+/** The reasons in the status of a source, by target. */
+function failedTargets({ secret }: Source): ReadonlyMap<Key, string> {
   const failures = listAt(recordAt(secret.status, "sync"), "failures");
-  return new Set(
-    failures.map((entry) =>
-      keyOf({ namespace: stringAt(entry, "namespace") ?? "", name: stringAt(entry, "name") ?? "" }),
-    ),
+  return new Map(
+    failures.map((entry) => {
+      const [namespace, name] = [stringAt(entry, "namespace"), stringAt(entry, "name")];
+      const key = keyOf({ namespace: namespace ?? "", name: name ?? "" });
+      return [key, stringAt(entry, "reason") ?? ""];
+    }),
   );
 }
 
-function assumedCopy(source: Source, target: Target): ObservedCopy {
-  const { metadata } = copyManifest({ source, data: {} }, target);
-  const { labels = {}, annotations = {} } = metadata;
+function assumedSecret(
+  source: Source,
+  target: Target,
+  failures: ReadonlyMap<Key, string>,
+): LiveSecret | undefined {
   const { creationTimestamp } = source.secret.metadata;
   const identity = { uid: "", resourceVersion: "", generation: 0, creationTimestamp };
+  const metadata = { ...target, ...identity, labels: {}, annotations: {}, finalizers: [] };
+  const failure = failures.get(keyOf(target));
+  if (failure === conflictReasons.notManaged) return { metadata };
+  if (failure !== undefined) return undefined;
+  const { labels = {}, annotations = {} } = copyManifest({ source, data: {} }, target).metadata;
   return {
-    metadata: { ...target, ...identity, labels, annotations, finalizers: [] },
+    metadata: { ...metadata, labels, annotations },
     ownerReferences: [],
     type: source.options.secretType,
     immutable: false,
