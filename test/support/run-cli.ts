@@ -41,7 +41,9 @@ export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOpti
 export interface RunningCli {
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Sends a signal; resolves to the exit code, or to the name of the signal that ended it. */
+  /** The exit code, or the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Sends a signal, and waits for the end. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | string>;
 }
 
@@ -62,6 +64,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   return {
     stdout: () => stdout,
     stderr: () => stderr,
+    ended,
     stop(signal = "SIGTERM") {
       child.kill(signal);
       return ended;

@@ -20,8 +20,8 @@ export function planText(report: PlanReport, paint: Paint): string {
     ),
     section(
       "Stuck",
-      stuck.flatMap(({ secret, sharedSecret, message }) => [
-        paint(printable(`${secret} from ${sharedSecret}`), "bad"),
+      stuck.flatMap(({ secret, sharedSecret, message, assumed }) => [
+        paint(printable(`${secret} from ${sharedSecret}${assumedNote(assumed)}`), "bad"),
         `    ${printable(message)}`,
       ]),
     ),
@@ -44,11 +44,14 @@ function objectLine({ kind, name, effect, checked }: PlannedObject): string {
 }
 
 function copyLines({ action, secret, message, assumed }: PlannedCopy, paint: Paint): string[] {
-  const note = assumed ? " (assumed: you may not read this Secret)" : "";
   return [
-    paint(printable(`${marks[action]} ${action} ${secret}${note}`), colors[action]),
+    paint(printable(`${marks[action]} ${action} ${secret}${assumedNote(assumed)}`), colors[action]),
     `    ${printable(message)}`,
   ];
+}
+
+function assumedNote(assumed: boolean): string {
+  return assumed ? " (assumed: you may not read this Secret)" : "";
 }
 
 function accessLine(entry: AccessEntry, paint: Paint): string {
