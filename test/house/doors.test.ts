@@ -79,6 +79,7 @@ const doors: readonly Door[] = [
       "node:buffer",
       "node:child_process",
       "node:fs",
+      "node:http",
       "node:os",
       "node:path",
       "node:readline",

@@ -37,6 +37,41 @@ export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOpti
   };
 }
 
+/** A client that runs until it is stopped. */
+export interface RunningCli {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** The exit code, or the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Sends a signal, and waits for the end. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | string>;
+}
+
+/** Starts the client as a process, as a user, without a terminal. */
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const { program = "" } = inject("cli") ?? {};
+  const child = spawn(process.execPath, [program, ...args], {
+    env: cliEnvironment(options),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const ended = new Promise<number | string>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve(code ?? signal ?? ""));
+  });
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
 /** Runs the client as a process, as a user, without a terminal. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const { program = "" } = inject("cli") ?? {};

@@ -14,6 +14,7 @@ export interface ActDeps {
   readonly env: Environment;
   readonly clock: Clock;
   readonly hostname: string;
+  readonly untilStopped: () => AbortSignal;
 }
 
 /** Prints what the last word of a command line can be. */

@@ -50,6 +50,7 @@ export const entries: readonly Entry[] = [
   entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),
   entry(commands.why, async () => (await import("./why.ts")).why),
   entry(commands.status, async () => (await import("./status.ts")).printStatus),
+  entry(commands.plan, async () => (await import("./plan.ts")).plan),
   entry(commands.refreshNow, async () => (await import("./refresh-now.ts")).refreshNow),
   entry(commands.check, async () => (await import("./check.ts")).check),
   entry(commands.trustConfig, async () => (await import("./server-commands.ts")).trustConfig),

@@ -1,13 +1,17 @@
-import { duration } from "../../runtime/config-values.ts";
+import { duration, wholeNumber } from "../../runtime/config-values.ts";
+import { controllerOptions } from "../../runtime/controller-config.ts";
+import { serverOptions } from "../../runtime/options.ts";
 import { rotateSigningKeyOptions } from "../../runtime/rotate-signing-key-options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
-import { flagWithDefault, switchFlag } from "./flag.ts";
+import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
 import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
 
+const { userPrefix, teamPrefix } = serverOptions;
+const { requireSyncFrom } = controllerOptions;
 const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfigOptions;
 
 /** Commands about the installation. */
@@ -17,6 +21,7 @@ export const clusterCommands = {
     brief: "shows SharedSecrets with their copies, keys that end soon, and what is not well",
     details: [
       "The exit code is 3 if something is not well. Copies are named if you may list Secrets in all namespaces; their data is not read.",
+      "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
     ],
     arguments: [],
     flags: {
@@ -25,10 +30,63 @@ export const clusterCommands = {
         { value: "<duration>", initial: "7d", help: "what counts as soon" },
         duration({ unit: 1, least: 0 }),
       ),
+      watch: switchFlag({
+        alias: "w",
+        help: "refresh the report in place, or print it again on a change if the output is no terminal",
+      }),
+      serve: switchFlag({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
+      port: optionalFlag(
+        { value: "<number>", help: "port of --serve; any free port if unset" },
+        wholeNumber({ least: 1, most: 65_535 }),
+      ),
+      interval: flagWithDefault(
+        { value: "<duration>", initial: "5s", help: "time between two readings" },
+        duration({ unit: 1000, least: 1 }),
+      ),
       ...resultOutput,
     },
     connects: true,
-    examples: ["kubectl latchkey status -A", "kubectl latchkey status -n team-a -o json"],
+    examples: [
+      "kubectl latchkey status -A",
+      "kubectl latchkey status -n team-a -o json",
+      "kubectl latchkey status -A --serve",
+    ],
+  },
+  plan: {
+    name: "plan",
+    brief: "tells what sync would create, change and remove, and why; it writes nothing",
+    details: [
+      "Without --filename: what the controller has to do now, which is normally nothing, and copies that are stuck. With it: what an apply of SharedSecrets, Namespaces and Secrets would make the controller do. The API server checks the objects as for kubectl apply --server-side --dry-run=server, so you need the rights patch and, for new objects, create.",
+      "The state of Secrets that you may not read is assumed from their SharedSecret, and marked. Data is compared by digests. The API server may still reject a write of the controller.",
+      "--user-prefix, --team-prefix and --require-sync-from must be those of the controller.",
+    ],
+    arguments: [],
+    flags: {
+      ...allNamespaces,
+      filename: listFlag(
+        {
+          value: "<file>",
+          alias: "f",
+          help: "file or directory with manifests, or - for the standard input; repeat it for several",
+          completes: "files",
+        },
+        someText,
+      ),
+      exitCode: switchFlag({ help: "exit with 3 if sync would change something" }),
+      fieldManager: flagWithDefault(
+        { value: "<name>", initial: "kubectl", help: "field manager that applies" },
+        someText,
+      ),
+      forceConflicts: switchFlag({ help: "take fields that other field managers own" }),
+      ...flagsOfOptions({ userPrefix, teamPrefix, requireSyncFrom }),
+      ...resultOutput,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey plan -A",
+      "kubectl latchkey plan -f database.yaml",
+      "kustomize build . | kubectl latchkey plan -f - --exit-code",
+    ],
   },
   refreshNow: {
     name: "refresh-now",

@@ -1,9 +1,20 @@
-import { labels } from "../../api/names.ts";
-import type { ObjectRef } from "../../api/object.ts";
-import { recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { annotations, labels } from "../../api/names.ts";
+import { keyOf, type Metadata } from "../../api/object.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { isPaused } from "../../domain/sync/sync-options.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Cluster } from "./cluster.ts";
+
+/** A copy of a SharedSecret, as its metadata describes it. */
+export interface FoundCopy {
+  /** `namespace/name`. */
+  readonly target: string;
+  /** Whether its annotation keeps Latchkey from changing it. */
+  readonly isPaused: boolean;
+  /** Why it is not current: its annotation `sync-error`. */
+  readonly error?: string;
+}
 
 /**
  * The copies of all SharedSecrets by the uid of their source, read as metadata without data;
@@ -11,8 +22,8 @@ import type { Cluster } from "./cluster.ts";
  */
 export async function copiesByUid({
   select,
-}: Pick<Cluster, "select">): Promise<ReadonlyMap<string, readonly ObjectRef[]> | undefined> {
-  const copies = new Map<string, ObjectRef[]>();
+}: Pick<Cluster, "select">): Promise<ReadonlyMap<string, readonly FoundCopy[]> | undefined> {
+  const copies = new Map<string, FoundCopy[]>();
   try {
     const items = await select({
       resource: resources.secrets,
@@ -20,15 +31,24 @@ export async function copiesByUid({
       metadataOnly: true,
     });
     for (const item of items) {
-      const metadata = recordAt(item, "metadata");
-      const uid = stringMapAt(metadata, "labels")[labels.sourceUid] ?? "";
-      const namespace = stringAt(metadata, "namespace") ?? "";
-      const ref = { namespace, name: stringAt(metadata, "name") ?? "" };
-      copies.set(uid, [...(copies.get(uid) ?? []), ref]);
+      const metadata = parseLatchkeyMetadata(item);
+      const uid = metadata.labels[labels.sourceUid] ?? "";
+      const found = copies.get(uid);
+      if (found === undefined) copies.set(uid, [copyOf(metadata)]);
+      else found.push(copyOf(metadata));
     }
     return copies;
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return undefined;
     throw error;
   }
+}
+
+function copyOf(metadata: Metadata): FoundCopy {
+  const error = metadata.annotations[annotations.syncError];
+  return {
+    target: keyOf(metadata),
+    isPaused: isPaused(metadata),
+    ...(error === undefined ? {} : { error }),
+  };
 }

@@ -7,6 +7,7 @@ import { entries } from "./actions.ts";
 import { runCommandLine } from "./app.ts";
 import { exitCodes } from "./failure.ts";
 import { programName } from "./help.ts";
+import { stopSignal } from "./stop-signal.ts";
 import { systemTerminal } from "./system-terminal.ts";
 
 // The compiled program has another runtime, which names the Node.js that it is compatible with.
@@ -14,7 +15,11 @@ const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
   const { stdout, stderr } = process;
   const env = readEnvironment();
-  const deps = { terminal: systemTerminal(process, env), env, clock, hostname: hostname() };
+  const deps = {
+    terminal: systemTerminal(process, env),
+    ...{ env, clock, hostname: hostname() },
+    untilStopped: () => stopSignal(process, (code) => process.exit(code)),
+  };
   const argv = process.argv.slice(2);
   if (argv[0] === "__complete") await runCompletion(argv.slice(1), deps);
   else

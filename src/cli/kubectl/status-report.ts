@@ -1,14 +1,17 @@
 import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
 import { instantOf } from "../../domain/lifetime.ts";
-import { printable } from "./failure.ts";
+import type { FoundCopy } from "./copies.ts";
 import { readyOf } from "./key-view.ts";
-import { type Paint, spanText } from "./output.ts";
 
-/** What `status` prints. */
+/** What `status` shows. It has no value of a secret, no key and no token. */
 export interface StatusReport {
   readonly sharedSecrets: readonly SourceStatus[];
   /** Keys that end soon or are not well. */
-  readonly keys: readonly KeyStatus[];
+  readonly keys: readonly LifetimeStatus[];
+  /** Direct tokens that are valid or not well. */
+  readonly tokens: readonly LifetimeStatus[];
+  /** Sentences about what the user may not see. */
+  readonly notVisible: readonly string[];
 }
 
 /** The state of a SharedSecret and of its copies. */
@@ -21,6 +24,8 @@ export interface SourceStatus {
   readonly synced: number;
   /** `namespace/name` of each copy; undefined if they cannot be listed. */
   readonly targets: readonly string[] | undefined;
+  /** The copies among the targets that an annotation pauses. */
+  readonly paused: readonly string[];
   readonly failures: readonly TargetFailure[];
 }
 
@@ -31,8 +36,8 @@ export interface TargetFailure {
   readonly message: string;
 }
 
-/** The state of an access key. */
-export interface KeyStatus {
+/** The state of an access key or a direct token. */
+export interface LifetimeStatus {
   readonly name: string;
   readonly well: boolean;
   readonly reason: string;
@@ -46,17 +51,18 @@ export interface KeyStatus {
 /** Reads the state of a SharedSecret; `copies` by uid. */
 export function sourceStatus(
   object: unknown,
-  copies: ReadonlyMap<string, readonly string[]> | undefined,
+  copies: ReadonlyMap<string, readonly FoundCopy[]> | undefined,
 ): SourceStatus {
   const metadata = recordAt(object, "metadata");
   const sync = recordAt(recordAt(object, "status"), "sync");
-  const failures = listAt(sync, "failures").map((failure) => ({
+  const listed = listAt(sync, "failures").map((failure) => ({
     target: `${stringAt(failure, "namespace") ?? ""}/${stringAt(failure, "name") ?? ""}`,
     reason: stringAt(failure, "reason") ?? "",
     message: stringAt(failure, "message") ?? "",
   }));
   const count = (field: string): number => numberAt(sync, field) ?? 0;
   const ready = readyOf(object) ?? unseen;
+  const own = copies && (copies.get(stringAt(metadata, "uid") ?? "") ?? []);
   return {
     name: `${stringAt(metadata, "namespace") ?? ""}/${stringAt(metadata, "name") ?? ""}`,
     well: ready.isReady && count("conflicts") === 0 && count("failed") === 0,
@@ -64,10 +70,27 @@ export function sourceStatus(
     message: ready.message,
     desired: count("desired"),
     synced: count("synced"),
-    targets: copies && (copies.get(stringAt(metadata, "uid") ?? "") ?? []).toSorted(),
-    failures,
+    targets: own?.map(({ target }) => target).toSorted(),
+    paused: (own ?? []).flatMap((copy) => (copy.isPaused ? [copy.target] : [])).toSorted(),
+    failures: [...listed, ...unlistedFailures(own ?? [], listed)],
   };
 }
+
+/** The status lists ten failures; a copy records its own. */
+function unlistedFailures(
+  copies: readonly FoundCopy[],
+  listed: readonly TargetFailure[],
+): readonly TargetFailure[] {
+  const known = new Set(listed.map(({ target }) => target));
+  return copies.flatMap(({ target, error }) => {
+    if (error === undefined || known.has(target)) return [];
+    const [, reason = "NotCurrent", message = error] = apiServerError.exec(error) ?? [];
+    return [{ target, reason, message }];
+  });
+}
+
+/** A rejected write is recorded as the reason of the API server and its message. */
+const apiServerError = /^([A-Z][A-Za-z]*): (.*)$/s;
 
 const unseen = {
   isReady: false,
@@ -85,20 +108,24 @@ export interface Soon {
  * Reads the state of a key; undefined if it is well and does not end soon. A disabled or expired key
  * is as its owner wants it.
  */
-export function keyStatus(object: unknown, { now, endsWithin }: Soon): KeyStatus | undefined {
-  const status = recordAt(object, "status");
-  const expiresAt = stringAt(status, "expiresAt");
+export function keyStatus(object: unknown, { now, endsWithin }: Soon): LifetimeStatus | undefined {
+  const state = lifetimeStatus(object, now);
+  const isSoon = state.endsIn !== undefined && state.endsIn > 0 && state.endsIn <= endsWithin;
+  return state.well && !isSoon ? undefined : state;
+}
+
+/** Reads the state of a direct token; undefined if it has expired. */
+export function tokenStatus(object: unknown, now: number): LifetimeStatus | undefined {
+  return isExpired(object) ? undefined : lifetimeStatus(object, now);
+}
+
+function lifetimeStatus(object: unknown, now: number): LifetimeStatus {
+  const expiresAt = stringAt(recordAt(object, "status"), "expiresAt");
   const end = instantOf(expiresAt);
   const ready = readyOf(object) ?? unseen;
-  const isExpired = parseConditions(status).some(
-    ({ type, status: state }) => type === "Expired" && state === "True",
-  );
-  const isSoon = end !== undefined && end > now && end <= now + endsWithin * 1000;
-  const well = ready.isReady || isExpired;
-  if (well && !isSoon) return undefined;
   return {
     name: stringAt(recordAt(object, "metadata"), "name") ?? "",
-    well,
+    well: ready.isReady || isExpired(object),
     reason: ready.reason,
     message: ready.message,
     expiresAt,
@@ -106,34 +133,13 @@ export function keyStatus(object: unknown, { now, endsWithin }: Soon): KeyStatus
   };
 }
 
-/** A tree of sources and targets, and the keys. */
-export function statusText({ sharedSecrets, keys }: StatusReport, paint: Paint): string {
-  const sources = sharedSecrets.flatMap((source) => {
-    const color = source.well ? "good" : "bad";
-    const title = `${source.name}   ${source.reason}, ${source.synced} of ${source.desired} copies`;
-    const failed = source.failures.map(({ target }) => target);
-    const children = [
-      ...(source.well ? [] : [paint(printable(source.message), "bad")]),
-      ...(source.targets ?? []).filter((target) => !failed.includes(target)).map(printable),
-      ...source.failures.map(({ target, reason, message }) =>
-        paint(printable(`${target}   ${reason}: ${message}`), "bad"),
-      ),
-    ];
-    return [paint(printable(title), color), ...branches(children)];
-  });
-  const lines = keys.map(({ name, well, reason, message, endsIn }) => {
-    const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
-    return paint(printable(`${name}   ${reason}${end}: ${message}`), well ? "faint" : "bad");
-  });
-  return [
-    "SharedSecrets",
-    ...(sources.length === 0 ? ["none"] : sources).map((line) => `  ${line}`),
-    "Access keys that end soon or are not well",
-    ...(lines.length === 0 ? ["none"] : lines).map((line) => `  ${line}`),
-    "",
-  ].join("\n");
+function isExpired(object: unknown): boolean {
+  return parseConditions(recordAt(object, "status")).some(
+    ({ type, status }) => type === "Expired" && status === "True",
+  );
 }
 
-function branches(lines: readonly string[]): readonly string[] {
-  return lines.map((line, at) => `${at === lines.length - 1 ? "└─" : "├─"} ${line}`);
+/** Whether nothing that the report shows needs a change. */
+export function isWell({ sharedSecrets, keys, tokens }: StatusReport): boolean {
+  return [...sharedSecrets, ...keys, ...tokens].every(({ well }) => well);
 }

@@ -1,55 +1,71 @@
-import { keyOf } from "../../api/object.ts";
-import { resources } from "../../api/resources.ts";
-import type { Action } from "./cli.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import type { Action, Cli, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { copiesByUid } from "./copies.ts";
 import { exitCodes } from "./failure.ts";
-import { findObjects, type Found } from "./find-objects.ts";
-import { readableByName } from "./listing.ts";
 import { paintWith, resultText } from "./output.ts";
-import { keyStatus, sourceStatus, statusText, type StatusReport } from "./status-report.ts";
-import type { Cluster } from "./cluster.ts";
-import type { Resource } from "../../api/resources.ts";
+import { readStatus } from "./status-read.ts";
+import { isWell } from "./status-report.ts";
+import { StatusSource } from "./status-source.ts";
+import { statusText } from "./status-text.ts";
+import { watchStatus } from "./status-watch.ts";
+
+type Flags = Invocation<typeof commands.status.flags>["flags"];
 
 /** `kubectl latchkey status`. */
 export const printStatus: Action<typeof commands.status.flags> = async ({ flags }, cli) => {
+  checkFlags(flags);
+  if (flags.serve) return serve(flags, cli);
   const cluster = await cli.connect(flags);
-  const deps = { cluster, terminal: cli.terminal };
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
-  const sources = await findObjects({ resource: resources.sharedSecrets, namespace }, deps);
-  const keys = await findObjects(
-    { resource: resources.ownedAccessKeys, namespace: undefined },
-    deps,
-  );
-  const now = cli.clock.now();
-  const secrets = await read(resources.sharedSecrets, sources, cluster);
-  const copies = await copiesOf(cluster);
-  const report: StatusReport = {
-    sharedSecrets: secrets.map((object) => sourceStatus(object, copies)),
-    keys: (await read(resources.ownedAccessKeys, keys, cluster)).flatMap(
-      (object) => keyStatus(object, { now, endsWithin: flags.endsWithin }) ?? [],
-    ),
-  };
+  const selection = { namespace, endsWithin: flags.endsWithin };
+  if (flags.watch) {
+    const source = new StatusSource(selection, {
+      clock: cli.clock,
+      connect: reconnecting(cluster, () => cli.connect(flags)),
+    });
+    const title = titleOf(namespace, cluster.choice.server);
+    const options = { intervalMs: flags.interval, output: flags.output, title };
+    return watchStatus(options, { source, ...cli, signal: cli.untilStopped() });
+  }
+  const report = await readStatus(selection, { cluster, clock: cli.clock });
   const paint = paintWith(cli.terminal.hasColors);
   cli.terminal.print(resultText(flags.output, report, () => statusText(report, paint)));
-  if (copies === undefined)
-    cli.terminal.say(
-      "you may not list Secrets in all namespaces, so targets are counted, not named",
-    );
-  const isWell = [...report.sharedSecrets, ...report.keys].every(({ well }) => well);
-  return isWell ? exitCodes.done.code : exitCodes.unhealthy.code;
+  if (flags.output !== undefined) for (const note of report.notVisible) cli.terminal.say(note);
+  return isWell(report) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
-function read(resource: Resource, found: Found, cluster: Cluster): Promise<readonly unknown[]> {
-  return found.kind === "list"
-    ? cluster.list(resource, found.namespace)
-    : readableByName(cluster, resource, found.refs);
+function checkFlags({ serve: serves, watch, output, port }: Flags): void {
+  if (serves && (watch || output !== undefined))
+    throw new UsageError(
+      "--serve has a page instead of an output; use it without --watch and --output",
+    );
+  if (!serves && port !== undefined) throw new UsageError("--port has no effect without --serve");
 }
 
-/** The targets by the uid of their source; undefined if the user may not list Secrets. */
-async function copiesOf(
-  cluster: Cluster,
-): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
-  const copies = await copiesByUid(cluster);
-  return copies && new Map([...copies].map(([uid, refs]) => [uid, refs.map(keyOf)] as const));
+/** Returns a function that connects: the first time, with the existing connection. */
+function reconnecting<T>(first: T, connect: () => Promise<T>): () => Promise<T> {
+  let left: T | undefined = first;
+  return async () => {
+    const existing = left;
+    left = undefined;
+    return existing ?? connect();
+  };
+}
+
+/** What a report is about. */
+function titleOf(namespace: string | undefined, server: string): string {
+  return `${namespace === undefined ? "all namespaces" : `namespace ${namespace}`} at ${server}`;
+}
+
+async function serve(flags: Flags, cli: Cli): Promise<void> {
+  const { serveStatus } = await import("./status-serve.ts");
+  const cluster = await cli.connect(flags);
+  const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
+  const source = new StatusSource(
+    { namespace, endsWithin: flags.endsWithin },
+    { clock: cli.clock, connect: reconnecting(cluster, () => cli.connect(flags)) },
+  );
+  const title = titleOf(namespace, cluster.choice.server);
+  const options = { port: flags.port ?? 0, intervalMs: flags.interval, title };
+  await serveStatus(options, { source, ...cli, signal: cli.untilStopped() });
 }

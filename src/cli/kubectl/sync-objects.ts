@@ -26,7 +26,8 @@ import {
   readWith,
 } from "./missing-right.ts";
 
-type LiveSecret = ObservedCopy | UnmanagedSecret;
+/** A Secret as the controller stores it. */
+export type LiveSecret = ObservedCopy | UnmanagedSecret;
 type SyncCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
 
 /** Which live objects are read. */
@@ -40,6 +41,10 @@ export interface WantedSync {
   readonly namespaces: readonly string[];
   /** Whether the controller runs with `--require-sync-from`. */
   readonly requireSyncFrom: boolean;
+  /** Objects that may be added or changed: the Secrets at their targets are read, too. */
+  readonly planned?: Omit<SyncSnapshot, "secrets">;
+  /** Digests that compare with those of {@link WantedSync.planned}. */
+  readonly digestOf?: DataDigest;
 }
 
 /** Live objects, and the rights without which others could not be read. */
@@ -63,7 +68,7 @@ export async function readSyncObjects(cluster: SyncCluster, wanted: WantedSync):
   const missing = [namespaces, listed, sources, secrets].flatMap((part) => part.missing);
   const relevant =
     wanted.secrets.name === undefined
-      ? secrets.found.filter(concerns(sources.found))
+      ? secrets.found.filter(concerns([...sources.found, ...(wanted.planned?.sharedSecrets ?? [])]))
       : secrets.found;
   return { snapshot: { ...objects, secrets: relevant }, missing: distinctRights(missing) };
 }
@@ -80,11 +85,12 @@ const { secrets: secretResource, sharedSecrets, namespaces: namespaceResource } 
 class SyncReader {
   readonly #cluster: SyncCluster;
   readonly #wanted: WantedSync;
-  readonly #digestOf: DataDigest = createDataDigest();
+  readonly #digestOf: DataDigest;
 
   constructor(cluster: SyncCluster, wanted: WantedSync) {
     this.#cluster = cluster;
     this.#wanted = wanted;
+    this.#digestOf = wanted.digestOf ?? createDataDigest();
   }
 
   /** All Namespaces, or those of {@link WantedSync} that the user may read. */
@@ -150,8 +156,16 @@ class SyncReader {
   ): Promise<Readable<readonly LiveSecret[]>> {
     const { name, namespace } = this.#wanted.secrets;
     if (namespace !== undefined) return { found: [], missing: [] };
-    const known = syncObjectsOf({ ...objects, secrets: [] });
-    const targets = objects.sharedSecrets.flatMap((source) => targetsOf(source, known));
+    const { sharedSecrets: sources = [], namespaces = [] } = this.#wanted.planned ?? {};
+    const all = {
+      sharedSecrets: [...objects.sharedSecrets, ...sources],
+      namespaces: [...objects.namespaces, ...namespaces],
+    };
+    // Before and after the plan: an added object may hide the one that it replaces.
+    const targets = [objects, all].flatMap((some) => {
+      const known = syncObjectsOf({ ...some, secrets: [] });
+      return some.sharedSecrets.flatMap((source) => targetsOf(source, known));
+    });
     const wanted = targets.filter((target) => name === undefined || target.name === name);
     return this.#secretsAt([...new Map(wanted.map((ref) => [keyOf(ref), ref])).values()]);
   }
@@ -172,7 +186,7 @@ class SyncReader {
       if (listed.missing.length > 0) return { found: [], missing: listed.missing };
       found.push(...listed.found);
     }
-    return { found: found.map((raw) => this.#parseSecret(raw)), missing: [] };
+    return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing: [] };
   }
 
   async #secretsAt(targets: readonly Target[]): Promise<Readable<readonly LiveSecret[]>> {
@@ -182,13 +196,7 @@ class SyncReader {
         return isWhole(metadata) ? this.#cluster.get(secretResource, ref) : metadata;
       }),
     );
-    return { found: found.map((raw) => this.#parseSecret(raw)), missing };
-  }
-
-  #parseSecret(raw: unknown): LiveSecret {
-    return isWhole(raw)
-      ? observedCopy(raw, this.#digestOf)
-      : { metadata: parseLatchkeyMetadata(raw) };
+    return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing };
   }
 
   #list(options: ListOptions): Promise<Readable<readonly unknown[]>> {
@@ -206,6 +214,11 @@ class SyncReader {
       missing: results.flatMap(({ missing }) => missing),
     };
   }
+}
+
+/** Parses a Secret as the controller stores it. */
+export function liveSecret(raw: unknown, digestOf: DataDigest): LiveSecret {
+  return isWhole(raw) ? observedCopy(raw, digestOf) : { metadata: parseLatchkeyMetadata(raw) };
 }
 
 function isWhole(raw: unknown): boolean {

@@ -25,6 +25,7 @@ export function systemTerminal(
     isOutput: stdout.isTTY === true,
     isError: stderr.isTTY === true,
     hasColors: stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "",
+    rows: () => (stdout.isTTY === true ? stdout.rows : Infinity),
     async readInput() {
       const chunks: Buffer[] = [];
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk));

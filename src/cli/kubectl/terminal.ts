@@ -9,6 +9,8 @@ export interface Terminal {
   /** Whether the standard error is a terminal, which gets progress. */
   readonly isError: boolean;
   readonly hasColors: boolean;
+  /** Lines of the terminal of the standard output; Infinity without one. */
+  readonly rows: () => number;
   /** Reads the standard input to its end. */
   readonly readInput: () => Promise<Buffer>;
   /** Asks for a line on the terminal without an echo. */

@@ -46,20 +46,47 @@ export interface TargetChange {
  * writes. The API server may still reject them.
  */
 export function planChange(change: ObjectChange, objects: SyncObjects): readonly TargetChange[] {
-  const applied = applyChange(change, objects);
-  const targets = concernedTargets(change, applied);
-  return [...targets].sort().flatMap((key) => {
+  return planChanges([change], objects);
+}
+
+/**
+ * Like {@link planChange}, for changes of different objects that are all made before the controller
+ * acts. No SharedSecret among several changes may end.
+ */
+export function planChanges(
+  changes: readonly ObjectChange[],
+  objects: SyncObjects,
+): readonly TargetChange[] {
+  const applied = applyChanges(changes, objects);
+  const concerned = new Map<Key, Source | undefined>();
+  for (const change of changes) {
+    const changed = change.kind === "SharedSecret" ? change.after : undefined;
+    for (const key of concernedTargets(change, applied))
+      concerned.set(key, concerned.get(key) ?? changed);
+  }
+  return [...concerned.keys()].sort().flatMap((key) => {
     const { namespace = "", name } = refOf(key);
-    return changeAt({ namespace, name }, change, applied) ?? [];
+    return changeAt({ namespace, name }, concerned.get(key), applied) ?? [];
   });
 }
 
-/** The objects before and after a change. */
+/** The objects before and after changes. */
 interface AppliedChange {
   readonly before: SyncObjects;
   readonly after: SyncObjects;
   /** Copies that are deleted with their source, whatever is wanted there afterwards. */
   readonly removed: ReadonlySet<Key>;
+}
+
+function applyChanges(changes: readonly ObjectChange[], before: SyncObjects): AppliedChange {
+  const removed = new Set<Key>();
+  let after = before;
+  for (const change of changes) {
+    const applied = applyChange(change, after);
+    for (const key of applied.removed) removed.add(key);
+    after = applied.after;
+  }
+  return { before, after, removed };
 }
 
 function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
@@ -143,7 +170,7 @@ function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {
 
 function changeAt(
   target: Target,
-  change: ObjectChange,
+  changed: Source | undefined,
   { before, after, removed }: AppliedChange,
 ): TargetChange | undefined {
   const [was, is] = [observeTarget(target, before), observeTarget(target, after)];
@@ -153,7 +180,7 @@ function changeAt(
       ? removalAction(is, existingIn(isRemoved ? was : is))
       : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
   const action = next === "delete" ? deletionAction(target, after) : next;
-  const because = reasonOf(target, { change, after, was, is, action });
+  const because = reasonOf(target, { changed, after, was, is, action });
   return because === undefined ? undefined : { target, action, because };
 }
 
@@ -217,20 +244,20 @@ function existingIn({
 function reasonOf(
   target: Target,
   {
-    change,
+    changed,
     after,
     was,
     is,
     action,
   }: {
-    readonly change: ObjectChange;
+    /** A changed source that is synced to the target, or was. */
+    readonly changed: Source | undefined;
     readonly after: SyncObjects;
     readonly was: ObservedTarget;
     readonly is: ObservedTarget;
     readonly action: TargetAction;
   },
 ): Explanation | undefined {
-  const changed = change.kind === "SharedSecret" ? change.after : undefined;
   const decider = decidingSource(is);
   const isWritten = action === "create" || action === "replace";
   const source = isWritten ? (decider ?? changed) : (changed ?? decider);

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { paintWith } from "../../../src/cli/kubectl/output.ts";
-import { keyStatus, sourceStatus, statusText } from "../../../src/cli/kubectl/status-report.ts";
+import {
+  isWell,
+  keyStatus,
+  sourceStatus,
+  tokenStatus,
+} from "../../../src/cli/kubectl/status-report.ts";
 
 const now = Date.parse("2026-11-23T09:00:00Z");
 
@@ -18,6 +22,10 @@ function object(ready: string, status: object = {}) {
   };
 }
 
+function copy(target: string, rest: { error?: string; isPaused?: boolean } = {}) {
+  return { target, isPaused: false, ...rest };
+}
+
 const failing = {
   sync: {
     desired: 2,
@@ -29,7 +37,7 @@ const failing = {
 
 describe("a SharedSecret", () => {
   test("has its copies, and those that fail", () => {
-    const copies = new Map([["u", ["web-b/db", "web-a/db"]]]);
+    const copies = new Map([["u", [copy("web-b/db"), copy("web-a/db")]]]);
     expect(sourceStatus(object("True", failing), copies)).toMatchObject({
       name: "team-a/db",
       well: false,
@@ -39,6 +47,20 @@ describe("a SharedSecret", () => {
     expect(sourceStatus(object("True"), undefined)).toMatchObject({
       well: true,
       targets: undefined,
+    });
+  });
+
+  test("has the failure that a copy records and the status no longer lists, and paused copies", () => {
+    const error = "Invalid: the type cannot change";
+    const copies = new Map([
+      ["u", [copy("web/db", { error }), copy("z/db", { error }), copy("y/db", { isPaused: true })]],
+    ]);
+    expect(sourceStatus(object("True", failing), copies)).toMatchObject({
+      paused: ["y/db"],
+      failures: [
+        { target: "web/db", reason: "Conflict", message: "exists" },
+        { target: "z/db", reason: "Invalid", message: "the type cannot change" },
+      ],
     });
   });
 
@@ -72,19 +94,29 @@ describe("a key is shown if it ends soon or is not well", () => {
   });
 });
 
-test("the text is a tree", () => {
-  const report = {
-    sharedSecrets: [sourceStatus(object("True", failing), new Map([["u", ["web-a/db"]]]))],
-    keys: [],
-  };
-  expect(statusText(report, paintWith(false)).split("\n")).toEqual([
-    "SharedSecrets",
-    "  team-a/db Reason, 1 of 2 copies",
-    "  ├─ the message",
-    "  ├─ web-a/db",
-    "  └─ web/db Conflict: exists",
-    "Access keys that end soon or are not well",
-    "  none",
-    "",
-  ]);
+describe("a direct token is shown until it has expired", () => {
+  const expired = { type: "Expired", status: "True", reason: "r", message: "m" };
+  test("valid", () => {
+    const status = { expiresAt: "2026-11-23T10:00:00Z", token: "never-shown" };
+    const state = tokenStatus(object("True", status), now);
+    expect(state).toMatchObject({ well: true, endsIn: 3600 });
+    expect(JSON.stringify(state)).not.toContain("never-shown");
+  });
+
+  test("not minted", () => {
+    expect(tokenStatus(object("False"), now)).toMatchObject({ well: false, endsIn: undefined });
+  });
+
+  test("expired", () => {
+    const conditions = [{ ...expired, lastTransitionTime: "t" }];
+    expect(tokenStatus(object("False", { conditions }), now)).toBeUndefined();
+  });
+});
+
+test("a report is well if all that it shows is", () => {
+  const source = sourceStatus(object("True"), undefined);
+  const report = { sharedSecrets: [source], keys: [], tokens: [], notVisible: ["a right"] };
+  expect(isWell(report)).toBe(true);
+  const token = tokenStatus(object("False"), now);
+  expect(isWell({ ...report, tokens: token === undefined ? [] : [token] })).toBe(false);
 });

@@ -3,7 +3,11 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { type Key, keyOf } from "../../../src/api/object.ts";
 import { copiedSource } from "../../../src/domain/sync/copy.ts";
-import { type ObjectChange, planChange } from "../../../src/domain/sync/plan-change.ts";
+import {
+  type ObjectChange,
+  planChange,
+  planChanges,
+} from "../../../src/domain/sync/plan-change.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { changes, secretsOf, settle, snapshots, type StoredSecret } from "../sync-world.ts";
 
@@ -71,6 +75,14 @@ function essence(secret: StoredSecret): string {
   return JSON.stringify([secret.metadata.labels, rest, content]);
 }
 
+function endsNothing(before: SyncSnapshot, change: ObjectChange): boolean {
+  if (change.kind !== "SharedSecret") return true;
+  const former = before.sharedSecrets.find(({ secret }) => keyOf(secret.metadata) === change.key);
+  const { uid, deletionTimestamp } = change.after?.secret.metadata ?? {};
+  const keepsUid = former === undefined || former.secret.metadata.uid === uid;
+  return keepsUid && deletionTimestamp === undefined;
+}
+
 describe("the plan of a random change", () => {
   test("is the difference between the settled states before and after", () => {
     fc.assert(
@@ -84,6 +96,27 @@ describe("the plan of a random change", () => {
         ).toEqual(difference(after, settledAfter(before, change)));
       }),
       { numRuns: 4000 },
+    );
+  });
+
+  test("together with changes of other objects is the difference that they make at once", () => {
+    const several = fc.uniqueArray(changes, {
+      ...{ minLength: 2, maxLength: 4 },
+      selector: ({ kind, key }) => `${kind} ${key}`,
+    });
+    fc.assert(
+      fc.property(snapshots, several, (snapshot, all) => {
+        const before = settle(snapshot);
+        // The end of a SharedSecret settles before another one can have its name.
+        fc.pre(all.every((change) => endsNothing(before, change)));
+        const plan = planChanges(all, syncObjectsOf(before));
+        const written = plan.filter(({ action }) => action !== "nothing" && action !== "release");
+        const after = all.reduce(changed, before);
+        expect(
+          Object.fromEntries(written.map(({ target, action }) => [keyOf(target), action])),
+        ).toEqual(difference(after, settle(after)));
+      }),
+      { numRuns: 2000 },
     );
   });
 });

@@ -1,0 +1,190 @@
+import { keyOf } from "../../api/object.ts";
+import { parseSharedSecret, type SharedSecret } from "../../api/shared-secret.ts";
+import { accessOf } from "../../domain/shared-secret/access-rules.ts";
+import { timestamp } from "../../domain/plan/conditions.ts";
+import type { Source } from "../../domain/sync/copy.ts";
+import { emptyProjectsOf } from "../../domain/sync/sync-objects.ts";
+import { withChanges } from "../../domain/sync/sync-snapshot.ts";
+import { emptyProjectsSentence } from "../../domain/sync/sync-summary.ts";
+import type { ObjectChange } from "../../domain/sync/plan-change.ts";
+import { createDataDigest } from "../../tokens/data-digest.ts";
+import type { Action, Cli, Invocation } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
+import type { commands } from "./command-table.ts";
+import { exitCodes } from "./failure.ts";
+import { rightText } from "./missing-right.ts";
+import { paintWith, resultText } from "./output.ts";
+import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
+import { type ManifestText, parseManifests, readManifestFiles } from "./plan-manifests.ts";
+import { accessEntry, copyEntries, type PlanReport } from "./plan-report.ts";
+import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
+import {
+  changeOf,
+  type KnownSync,
+  knownSync,
+  missingRights,
+  planFiles,
+  plannedObjects,
+  planNow,
+} from "./plan-sync.ts";
+import { planText } from "./plan-text.ts";
+import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
+
+type Flags = Invocation<typeof commands.plan.flags>["flags"];
+
+/** `kubectl latchkey plan`. */
+export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) => {
+  const texts = await manifestTexts(flags, cli);
+  const cluster = await cli.connect(flags);
+  const report =
+    texts.length === 0
+      ? await currentPlan(flags, cluster)
+      : await filePlan(texts, flags, { cli, cluster });
+  const paint = paintWith(cli.terminal.hasColors);
+  cli.terminal.print(resultText(flags.output, report, () => planText(report, paint)));
+  return flags.exitCode && report.changes ? exitCodes.unhealthy.code : exitCodes.done.code;
+};
+
+async function manifestTexts(
+  { filename }: Flags,
+  { terminal }: Cli,
+): Promise<readonly ManifestText[]> {
+  const isInput = filename.includes("-");
+  const text = isInput ? (await terminal.readInput()).toString("utf8") : "";
+  const files = readManifestFiles(filename.filter((path) => path !== "-"));
+  return isInput ? [{ file: "the standard input", text }, ...files] : files;
+}
+
+/** What the controller has to do without any change. */
+async function currentPlan(flags: Flags, cluster: Cluster): Promise<PlanReport> {
+  const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
+  const { requireSyncFrom } = flags;
+  const live = await readSyncObjects(cluster, {
+    ...{ secrets: {}, namespaces: [cluster.choice.namespace], requireSyncFrom },
+  });
+  const known = knownSync(live);
+  const secrets = live.snapshot.sharedSecrets
+    .filter(({ secret }) => namespace === undefined || secret.metadata.namespace === namespace)
+    .map((source) => ({ source, change: { before: source.secret, after: source.secret } }));
+  const entries = copyEntries(planNow(namespace, known), known, { retries: false });
+  const access = await accessEntries(
+    secrets.map(({ change }) => ({ ...change, isNew: false })),
+    flags,
+    cluster,
+  );
+  const notes = secrets.flatMap(({ source }) => sourceNotes(source, known, flags));
+  return reportOf({ objects: [], ...entries, access, notes }, live);
+}
+
+interface PlanDeps {
+  readonly cli: Cli;
+  readonly cluster: Cluster;
+}
+
+/** What the controller would do after an apply of files. */
+async function filePlan(
+  texts: readonly ManifestText[],
+  flags: Flags,
+  { cli, cluster }: PlanDeps,
+): Promise<PlanReport> {
+  const { manifests, skipped } = parseManifests(texts, cluster.choice.namespace);
+  const now = timestamp(cli.clock.now());
+  const applied = await dryRunApply(manifests, flags, { cluster, now });
+  const terms = { digestOf: createDataDigest(), requireSyncFrom: flags.requireSyncFrom };
+  const changes = applied.map((manifest) => changeOf(manifest, terms));
+  const live = await readSyncObjects(cluster, {
+    ...{ ...terms, secrets: {}, planned: plannedObjects(changes) },
+    namespaces: namespacesOf(applied, cluster.choice.namespace),
+  });
+  const known = knownSync(live);
+  const entries = copyEntries(planFiles(changes, known), known, { retries: true });
+  const access = await accessEntries(changedSecrets(applied, known), flags, cluster);
+  const after = { ...known, objects: afterChanges(changes, known) };
+  const sources = changes.flatMap((change) =>
+    change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
+  );
+  const notes = [
+    ...sources.flatMap((source) => sourceNotes(source, after, flags)),
+    ...(skipped.length === 0
+      ? []
+      : [`not planned, because sync does not depend on it: ${skipped.join(", ")}`]),
+  ];
+  const objects = applied.map(({ kind, ref, file, isNew, isChecked }) => ({
+    ...{ kind, name: keyOf(ref), file, checked: isChecked },
+    effect: isNew ? ("created" as const) : ("configured" as const),
+  }));
+  return reportOf({ objects, ...entries, access, notes }, live);
+}
+
+function reportOf(
+  parts: Omit<PlanReport, "changes" | "missing">,
+  { missing }: Pick<LiveSync, "missing">,
+): PlanReport {
+  const changes = parts.copies.length > 0 || parts.access.length > 0;
+  const named = missingRights(missing);
+  const hidden = missing.length - named.length;
+  const note = `you may not read ${hidden} of the Secrets; they are assumed to be as their SharedSecrets say`;
+  const notes = [...parts.notes, ...(hidden === 0 ? [] : [note])];
+  return { changes, ...parts, notes, missing: named.map(rightText) };
+}
+
+/** The namespaces that a user who may not list them asks about. */
+function namespacesOf(applied: readonly AppliedManifest[], own: string): readonly string[] {
+  const named = applied.map(({ ref }) => ref.namespace ?? ref.name);
+  return [...new Set([own, ...named])];
+}
+
+interface ChangedSource extends ChangedSecret {
+  readonly isNew: boolean;
+}
+
+function changedSecrets(
+  applied: readonly AppliedManifest[],
+  { objects }: KnownSync,
+): readonly ChangedSource[] {
+  return applied.flatMap(({ kind, ref, object, isNew }) => {
+    if (kind !== "SharedSecret") return [];
+    const after: SharedSecret = parseSharedSecret(object);
+    return [{ before: objects.sharedSecrets.get(keyOf(ref))?.secret, after, isNew }];
+  });
+}
+
+async function accessEntries(
+  changed: readonly ChangedSource[],
+  { userPrefix: user, teamPrefix: team }: Flags,
+  cluster: Cluster,
+): Promise<PlanReport["access"]> {
+  const placeOf = ({ after }: ChangedSource): string => after.metadata.namespace ?? "";
+  const roles = await readRoles(changed.map(placeOf), cluster);
+  return changed.flatMap((change) =>
+    plannedAccess(change, roles.get(placeOf(change)), { user, team }).map((access) =>
+      accessEntry(access, change.isNew),
+    ),
+  );
+}
+
+function afterChanges(changes: readonly ObjectChange[], { objects }: KnownSync) {
+  const [sharedSecrets, namespaces] = [new Map(), new Map()];
+  for (const { kind, key, after } of changes) {
+    if (kind === "SharedSecret") sharedSecrets.set(key, after);
+    if (kind === "Namespace") namespaces.set(key, after);
+  }
+  return withChanges(objects, { sharedSecrets, namespaces });
+}
+
+/** What is invalid about a SharedSecret, and which of its projects have no namespace. */
+function sourceNotes(
+  source: Source,
+  { objects }: Pick<KnownSync, "objects">,
+  { userPrefix: user, teamPrefix: team }: Flags,
+): readonly string[] {
+  const { metadata } = source.secret;
+  const { problem } = source.options;
+  const empty = emptyProjectsOf(source, objects);
+  const sentences = [
+    ...(problem === undefined ? [] : [problem.message]),
+    ...accessOf(source.secret, { user, team }).problems,
+    ...(empty.length === 0 ? [] : [emptyProjectsSentence(empty, metadata.namespace ?? "")]),
+  ];
+  return sentences.map((sentence) => `SharedSecret "${keyOf(metadata)}": ${sentence}`);
+}

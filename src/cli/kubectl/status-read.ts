@@ -1,0 +1,72 @@
+import { type Resource, resources } from "../../api/resources.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Cluster } from "./cluster.ts";
+import { copiesByUid } from "./copies.ts";
+import { findObjects } from "./find-objects.ts";
+import { readableByName } from "./listing.ts";
+import {
+  keyStatus,
+  type LifetimeStatus,
+  sourceStatus,
+  type StatusReport,
+  tokenStatus,
+} from "./status-report.ts";
+
+/** What a report is about. */
+export interface StatusSelection {
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+  /** Seconds to the end of a key that count as soon. */
+  readonly endsWithin: number;
+}
+
+/** Dependencies of {@link readStatus}. */
+export interface StatusDeps {
+  readonly cluster: Cluster;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Reads the objects that the user may read; the report says what is left out. */
+export async function readStatus(
+  { namespace, endsWithin }: StatusSelection,
+  { cluster, clock }: StatusDeps,
+): Promise<StatusReport> {
+  const notVisible: string[] = [];
+  const read = (resource: Resource, place?: string) =>
+    readVisible({ resource, namespace: place }, cluster, (note) => notVisible.push(note));
+  const sources = await read(resources.sharedSecrets, namespace);
+  const keys = await read(resources.ownedAccessKeys);
+  const tokens = await read(resources.endpointTokens);
+  const copies = sources.length === 0 ? new Map() : await copiesByUid(cluster);
+  if (copies === undefined)
+    notVisible.push(
+      "you may not list Secrets in all namespaces, so targets are counted, not named",
+    );
+  const now = clock.now();
+  return {
+    sharedSecrets: sources.map((object) => sourceStatus(object, copies)),
+    keys: byEnd(keys.flatMap((object) => keyStatus(object, { now, endsWithin }) ?? [])),
+    tokens: byEnd(tokens.flatMap((object) => tokenStatus(object, now) ?? [])),
+    notVisible,
+  };
+}
+
+async function readVisible(
+  wanted: { readonly resource: Resource; readonly namespace: string | undefined },
+  cluster: Cluster,
+  say: (note: string) => void,
+): Promise<readonly unknown[]> {
+  const { resource } = wanted;
+  const found = await findObjects(wanted, { cluster, terminal: { say } });
+  return found.kind === "list"
+    ? cluster.list(resource, found.namespace)
+    : readableByName(cluster, resource, found.refs);
+}
+
+/** What is not well first, then what ends first. */
+function byEnd(states: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
+  const rank = ({ well, endsIn = Infinity }: LifetimeStatus): number => (well ? endsIn : -Infinity);
+  return states.toSorted((one, other) =>
+    rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other)),
+  );
+}

@@ -1,0 +1,27 @@
+import { EventEmitter } from "node:events";
+import { expect, test } from "vitest";
+import { stopSignal } from "../../../src/cli/kubectl/stop-signal.ts";
+
+function fakeProcess() {
+  const [events, stdout, exits] = [new EventEmitter(), new EventEmitter(), new Array<number>()];
+  const process = Object.assign(events, { stdout });
+  return { process, exits, signal: stopSignal(process, (code) => void exits.push(code)) };
+}
+
+test.each(["SIGINT", "SIGTERM", "SIGHUP"])(
+  "%s ends the command, and the second one the process",
+  (name) => {
+    const { process, exits, signal } = fakeProcess();
+    expect(signal.aborted).toBe(false);
+    process.emit(name);
+    expect([signal.aborted, exits]).toEqual([true, []]);
+    process.emit(name);
+    expect(exits).toEqual([1]);
+  },
+);
+
+test.each(["error", "close"])("the %s of the standard output ends the command", (event) => {
+  const { process, signal } = fakeProcess();
+  process.stdout.emit(event);
+  expect(signal.aborted).toBe(true);
+});
