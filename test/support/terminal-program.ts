@@ -7,6 +7,8 @@ export interface TerminalProgram {
   type(text: string): void;
   /** Waits until the terminal shows a text that follows what it showed last. */
   shows(text: string): Promise<void>;
+  /** Everything that it showed. */
+  output(): string;
   close(): void;
 }
 
@@ -38,6 +40,7 @@ export function startOnTerminal(
       });
       seen = at - 1 + text.length;
     },
+    output: () => output,
     close: () => void child.kill("SIGHUP"),
   };
 }
