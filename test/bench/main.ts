@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
 import { bigObjectRows } from "./big-objects.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
+import { clientStartRows } from "./client-start.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
@@ -132,6 +133,10 @@ async function sizes({ fixture, size, report }: Bench): Promise<void> {
   await bigObjectRows(fixture, size.big, report);
 }
 
+async function cli({ fixture, size, report }: Bench): Promise<void> {
+  report(await clientStartRows(fixture, size.samples));
+}
+
 /** The parts that can be run separately, in this order. */
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "fan-out": fanOut,
@@ -144,6 +149,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sizes,
   gateway,
   direct,
+  cli,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {
