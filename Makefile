@@ -25,7 +25,7 @@ check: node_modules/.package-lock.json ## check format, types and lint
 format: node_modules/.package-lock.json ## format source, docs and manifests
 	@$(run) format
 
-bench: node_modules/.package-lock.json ## measure speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes,gateway,direct,replicators, JSON=<file>
+bench: node_modules/.package-lock.json ## measure speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes,gateway,direct,replicators,cli, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 soak: node_modules/.package-lock.json ## run half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>
@@ -37,10 +37,19 @@ fuzz: node_modules/.package-lock.json ## feed random input to the code that read
 mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
 	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
-build: node_modules/.package-lock.json ## build the bundle of the image, and that of kubectl latchkey
+# The platforms of a release.
+all_platforms = linux-x64 linux-arm64 darwin-x64 darwin-arm64 windows-x64
+comma = ,
+platforms = $(if $(filter all,$(PLATFORMS)),$(all_platforms),$(subst $(comma), ,$(PLATFORMS)))
+
+build: node_modules/.package-lock.json ## build the bundle of the image, and kubectl latchkey: PLATFORMS=all or linux-x64,linux-arm64,darwin-x64,darwin-arm64,windows-x64
 	@$(run) build
-	@rm -rf dist/kubectl-latchkey
+	@rm -rf dist/kubectl-latchkey*
 	@$(run) build:cli
+	@for platform in $(or $(platforms),$$($(run) platform || echo none)); do \
+	  if [ "$$platform" = none ]; then echo "kubectl latchkey is built for Node.js only: bun does not run on this machine"; continue; fi; \
+	  $(run) build:program -- --target=bun-$$platform --outfile=dist/kubectl-latchkey-$$platform dist/kubectl-latchkey/kubectl-latchkey.mjs >/dev/null || exit 1; \
+	done
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete
 # and up to date.

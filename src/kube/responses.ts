@@ -77,10 +77,11 @@ function errorOf(
 }
 
 /**
- * Matches the messages of RBAC for a denied request and for a grant of more than the caller has;
- * admission messages differ after "is forbidden:".
+ * Matches the messages of RBAC for a denied request and for a grant of more than the caller has, and
+ * those of Latchkey's gateway for a scope; admission messages differ after "is forbidden:".
  */
-const lacksPermission = /^[^"]*(?:"[^"]*" )?is forbidden: user "/i;
+const lacksPermission =
+  /^[^"]*(?:"[^"]*" )?is forbidden: user "|^forbidden: the scope of this credential does not allow /i;
 
 /**
  * The message of the API server without secrets. An admission policy may quote the object: the

@@ -97,8 +97,14 @@ function bearer(token: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Cluster of `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1). */
-function clusterInfo(choice: KubeconfigChoice): object {
+/** A cluster as in a kubeconfig and in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1). */
+export interface ClusterInfo {
+  readonly server: string;
+  readonly "certificate-authority-data"?: string;
+}
+
+/** What a client needs to reach the cluster of a choice; throws a CredentialsError. */
+export function clusterInfo(choice: KubeconfigChoice): ClusterInfo {
   const ca = choice.certificateAuthority;
   return {
     server: choice.server,

@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
 import { bigObjectRows } from "./big-objects.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
+import { clientStartRows } from "./client-start.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
@@ -143,6 +144,10 @@ async function replicators({ fixture, size, report }: Bench): Promise<void> {
   );
 }
 
+async function cli({ fixture, size, report }: Bench): Promise<void> {
+  report(await clientStartRows(fixture, size.samples));
+}
+
 /** The parts that can be run separately, in this order. */
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "fan-out": fanOut,
@@ -156,6 +161,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   gateway,
   direct,
   replicators,
+  cli,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {

@@ -1,26 +1,54 @@
-import { execFileSync } from "node:child_process";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { commands } from "../../src/cli/kubectl/command-table.ts";
+import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { eventually } from "../support/eventually.ts";
 import { arrange, unique } from "../support/policy-request.ts";
-import { cliEnvironment, runCli } from "../support/run-cli.ts";
+import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
+import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
 
 const namespace = unique("cli-complete");
+const directory = mkdtempSync(join(tmpdir(), "cli-complete-"));
+const quoted = (text: string): string => `'${text}'`;
 
-describe.skipIf(inject("cli") === undefined)("completion", () => {
-  beforeAll(async () => {
-    const metadata = { name: namespace };
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+beforeAll(async () => {
+  if (inject("cli") === undefined) return;
+  const metadata = { name: namespace };
+  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  for (const [name, user] of [
+    ["database", "bob"],
+    ["other", "carol"],
+  ]) {
+    const data = { password: "c2VjcmV0dmFsdWU=" };
     await arrange({
       method: "POST",
       path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
       body: {
         apiVersion: "management.service/v1",
         kind: "SharedSecret",
-        metadata: { name: "database" },
-        spec: { data: { password: "c2VjcmV0dmFsdWU=" } },
+        metadata: { name },
+        spec: { data, access: [{ verbs: ["get"], users: [user] }] },
       },
     });
-  });
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true }));
 
+describe.skipIf(inject("cli") === undefined)("completion", () => {
   const kubectlCompletes = (words: readonly string[]): string =>
     execFileSync(inject("controlPlane").kubectl, ["__complete", "latchkey", ...words], {
       env: cliEnvironment({}),
@@ -43,24 +71,132 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
     expect(await runCli(words)).toEqual({ code: 0, stdout: ":4\n", stderr: "" });
   });
 
+  it("gives bob and alice the names that they may read", async () => {
+    const names = (user: string) =>
+      runCli(["__complete", "get", "-n", namespace, ""], { user }).then(({ stdout }) => stdout);
+    await eventually(async () => (await names("bob")) === "database\n:4\n", { what: "the grant" });
+    expect(await names("alice")).toBe(":4\n");
+    expect(await names("admin")).toBe("database\nother\n:4\n");
+  });
+
   it.each(["kubectl", "bash", "zsh", "fish"])("prints a script for %s", async (shell) => {
     const { code, stdout } = await runCli(["completion", shell]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("kubectl-latchkey __complete")]);
   });
 
-  it("bash completes with the script", async () => {
-    const { stdout: script } = await runCli(["completion", "bash"]);
-    const asked =
-      'COMP_WORDS=(kubectl-latchkey refr); COMP_CWORD=1; _kubectl_latchkey; echo "${COMPREPLY[@]}"';
-    const printed = execFileSync("/bin/bash", ["-c", `${script}\n${asked}`], {
-      env: cliEnvironment({}),
-      encoding: "utf8",
+  describe.each([
+    ["bash", ["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'"],
+    ["zsh", ["zsh", "-f", "-i"], "unset zle_bracketed_paste; autoload -U compinit; compinit -u -D"],
+  ])("%s on a terminal", (shell, words, prepare) => {
+    it.skipIf(!isInstalled(shell))("completes a command and a name of the cluster", async () => {
+      const env = { ...cliEnvironment({}), PS1: "", HOME: directory, TERM: "dumb" };
+      const terminal = startOnTerminal(words, env);
+      try {
+        terminal.type(`${prepare}\n`);
+        terminal.type(`source <(kubectl-latchkey completion ${shell}); echo loaded:$((40+2))\n`);
+        await terminal.shows("loaded:42");
+        terminal.type("kubectl-latchkey vers\t--client; echo version:$?\n");
+        await terminal.shows(`client: ${latchkeyVersion}`);
+        terminal.type(`kubectl-latchkey get -n ${namespace} dat\tpass\t; echo get:$?\n`);
+        await terminal.shows("secretvalue");
+        await expect(terminal.shows("get:0")).resolves.toBeUndefined();
+      } finally {
+        terminal.close();
+      }
     });
-    expect(printed.trim()).toBe("refresh-now");
+  });
+
+  it.skipIf(!isInstalled("fish"))("fish completes commands, options, names and files", async () => {
+    const { stdout: script } = await runCli(["completion", "fish"]);
+    const complete = (line: string): readonly string[] =>
+      execFileSync("fish", ["--no-config", "-c", `${script}\ncomplete -C ${quoted(line)}`], {
+        env: { ...cliEnvironment({}), HOME: directory },
+        encoding: "utf8",
+      }).split("\n");
+    expect(complete("kubectl-latchkey refr")).toEqual([
+      expect.stringMatching(/^refresh-now\tmakes/),
+      "",
+    ]);
+    expect(complete(`kubectl-latchkey get -n ${namespace} dat`)).toEqual(["database", ""]);
+    expect(complete("kubectl-latchkey list --all-n")[0]).toMatch(/^--all-namespaces\t/);
   });
 
   it("names the shells for another one", async () => {
     const { code, stderr } = await runCli(["completion", "tcsh"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("kubectl, bash, zsh, fish")]);
+  });
+});
+
+describe.skipIf(inject("cli") === undefined)("completion install", () => {
+  const file = (bin: string) => join(bin, "kubectl_complete-latchkey");
+  /** A directory with the program alone, which is first in PATH. */
+  const installation = () => {
+    const bin = mkdtempSync(join(directory, "bin-"));
+    symlinkSync(join(cliForm().bin, "kubectl-latchkey"), join(bin, "kubectl-latchkey"));
+    return { bin, env: { PATH: `${bin}:/usr/bin:/bin` } };
+  };
+
+  it("writes the program that kubectl asks, beside kubectl-latchkey", async () => {
+    const { bin, env } = installation();
+    const asked = (words: readonly string[]) =>
+      spawnSync(inject("controlPlane").kubectl, ["__complete", "latchkey", ...words], {
+        env: { ...cliEnvironment({}), ...env },
+        encoding: "utf8",
+      }).stdout;
+    expect(asked([""])).not.toContain("refresh-now");
+    const { code, stderr } = await runCli(["completion", "install"], { env });
+    expect([code, stderr]).toEqual([0, expect.stringContaining(file(bin))]);
+    expect(statSync(file(bin)).mode & 0o777).toBe(0o755);
+    const first = asked([""]).split("\n");
+    const routes = new Set(Object.values(commands).map(({ name }) => name.split(" ")[0]));
+    expect(new Set(first.slice(0, -2).map((line) => line.split("\t")[0]))).toEqual(routes);
+    expect(asked(["get", "-n", namespace, "dat"])).toBe("database\n:4\n");
+    expect(readdirSync(bin)).toEqual(["kubectl-latchkey", "kubectl_complete-latchkey"]);
+  });
+
+  it("replaces its own file, and writes into another directory", async () => {
+    const { bin, env } = installation();
+    await runCli(["completion", "install"], { env });
+    const written = readFileSync(file(bin), "utf8");
+    writeFileSync(file(bin), `${written}# of an earlier version\n`);
+    chmodSync(file(bin), 0o600);
+    expect((await runCli(["completion", "install"], { env })).code).toBe(0);
+    expect(readFileSync(file(bin), "utf8")).toBe(written);
+    expect(statSync(file(bin)).mode & 0o777).toBe(0o755);
+    const other = mkdtempSync(join(directory, "other-"));
+    expect((await runCli(["completion", "install", `--directory=${other}`])).code).toBe(0);
+    expect(readFileSync(file(other), "utf8")).toBe(written);
+  });
+
+  it.each([
+    ["a file", (path: string) => writeFileSync(path, "#!/bin/sh\n# mine\n")],
+    ["an empty file", (path: string) => writeFileSync(path, "")],
+    ["a link", (path: string) => symlinkSync("/bin/true", path)],
+    ["a directory", (path: string) => mkdirSync(path)],
+  ])("does not replace %s of another program", async (_what, make) => {
+    const { bin, env } = installation();
+    make(file(bin));
+    const identity = () => {
+      const { ino, mode, size, mtimeMs } = lstatSync(file(bin));
+      return { ino, mode, size, mtimeMs };
+    };
+    const before = identity();
+    const { code, stderr } = await runCli(["completion", "install"], { env });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("was not written by this command")]);
+    expect(identity()).toEqual(before);
+    expect(readdirSync(bin)).toHaveLength(2);
+  });
+
+  it.each([
+    [["completion", "install", "--directory=/nonexistent/bin"], "cannot be written: ENOENT"],
+    [["completion", "install"], "kubectl-latchkey is not in your PATH"],
+    [["completion", "bash", "--directory=/tmp"], "--directory is for completion install"],
+  ])("%j is a wrong command line", async (args, sentence) => {
+    const result = await runCli(args, { env: { PATH: "/usr/bin:/bin" } });
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining(sentence),
+    });
   });
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { arrange, patchTypes, unique } from "../support/policy-request.ts";
-import { cliEnvironment, runCli } from "../support/run-cli.ts";
+import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 
 const namespace = unique("cli-edit");
 const path = `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`;
@@ -92,8 +92,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
     ["SIGHUP", 129],
   ] as const)("removes its file on %s", async (signal, expected) => {
     const { name, env, temporary } = await prepared("exec sleep 600");
-    const { program = "" } = inject("cli") ?? {};
-    const child = spawn(process.execPath, [program, "edit", name, "-n", namespace], {
+    const [command = "", ...words] = cliForm().words;
+    const child = spawn(command, [...words, "edit", name, "-n", namespace], {
       env: cliEnvironment({ env }),
       stdio: "ignore",
     });

@@ -1,14 +1,35 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { arrange, unique } from "../support/policy-request.ts";
-import { runCli } from "../support/run-cli.ts";
+import { managementPath } from "../support/gateway-address.ts";
+import { writeKubeconfig } from "../support/kubeconfig.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { type CliOptions, runCli } from "../support/run-cli.ts";
 
 const digest = /^sha256:[0-9a-f]{16}\.[0-9a-f]{64}$/;
+
+/** A kubeconfig with a new key of bob, whose server is the gateway. */
+async function gatewayOfBob(directory: string): Promise<string> {
+  const { gatewayUrl = "", gatewayCa = "" } = inject("cli") ?? {};
+  const { stdout } = await runCli([
+    ...["keys", "create", unique("parent"), "--user=bob", "--group=devs"],
+  ]);
+  const path = join(directory, unique("gateway"));
+  writeKubeconfig(
+    path,
+    { url: `${gatewayUrl}${managementPath}`, certificateAuthority: gatewayCa },
+    { key: { token: stdout.trim() } },
+  );
+  return path;
+}
 
 describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
   const directory = mkdtempSync(join(tmpdir(), "cli-keys-"));
@@ -43,6 +64,70 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") });
     const tested = await runCli(["keys", "test"], { input: key });
     expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining("Username: bob\n") });
+  });
+
+  it.each(["kube-apiserver", "gateway"])(
+    "create prints a kubeconfig for the server of the context: %s",
+    async (server) => {
+      const { gatewayUrl = "" } = inject("cli") ?? {};
+      const isGateway = server === "gateway";
+      const options: CliOptions = isGateway
+        ? { kubeconfig: await gatewayOfBob(directory) }
+        : { user: "bob" };
+      const name = unique("config");
+      const file = join(directory, name);
+      const args = ["keys", "create", name, "--ttl=1h", "-o", "kubeconfig"];
+      const made = await runCli([...args, `--output-file=${file}`], options);
+      expect(made).toMatchObject({ code: 0, stdout: "" });
+      expect(made.stderr).not.toContain("lk_");
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const url = isGateway ? `${gatewayUrl}${managementPath}` : inject("controlPlane").url;
+      expect(load(readFileSync(file, "utf8"))).toMatchObject({
+        "current-context": `latchkey-${name}`,
+        clusters: [{ cluster: { server: url, "certificate-authority-data": expect.any(String) } }],
+        users: [{ user: { token: expect.stringMatching(/^lk_/) } }],
+      });
+      const whoami = ["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"];
+      const { stdout } = await tryKubectl(
+        { ...inject("controlPlane"), kubeconfigs: { own: file } },
+        whoami,
+        { user: "own" },
+      );
+      expect(stdout).toBe("bob");
+      expect((await runCli(["check"], { kubeconfig: file })).stdout).toContain("bob");
+    },
+  );
+
+  it("create prints variables that a shell and a dotenv reader read alike", async () => {
+    const args = ["keys", "create", unique("env"), "-o", "env"];
+    const { code, stdout } = await runCli(args, { user: "bob" });
+    expect(code).toBe(0);
+    const { url, certificateAuthority } = inject("controlPlane");
+    const variables = parseEnv(stdout);
+    expect(variables).toEqual({
+      LATCHKEY_ACCESS_KEY: expect.stringMatching(/^lk_/),
+      LATCHKEY_SERVER: url,
+      LATCHKEY_CERTIFICATE_AUTHORITY_DATA: Buffer.from(certificateAuthority).toString("base64"),
+    });
+    const file = join(directory, "variables");
+    writeFileSync(file, stdout);
+    const script = `set -a; . ${file}; printf "%s" "$LATCHKEY_ACCESS_KEY"`;
+    const inShell = execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" });
+    expect(inShell === variables["LATCHKEY_ACCESS_KEY"]).toBe(true);
+    const input = variables["LATCHKEY_ACCESS_KEY"] ?? "";
+    expect((await runCli(["keys", "test"], { input })).stdout).toContain("Username: bob\n");
+  });
+
+  it("create prints the key and the server as json, and once", async () => {
+    const name = unique("json");
+    const { stdout, stderr } = await runCli(["keys", "create", name, "-o", "json"], {
+      user: "bob",
+    });
+    const made: unknown = JSON.parse(stdout);
+    expect(made).toMatchObject({ name, subject: "user:bob", server: inject("controlPlane").url });
+    const { key } = recordAt({ made }, "made");
+    expect(stdout.split(String(key))).toHaveLength(2);
+    expect(stderr).not.toContain(String(key));
   });
 
   it("create removes the file where the API server refuses the key", async () => {

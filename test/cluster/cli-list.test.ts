@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
 import { arrange, unique } from "../support/policy-request.ts";
@@ -24,8 +21,6 @@ async function sharedSecret(name: string, access: readonly object[]): Promise<vo
 }
 
 describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
-  const directory = mkdtempSync(join(tmpdir(), "cli-list-"));
-  afterAll(() => rmSync(directory, { recursive: true }));
   beforeAll(async () => {
     await arrange({
       method: "POST",
@@ -121,15 +116,5 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
     expect(result).toMatchObject({ code, stdout: "" });
     expect(result.stderr).toMatch(/^kubectl latchkey: [^\n]+\n$/);
     expect(result.stderr).toContain(sentence);
-  });
-
-  it("reads no .env and runs no code of the working directory", async () => {
-    writeFileSync(join(directory, ".env"), "KUBECONFIG=/evil\nNODE_OPTIONS=--require=./evil.cjs\n");
-    writeFileSync(join(directory, "bunfig.toml"), 'preload = ["./evil.cjs"]\n');
-    writeFileSync(join(directory, "evil.cjs"), 'console.log("EVIL");\n');
-    writeFileSync(join(directory, "package.json"), '{"type":"commonjs","main":"evil.cjs"}\n');
-    const { code, stdout } = await runCli(["version"], { cwd: directory });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
-    expect(stdout).not.toContain("EVIL");
   });
 });

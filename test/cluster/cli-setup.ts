@@ -1,6 +1,11 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import { type CliBundle, cliBundleInto } from "../support/cli-bundle.ts";
+import {
+  type CliForm,
+  type CliFormName,
+  cliBundleInto,
+  cliProgramInto,
+} from "../support/cli-bundle.ts";
 import { asData, startControlPlane } from "../support/control-plane.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { externalUrl, gatewayCa } from "../support/gateway-address.ts";
@@ -10,7 +15,11 @@ import { startController, startGateway, startWebhook } from "../support/latchkey
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** The client of the run, and what it talks to. */
-export interface CliHandle extends CliBundle {
+export interface CliHandle {
+  /** The client as bundle and, where the compiler runs, as program. */
+  forms: Readonly<Partial<Record<CliFormName, CliForm>>>;
+  /** The form that tests run unless they choose another: CLI_FORM, or the bundle. */
+  form: CliFormName;
   /** The bundle of the servers. */
   latchkey: string;
   gatewayUrl: string;
@@ -42,7 +51,7 @@ export async function setup(project: TestProject): Promise<void> {
     const controlPlane = asData(started);
     const { stampedBy } = await applyLatchkey(controlPlane, report);
     const program = bundleInto(controlPlane.directory);
-    const bundle = cliBundleInto(controlPlane.directory);
+    const client = clientInto(controlPlane.directory, report);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
     const webhook = await startWebhook({
@@ -67,7 +76,7 @@ export async function setup(project: TestProject): Promise<void> {
     await controller.waitReady();
     project.provide("controlPlane", controlPlane);
     project.provide("cli", {
-      ...bundle,
+      ...client,
       latchkey: program,
       gatewayUrl: gateway.gatewayUrl,
       gatewayCa: await gatewayCa(controlPlane),
@@ -76,6 +85,20 @@ export async function setup(project: TestProject): Promise<void> {
     await teardown();
     throw error;
   }
+}
+
+function clientInto(
+  directory: string,
+  report: (line: string) => void,
+): Pick<CliHandle, "forms" | "form"> {
+  const bundle = cliBundleInto(directory);
+  const program = cliProgramInto(directory, report);
+  const { CLI_FORM: form = "bundle" } = process.env;
+  if (form !== "bundle" && form !== "program")
+    throw new Error(`CLI_FORM=${form} is not supported; must be bundle or program`);
+  if (form === "program" && program === undefined)
+    throw new Error("CLI_FORM=program needs bun, which does not run on this machine");
+  return { forms: { bundle, ...(program && { program }) }, form };
 }
 
 /** Stops the processes, then their control plane. */

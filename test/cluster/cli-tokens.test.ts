@@ -52,6 +52,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
       kind: "ExecCredential",
       status: { token: expect.stringMatching(jwt), expirationTimestamp: expect.any(String) },
     });
+    const { token: minted = "", expirationTimestamp = "" } = recordAt(credential, "status");
+    const { exp } = recordAt({ claims: claimsOf(String(minted)) }, "claims");
+    expect(Number(exp) * 1000 - Date.parse(String(expirationTimestamp))).toBe(10_000);
     const alice = await runCli(args, { user: "alice" });
     const token = stringAt(recordAt(credentialOf(alice.stdout), "status"), "token") ?? "";
     expect(claimsOf(token)).toMatchObject({ sub: "alice" });

@@ -13,7 +13,7 @@ function versionsIn(module: string): ReadonlyMap<string, string> {
 
 const controlPlane = versionsIn("controlplane");
 
-describe.each(["oracle", "kubelet"])("the Go module %s", (module) => {
+describe.each(["oracle", "kubelet", "exec-client"])("the Go module %s", (module) => {
   test("has Kubernetes in the version of the control plane", () => {
     const kubernetes = [...versionsIn(module)].filter(([name]) => name.startsWith("k8s.io/"));
     expect(kubernetes.length).toBeGreaterThan(2);

@@ -103,6 +103,8 @@ describe("an error response", () => {
       false,
     ],
     [`admission webhook "w" denied the request: secrets is forbidden: User "u" cannot`, false],
+    ["forbidden: the scope of this credential does not allow create secrets: no role", true],
+    [`admission webhook "w": forbidden: the scope of this credential does not allow it`, false],
   ])("distinguishes RBAC from admission: %s", ([message, lacksPermission]) => {
     const error = refused({ status: 403, body: { reason: "Forbidden", message } });
     expect(error.lacksPermission).toBe(lacksPermission);

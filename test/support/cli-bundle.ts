@@ -3,27 +3,59 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "./install.ts";
 
-/** The command-line client, built. */
-export interface CliBundle {
-  /** The entry of the bundle. */
-  program: string;
+/** A form of the command-line client. */
+export interface CliForm {
+  /** The words that start it. */
+  words: readonly string[];
   /** A directory for PATH, from which kubectl runs the client and its completion. */
   bin: string;
 }
 
+/** The bundle for Node.js, and the program that needs none. */
+export type CliFormName = "bundle" | "program";
+
 /** Builds the bundle of `kubectl latchkey` into a directory, and the two programs of the plugin. */
-export function cliBundleInto(directory: string): CliBundle {
-  const outdir = join(directory, "kubectl-latchkey");
-  execFileSync("npm", ["run", "--silent", "build:cli", "--", `--outdir=${outdir}`], {
+export function cliBundleInto(directory: string): CliForm {
+  npm("build:cli", `--outdir=${join(directory, "kubectl-latchkey")}`);
+  return plugin([process.execPath, entryIn(directory)], join(directory, "bin"));
+}
+
+/**
+ * Compiles the bundle in a directory to a program, and writes the two programs of the plugin;
+ * returns undefined where the compiler does not run, after a report of the reason.
+ */
+export function cliProgramInto(
+  directory: string,
+  report: (line: string) => void,
+): CliForm | undefined {
+  try {
+    npm("platform");
+  } catch (error) {
+    report(`the compiled client is skipped: bun does not run on this machine: ${String(error)}`);
+    return undefined;
+  }
+  const program = join(directory, "kubectl-latchkey-program");
+  npm("build:program", `--outfile=${program}`, entryIn(directory));
+  return plugin([program], join(directory, "program-bin"));
+}
+
+function entryIn(directory: string): string {
+  return join(directory, "kubectl-latchkey", "kubectl-latchkey.mjs");
+}
+
+function npm(script: string, ...args: readonly string[]): void {
+  execFileSync("npm", ["run", "--silent", script, "--", ...args], {
     cwd: repository,
+    stdio: "pipe",
   });
-  const program = join(outdir, "kubectl-latchkey.mjs");
-  const bin = join(directory, "bin");
+}
+
+function plugin(words: readonly string[], bin: string): CliForm {
   mkdirSync(bin, { recursive: true });
-  const run = `exec ${quoted(process.execPath)} ${quoted(program)}`;
+  const run = `exec ${words.map(quoted).join(" ")}`;
   write(join(bin, "kubectl-latchkey"), `${run} "$@"`);
   write(join(bin, "kubectl_complete-latchkey"), `${run} __complete "$@"`);
-  return { program, bin };
+  return { words, bin };
 }
 
 function write(path: string, command: string): void {

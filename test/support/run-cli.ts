@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { inject } from "vitest";
+import type { CliForm, CliFormName } from "./cli-bundle.ts";
 import { kubeconfigFor } from "./control-plane-handle.ts";
 
 /** How the client runs. */
@@ -12,6 +13,8 @@ export interface CliOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** The form that runs, instead of that of the run. */
+  readonly form?: CliFormName;
   /** Whether kubectl runs it as its plugin. */
   readonly throughKubectl?: boolean;
 }
@@ -23,12 +26,20 @@ export interface CliResult {
   readonly stderr: string;
 }
 
+/** The words and the directory of the client in tests. */
+export function cliForm({ form }: { readonly form?: CliFormName | undefined } = {}): CliForm {
+  const cli = inject("cli");
+  const found = cli?.forms[form ?? cli.form];
+  if (found === undefined) throw new Error(`there is no ${form ?? "client"} in this run`);
+  return found;
+}
+
 /** The variables of the client in tests. */
-export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOptions) {
+export function cliEnvironment({ user = "admin", kubeconfig, env = {}, form }: CliOptions) {
   const controlPlane = inject("controlPlane");
   const { PATH = "", HOME = "" } = process.env;
   return {
-    PATH: `${inject("cli")?.bin ?? ""}:${PATH}`,
+    PATH: `${cliForm({ form }).bin}:${PATH}`,
     HOME,
     KUBECONFIG: kubeconfig ?? kubeconfigFor(controlPlane, user),
     KUBECACHEDIR: join(controlPlane.directory, "kubectl-cache"),
@@ -49,8 +60,8 @@ export interface RunningCli {
 
 /** Starts the client as a process, as a user, without a terminal. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
-  const { program = "" } = inject("cli") ?? {};
-  const child = spawn(process.execPath, [program, ...args], {
+  const [command = "", ...words] = [...cliForm(options).words, ...args];
+  const child = spawn(command, words, {
     env: cliEnvironment(options),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -74,11 +85,10 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
 
 /** Runs the client as a process, as a user, without a terminal. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { program = "" } = inject("cli") ?? {};
-  const [command, words] =
+  const [command = "", ...words] =
     options.throughKubectl === true
-      ? [inject("controlPlane").kubectl, ["latchkey", ...args]]
-      : [process.execPath, [program, ...args]];
+      ? [inject("controlPlane").kubectl, "latchkey", ...args]
+      : [...cliForm(options).words, ...args];
   return new Promise((resolve, reject) => {
     const child = spawn(command, words, {
       env: cliEnvironment(options),

@@ -157,16 +157,29 @@ export const clusterCommands = {
   },
   completion: {
     name: "completion",
-    brief: "prints a script that completes commands, options and names",
+    brief: "prints a script that completes commands, options and names, or installs it",
     details: [
-      "kubectl completes its plugin if the script for kubectl is in your PATH as kubectl_complete-latchkey.",
+      "completion install writes the script for kubectl as kubectl_complete-latchkey beside kubectl-latchkey, where kubectl finds it. It replaces only a file that it wrote itself.",
+      "Names come from the API server, with your rights.",
     ],
-    arguments: [{ name: "SHELL", help: shells.join(", "), choices: shells }],
-    flags: {},
+    arguments: [
+      {
+        name: "SHELL",
+        help: `${shells.join(", ")}, or install`,
+        choices: [...shells, "install"],
+      },
+    ],
+    flags: {
+      directory: optionalFlag(
+        {
+          value: "<directory>",
+          help: "with install: directory of your PATH, instead of that of kubectl-latchkey",
+          completes: "files",
+        },
+        someText,
+      ),
+    },
     connects: false,
-    examples: [
-      "kubectl latchkey completion kubectl > ~/bin/kubectl_complete-latchkey && chmod +x ~/bin/kubectl_complete-latchkey",
-      "source <(kubectl latchkey completion bash)",
-    ],
+    examples: ["kubectl latchkey completion install", "source <(kubectl latchkey completion bash)"],
   },
 } as const satisfies Readonly<Record<string, Command>>;

@@ -1,13 +1,11 @@
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Action } from "./cli.ts";
 import type { commands } from "./command-table.ts";
+import { installCompletion, kubectlScript } from "./install-completion.ts";
 import { type Shell, shells } from "./shells.ts";
 
 const scripts: { readonly [Name in Shell]: string } = {
-  kubectl: `#!/bin/sh
-# Write this as kubectl_complete-latchkey into a directory of your PATH.
-exec kubectl-latchkey __complete "$@"
-`,
+  kubectl: kubectlScript,
   bash: `# Load it with: source <(kubectl latchkey completion bash)
 _kubectl_latchkey() {
   local IFS=$'\\n' words line
@@ -51,10 +49,16 @@ complete -c kubectl-latchkey -f -a '(__kubectl_latchkey)'
 
 /** `kubectl latchkey completion`. */
 export const printCompletionScript: Action<typeof commands.completion.flags> = async (
-  { args: [name = ""] },
-  { terminal },
+  { args: [name = ""], flags: { directory } },
+  { terminal, env },
 ) => {
+  if (name === "install") {
+    const path = installCompletion(directory, env);
+    return terminal.say(`wrote ${path}; kubectl completes "kubectl latchkey" with it`);
+  }
   const shell = shells.find((candidate) => candidate === name);
-  if (shell === undefined) throw new UsageError(`"${name}" is not one of ${shells.join(", ")}`);
+  const choices = [...shells, "install"].join(", ");
+  if (shell === undefined) throw new UsageError(`"${name}" is not one of ${choices}`);
+  if (directory !== undefined) throw new UsageError("--directory is for completion install");
   terminal.print(scripts[shell]);
 };

@@ -87,6 +87,19 @@ export const resultOutput = {
   output: choiceFlag(["json", "yaml"], { alias: "o", help: "output format" }),
 } as const satisfies FlagTable;
 
+const newKeyFormats = ["env", "kubeconfig", "json", "yaml"] as const;
+
+/** How a new key is printed, unless alone. */
+export type NewKeyFormat = (typeof newKeyFormats)[number];
+
+/** The output of commands that print a new key. */
+export const newKeyOutput = {
+  output: choiceFlag(newKeyFormats, {
+    alias: "o",
+    help: "output format, with the key and the server of the context; the key alone if unset",
+  }),
+} as const satisfies FlagTable;
+
 /** The namespace of Latchkey itself. */
 export const systemNamespace = {
   latchkeyNamespace: flagWithDefault(

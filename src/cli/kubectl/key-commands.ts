@@ -1,6 +1,6 @@
 import { duration } from "../../runtime/config-values.ts";
 import type { Command } from "./command.ts";
-import { objectOutput, resultOutput } from "./connection-flags.ts";
+import { newKeyOutput, objectOutput, resultOutput } from "./connection-flags.ts";
 import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { scopeFlags } from "./scope-flags.ts";
 
@@ -16,7 +16,7 @@ const newKeyFlags = {
     },
     someText,
   ),
-  ...resultOutput,
+  ...newKeyOutput,
 } as const;
 
 const madeHere =
@@ -27,7 +27,11 @@ export const keyCommands = {
   keysCreate: {
     name: "keys create",
     brief: "makes an access key and prints it",
-    details: [madeHere, "Without --user, --team and --subject, the key acts as you."],
+    details: [
+      madeHere,
+      "Without --user, --team and --subject, the key acts as you.",
+      "-o kubeconfig and -o env also have the address and the CA of the current context. That server has to accept keys: the gateway, or an API server with the webhook.",
+    ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
     flags: {
       user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, someText),
@@ -54,6 +58,7 @@ export const keyCommands = {
     examples: [
       "kubectl latchkey keys create ci --ttl=30d --project=web --output-file=ci.key",
       "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
+      "kubectl latchkey keys create ci -o kubeconfig --context=gateway --output-file=ci.yaml",
     ],
   },
   keysList: {

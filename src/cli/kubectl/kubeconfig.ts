@@ -4,22 +4,18 @@ import { ownObjects } from "../../api/names.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import type { ClusterInfo } from "../../kube/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
 import { Failure } from "./failure.ts";
+import { kubeconfigContent } from "./kubeconfig-content.ts";
 import { yamlText } from "./output.ts";
 import { createPrivateFile } from "./private-files.ts";
 
 type Flags = Invocation<typeof commands.kubeconfig.flags>["flags"];
-
-/** An address and the CA of its certificate in base64. */
-interface Address {
-  readonly server: string;
-  readonly ca: string | undefined;
-}
 
 /** `kubectl latchkey kubeconfig`. */
 export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
@@ -35,7 +31,7 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
   const way =
     address === undefined
       ? await listedAddress(name, flags, cluster)
-      : { server: address, ca: addressCa === undefined ? undefined : fileInBase64(addressCa) };
+      : clusterAt(address, addressCa === undefined ? undefined : fileInBase64(addressCa));
   const { context } = cluster.choice;
   if (context === "" && keyFile === undefined)
     throw new UsageError("the exec plugin needs a context of the kubeconfig; set --context");
@@ -43,7 +39,7 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
     keyFile === undefined
       ? execUser({ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl })
       : { tokenFile: resolve(keyFile) };
-  const text = yamlText(kubeconfigOf(name, way, user));
+  const text = yamlText(kubeconfigContent(name, way, user));
   if (outputFile === undefined) return cli.terminal.print(text);
   createPrivateFile(outputFile, "--output-file").finish(text);
   cli.terminal.say(`wrote ${outputFile}; use it with kubectl --kubeconfig=${outputFile}`);
@@ -56,19 +52,6 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
 function sourceOf(flag: string | undefined, { env }: Pick<Cli, "env">): string | undefined {
   const path = flag ?? env["KUBECONFIG"] ?? "";
   return path === "" || path.includes(delimiter) ? undefined : resolve(path);
-}
-
-function kubeconfigOf(name: string, { server, ca }: Address, user: object): object {
-  const entry = `latchkey-${name}`;
-  const trust = ca === undefined ? {} : { "certificate-authority-data": ca };
-  return {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": entry,
-    clusters: [{ name: entry, cluster: { server, ...trust } }],
-    users: [{ name: entry, user }],
-    contexts: [{ name: entry, context: { cluster: entry, user: entry } }],
-  };
 }
 
 /** A user whose tokens come from this program, with the kubeconfig and context of now. */
@@ -105,7 +88,7 @@ async function listedAddress(
   name: string,
   { keyFile, latchkeyNamespace: namespace }: Flags,
   { get }: Cluster,
-): Promise<Address> {
+): Promise<ClusterInfo> {
   const list = await get(resources.configMaps, { namespace, name: ownObjects.clusterList }).catch(
     (error: unknown) => {
       if (!isKubeError(error, "NotFound")) throw error;
@@ -127,7 +110,12 @@ async function listedAddress(
         ? `the list has no direct endpoint of cluster "${name}"; set --address to its address, or --key-file to a file with an access key for the gateway`
         : `the list has no address of the gateway; set --external-url of latchkey gateway`,
     );
-  return { server, ca: stringAt(way, "certificateAuthorityData") };
+  return clusterAt(server, stringAt(way, "certificateAuthorityData"));
+}
+
+/** A cluster at an address, whose certificate has a CA in base64 or a public one. */
+function clusterAt(server: string, ca: string | undefined): ClusterInfo {
+  return { server, ...(ca === undefined ? {} : { "certificate-authority-data": ca }) };
 }
 
 function fileInBase64(path: string): string {

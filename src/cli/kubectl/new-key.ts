@@ -6,9 +6,10 @@ import { parseTerms } from "../../api/owned-access-key.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
 import type { Cli } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
+import type { NewKeyFormat } from "./connection-flags.ts";
 import { exitCodes, Failure } from "./failure.ts";
 import { readyOf } from "./key-view.ts";
-import { resultText } from "./output.ts";
+import { newKeyText } from "./new-key-text.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { waitUntil } from "./progress.ts";
@@ -16,7 +17,7 @@ import { waitUntil } from "./progress.ts";
 /** Where and how a new key is printed. */
 export interface NewKeyOptions {
   readonly outputFile: string | undefined;
-  readonly output: "json" | "yaml" | undefined;
+  readonly output: NewKeyFormat | undefined;
 }
 
 /** A write of an OwnedAccessKey, given the digest of its new key; returns the stored object. */
@@ -63,7 +64,7 @@ export async function makeKey(
     throw error;
   }
   const name = stringAt(recordAt(stored, "metadata"), "name") ?? "";
-  const text = resultText(output, { name, subject, key: key.plain }, () => `${key.plain}\n`);
+  const text = newKeyText(output, { name, subject, key: key.plain }, cluster.choice);
   if (file === undefined) cli.terminal.print(text);
   else file.finish(text);
   return sayState(name, { cluster, cli });

@@ -4,6 +4,7 @@ import { cliFieldManager } from "../../api/names.ts";
 import { serverVersion } from "../../kube/server-version.ts";
 import { checkTrustConfigOptions } from "../../runtime/trust-config-options.ts";
 import { printAuthenticationConfig } from "../authentication-config.ts";
+import { printConnectedConfig } from "../connected-config.ts";
 import { rotateSigningKey } from "../rotate-signing-key.ts";
 import { printTrustConfig } from "../trust-config.ts";
 import type { Action } from "./cli.ts";
@@ -15,14 +16,15 @@ export const trustConfig: Action<typeof commands.trustConfig.flags> = async ({ f
   const options = { ...flags, namespace: flags.latchkeyNamespace };
   checkTrustConfigOptions(options);
   const { print } = cli.terminal;
-  if (options.authentication) {
+  if (options.authentication && !options.authorization) {
     // A CA in a file needs no connection.
     const get: Client["get"] = async (resource, ref) =>
       clientOf(await cli.connect(flags)).get(resource, ref);
     return printAuthenticationConfig(options, { client: { get }, print });
   }
   const cluster = await cli.connect(flags);
-  return printTrustConfig(options, {
+  const printConfig = options.authentication ? printConnectedConfig : printTrustConfig;
+  return printConfig(options, {
     client: clientOf(cluster),
     serverVersion: () => serverVersion(cluster.transport),
     print,

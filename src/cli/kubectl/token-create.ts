@@ -5,6 +5,7 @@ import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { parseEndpointToken } from "../../api/endpoint-token.ts";
 import { resources } from "../../api/resources.ts";
 import { instantOf } from "../../domain/lifetime.ts";
+import { timestamp } from "../../domain/plan/conditions.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { hashOf } from "../../tokens/name-hash.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
@@ -58,12 +59,17 @@ export function execCredential(
 ): Readonly<Record<string, unknown>> {
   const versions = ["v1", "v1beta1"].map((version) => `client.authentication.k8s.io/${version}`);
   const wanted = stringAt(parsed(info ?? ""), "apiVersion");
+  const expires = instantOf(expiresAt);
+  const end = expires === undefined ? undefined : expires - renewedBeforeMs;
   return {
     apiVersion: versions.find((version) => version === wanted) ?? versions[0],
     kind: "ExecCredential",
-    status: { token, ...(expiresAt === undefined ? {} : { expirationTimestamp: expiresAt }) },
+    status: { token, ...(end === undefined ? {} : { expirationTimestamp: timestamp(end) }) },
   };
 }
+
+/** So much earlier clients renew a token, so that none of their requests arrives after its end. */
+const renewedBeforeMs = 10_000;
 
 function parsed(text: string): unknown {
   try {

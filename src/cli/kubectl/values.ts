@@ -66,7 +66,7 @@ export function dotenvText({ variables }: Variables): string {
  * user who runs a program with it.
  */
 const dangerous =
-  /^(?:LD_|DYLD_|GIT_|BASH_|GLIBC_|GCONV_|NODE_|NPM_CONFIG_|PYTHON|PERL|RUBY|JAVA_TOOL_OPTIONS$|JDK_JAVA_OPTIONS$|_JAVA_OPTIONS$|PATH$|HOME$|ENV$|IFS$|SHELL$|EDITOR$|VISUAL$|PAGER$|KUBECONFIG$|PROMPT_COMMAND$|PS4$)/i;
+  /^(?:LD_|DYLD_|GIT_|BASH_|GLIBC_|GCONV_|NODE_|BUN_|DENO_|NPM_CONFIG_|PYTHON|PERL|RUBY|JAVA_TOOL_OPTIONS$|JDK_JAVA_OPTIONS$|_JAVA_OPTIONS$|PATH$|HOME$|ENV$|IFS$|SHELL$|EDITOR$|VISUAL$|PAGER$|KUBECONFIG$|PROMPT_COMMAND$|PS4$)/i;
 
 /** Whether a variable can make a program run other code. */
 export function isDangerousVariable(name: string): boolean {

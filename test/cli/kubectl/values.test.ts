@@ -59,6 +59,7 @@ describe("variables that make a program run other code", () => {
     "PATH",
     "LD_PRELOAD",
     "NODE_OPTIONS",
+    "BUN_OPTIONS",
     "BASH_ENV",
     "ENV",
     "PYTHONPATH",

@@ -1,0 +1,52 @@
+import type { KubeconfigChoice } from "../../kube/kubeconfig-choice.ts";
+import { clusterInfo } from "../../kube/user-connection.ts";
+import type { NewKeyFormat } from "./connection-flags.ts";
+import { kubeconfigContent } from "./kubeconfig-content.ts";
+import { jsonText, yamlText } from "./output.ts";
+import { dotenvText } from "./values.ts";
+
+/** A new key, and the OwnedAccessKey that holds its digest. */
+export interface PrintedKey {
+  readonly name: string;
+  readonly subject: string;
+  readonly key: string;
+}
+
+/** A new key in the chosen format; without one, the key alone. */
+export function newKeyText(
+  format: NewKeyFormat | undefined,
+  { name, subject, key }: PrintedKey,
+  choice: KubeconfigChoice,
+): string {
+  switch (format) {
+    case undefined:
+      return `${key}\n`;
+    case "env":
+      return variablesText(key, choice);
+    case "kubeconfig":
+      return yamlText(kubeconfigContent(name, clusterInfo(choice), { token: key }));
+    case "json":
+      return jsonText({ name, subject, key, server: choice.server });
+    case "yaml":
+      return yamlText({ name, subject, key, server: choice.server });
+  }
+}
+
+/** Lines that a shell, Docker and dotenv libraries read alike: quotes only where they are needed. */
+function variablesText(key: string, choice: KubeconfigChoice): string {
+  const { server, "certificate-authority-data": ca } = clusterInfo(choice);
+  const variables: readonly (readonly [name: string, value: string | undefined])[] = [
+    ["LATCHKEY_ACCESS_KEY", key],
+    ["LATCHKEY_SERVER", server],
+    ["LATCHKEY_CERTIFICATE_AUTHORITY_DATA", ca],
+  ];
+  return variables
+    .flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      const isPlain = /^[\w./:=+@%-]*$/.test(value);
+      return isPlain
+        ? `${name}=${value}\n`
+        : dotenvText({ variables: [[name, value]], omitted: [] });
+    })
+    .join("");
+}
