@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag, YAMLException } from "js-yaml";
 import { keyOf, type Manifest, type ObjectRef } from "../../api/object.ts";
-import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { isRecord, ownValue, listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { UsageError } from "../../runtime/config-values.ts";
@@ -178,9 +178,9 @@ function coveredFields(
   place: string,
 ): Readonly<Record<string, unknown>> {
   const entries = fields
-    .filter((field) => object[field] !== undefined && object[field] !== null)
-    .map((field) => {
-      const values = object[field];
+    .map((field) => [field, ownValue(object, field)] as const)
+    .filter(([, values]) => values !== undefined && values !== null)
+    .map(([field, values]) => {
       if (!isRecord(values)) throw new UsageError(`${place}${field} must be an object`);
       return [
         field,

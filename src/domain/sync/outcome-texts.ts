@@ -1,16 +1,18 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Metadata, ObjectRef } from "../../api/object.ts";
+import type { Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
-import {
-  annotationField,
-  type Cause,
-  foundValue,
-  labelField,
-  type NamedObject,
-  nameOf,
-  quoted,
-} from "../cause.ts";
+import { annotationField, type Cause, foundValue, labelField, nameOf, quoted } from "../cause.ts";
 import type { Explanation, OutcomeKind } from "./explain.ts";
+import {
+  namespaceName,
+  namespaceOf,
+  refOf,
+  secretName,
+  secretOf,
+  sourceName,
+  sourceOf,
+  winnerOf,
+} from "./explained-objects.ts";
 import type { Source } from "./copy.ts";
 import { notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
 import { projectOf } from "./sync-target.ts";
@@ -281,37 +283,4 @@ function projectName({ namespace }: Explanation): string {
 
 function sourceNamespace({ sourceRef }: Explanation): string {
   return quoted(sourceRef.namespace ?? "");
-}
-
-function sourceOf({ sourceRef }: Explanation): NamedObject {
-  return { kind: resources.sharedSecrets.kind, ...refOf(sourceRef) };
-}
-
-/** The source that wins the target. */
-function winnerOf({ sourceRef, other = sourceRef }: Explanation): NamedObject {
-  return { kind: resources.sharedSecrets.kind, ...refOf(other) };
-}
-
-function secretOf({ target }: Explanation): NamedObject {
-  return { kind: resources.secrets.kind, ...target };
-}
-
-function namespaceOf({ target }: Explanation): NamedObject {
-  return { kind: resources.namespaces.kind, name: target.namespace };
-}
-
-function sourceName(explanation: Explanation): string {
-  return nameOf(sourceOf(explanation));
-}
-
-function secretName(explanation: Explanation): string {
-  return nameOf(secretOf(explanation));
-}
-
-function namespaceName(explanation: Explanation): string {
-  return nameOf(namespaceOf(explanation));
-}
-
-function refOf({ namespace, name }: ObjectRef): ObjectRef {
-  return { ...(namespace === undefined ? {} : { namespace }), name };
 }

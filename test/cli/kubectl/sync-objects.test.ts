@@ -6,6 +6,7 @@ import { rightText } from "../../../src/cli/kubectl/missing-right.ts";
 import { readSyncObjects, type WantedSync } from "../../../src/cli/kubectl/sync-objects.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { ListOptions } from "../../../src/kube/list-request.ts";
+import { selects } from "../../../src/kube/raw-object.ts";
 
 const plain = "cGxhaW4=";
 
@@ -63,16 +64,11 @@ function cluster(rights: readonly string[], reviewed: readonly string[] = []) {
     getMetadata: async (resource: Resource, ref: ObjectRef) => ({
       metadata: find(resource, ref).metadata,
     }),
-    select: async ({ resource, labelSelector = "", fieldSelector, metadataOnly }: ListOptions) => {
+    select: async (options: ListOptions) => {
+      const { resource, metadataOnly } = options;
       if (!rights.includes(`list ${resource.plural}`)) throw forbidden;
-      const isCopy = (labelled: object) => labels.sourceUid in labelled;
-      const named = fieldSelector?.slice("metadata.name=".length);
       return (stored[resource.plural] ?? [])
-        .filter(({ metadata }) => named === undefined || metadata.name === named)
-        .filter(({ metadata }) => {
-          const labelled = "labels" in metadata ? Object(metadata.labels) : {};
-          return labelSelector === "" || isCopy(labelled) !== labelSelector.startsWith("!");
-        })
+        .filter((one) => selects(options, one))
         .map((one) => (metadataOnly === true ? { metadata: one.metadata } : one));
     },
     review: async () => ({
