@@ -106,7 +106,11 @@ async function certificateAuthority(
   const fix = `set --certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;
   const secret = await client
     .get(resources.secrets, { namespace, name })
-    .catch(notFound(`Secret "${namespace}/${name}" does not exist; ${fix}, or set --namespace`));
+    .catch(
+      notFound(
+        `Secret "${namespace}/${name}" does not exist; ${fix}, or set the namespace of Latchkey`,
+      ),
+    );
   const found = caOfSecret(secret);
   if (found !== undefined) return found;
   throw new UsageError(`Secret "${namespace}/${name}" has no valid certificate in ca.crt; ${fix}`);

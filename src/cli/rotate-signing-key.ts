@@ -30,7 +30,7 @@ export async function rotateSigningKey(
       .get(resources.secrets, ref)
       .catch(
         notFound(
-          `Secret "${namespace}/${ref.name}" does not exist; start latchkey controller, which creates it, or set --namespace`,
+          `Secret "${namespace}/${ref.name}" does not exist; start latchkey controller, which creates it, or set the namespace of Latchkey`,
         ),
       ),
   );

@@ -73,7 +73,7 @@ async function certificatesOf(
     .get(resources.secrets, { namespace, name })
     .catch(
       notFound(
-        `Secret "${namespace}/${name}" does not exist; start ${command}, which creates it, or set --namespace`,
+        `Secret "${namespace}/${name}" does not exist; start ${command}, which creates it, or set the namespace of Latchkey`,
       ),
     );
   try {
