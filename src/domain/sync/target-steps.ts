@@ -61,8 +61,9 @@ export function targetSteps(
     case "source-invalid":
       return syncErrorSteps(state.copy, state.why);
     case "unfilled":
-    case "unfillable":
       return unfilledSteps(state.copy, state.why);
+    case "unfillable":
+      return whySteps(state.copy, state.why);
     case "withdrawn":
       return [[removalWrite(state.copy)]];
     case "orphaned":
@@ -117,12 +118,16 @@ export function remainderOf(
     : { ...secret, metadata: withoutMarks(secret.metadata), digest: "", values: {} };
 }
 
-/** Writes and records why a placeholder is not filled. */
+/** Writes why a placeholder is not filled, and records it: no SharedSecret reports it. */
 function unfilledSteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[] {
-  // Latchkey's account may not write Secrets of these types; the status of the source says why.
-  if (isRefusedType(copy.type)) return [];
-  const steps = syncErrorSteps(copy, why.slice(0, longestError));
+  const steps = whySteps(copy, why);
   return steps.length === 0 ? [] : [...steps, [notFilledEvent(copy, why)]];
+}
+
+/** Writes why a placeholder is not filled. */
+function whySteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[] {
+  // Latchkey's account may not write Secrets of these types.
+  return isRefusedType(copy.type) ? [] : syncErrorSteps(copy, why.slice(0, longestError));
 }
 
 function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
