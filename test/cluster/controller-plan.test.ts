@@ -174,7 +174,9 @@ function contentsOf({ secrets }: Pick<SyncSnapshot, "secrets">): ReadonlyMap<Key
     secrets.map((secret) => {
       const { [annotations.syncError]: _, ...marks } = secret.metadata.annotations;
       const content = "digest" in secret ? [secret.type, secret.digest] : [];
-      return [keyOf(secret.metadata), JSON.stringify([secret.metadata.labels, marks, content])];
+      // The API server sorts keys.
+      const sorted = [secret.metadata.labels, marks].map((texts) => Object.entries(texts).sort());
+      return [keyOf(secret.metadata), JSON.stringify([sorted, content])];
     }),
   );
 }
