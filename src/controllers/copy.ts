@@ -5,6 +5,7 @@ import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import { targetState, writtenForm, writtenSource } from "../domain/sync/sync.ts";
 import { observeTarget } from "../domain/sync/sync-objects.ts";
+import type { TargetState } from "../domain/sync/target-state.ts";
 import { rejectedSteps, targetSteps } from "../domain/sync/target-steps.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
@@ -15,7 +16,6 @@ import { isSourceGone } from "./live-object.ts";
 import type { Refreshes } from "./refreshes.ts";
 import { keptData, type SourceData } from "./source-data.ts";
 import type { Stores } from "./stores.ts";
-import type { TargetState } from "../domain/sync/target-state.ts";
 
 /** Dependencies of {@link reconcileCopy}. */
 export interface CopyDeps extends ApplyPlanDeps {

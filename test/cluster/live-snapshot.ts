@@ -1,4 +1,3 @@
-import { labels } from "../../src/api/names.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import {
@@ -7,6 +6,7 @@ import {
   type Source,
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
+import { isObservedWhole } from "../../src/domain/sync/placeholder.ts";
 import type { SyncSnapshot } from "../../src/domain/sync/sync-snapshot.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
@@ -23,9 +23,9 @@ export function storedSource(raw: unknown): Source {
 /** A Secret as the controller stores it; its digest compares with those of {@link storedSource}. */
 export function storedSecret(raw: unknown): ObservedCopy | UnmanagedSecret {
   const marks = stringMapAt(recordAt(raw, "metadata"), "labels");
-  return marks[labels.sourceUid] === undefined && marks[labels.sharedSecretName] === undefined
-    ? { metadata: parseLatchkeyMetadata(raw) }
-    : observedCopy(raw, digestOf);
+  return isObservedWhole({ labels: marks })
+    ? observedCopy(raw, digestOf)
+    : { metadata: parseLatchkeyMetadata(raw) };
 }
 
 /**

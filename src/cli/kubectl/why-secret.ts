@@ -87,7 +87,10 @@ const atTarget: ReadonlySet<string> = new Set([
   "copy-paused",
 ]);
 
-/** The sources of the name, the one that the Secret is a copy of or asks for, and invalid ones of that name. */
+/**
+ * The sources of the name, the one that the Secret is a copy of or asks for, and invalid ones of
+ * that name.
+ */
 function sourcesFor(
   { target, objects }: SeenTarget,
   claimed: ObjectRef | undefined,

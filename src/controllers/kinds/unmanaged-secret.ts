@@ -2,15 +2,15 @@ import { labels } from "../../api/names.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { copiedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
-import { isPlaceholder } from "../../domain/sync/placeholder.ts";
+import { isObservedWhole } from "../../domain/sync/placeholder.ts";
 import { candidatesFor, syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Stores } from "../stores.ts";
 import { enqueueSecret } from "./copy.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /**
- * Secrets without Latchkey's label that are no placeholders, as metadata: those at a target of a SharedSecret, and those
- * whose annotation says that they are a copy. Targets follow from namespaces and SharedSecrets, so
+ * Secrets without Latchkey's label that are no placeholders, as metadata: those at a target of a
+ * SharedSecret, and those whose annotation says that they are a copy. Targets follow from namespaces and SharedSecrets, so
  * Secrets are listed after these.
  */
 export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
@@ -32,7 +32,7 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
 
 function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
   const metadata = parseLatchkeyMetadata(raw);
-  if (metadata.labels[labels.sourceUid] !== undefined || isPlaceholder(metadata)) return undefined;
+  if (isObservedWhole(metadata)) return undefined;
   if (copiedSource(metadata) !== undefined) return { metadata };
   return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
 }

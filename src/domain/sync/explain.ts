@@ -3,7 +3,8 @@ import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
-import { asksFor, conflictReasons, targetOutcome } from "./outcome.ts";
+import { conflictReasons, targetOutcome } from "./outcome.ts";
+import { asksFor } from "./placeholder.ts";
 import { targetState } from "./sync.ts";
 import { isRefusedType } from "./sync-options.ts";
 import { isDeletedWithSource, observeTarget, type SyncObjects } from "./sync-objects.ts";
@@ -86,7 +87,8 @@ export function explain(
 ): Explanation {
   const target = { namespace, name };
   const { observed, ...base } = observedAt(target, objects);
-  const isRequest = observed.request !== undefined && asksFor(observed.request, source);
+  const isRequest =
+    observed.request !== undefined && asksFor(observed.request, source.secret.metadata);
   const way = isRequest ? "placeholder" : "namespace";
   const kinds = obstacleKinds(source, target, { namespace: base.namespace, way });
   const [kind] = kinds;

@@ -2,7 +2,7 @@ import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
-import type { PlaceholderRequest } from "./placeholder.ts";
+import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
 import type { TargetState } from "./target-state.ts";
 
 /** What one of the sources that sync to a target has there. */
@@ -37,7 +37,7 @@ export function targetOutcome(
   source: Source,
   { state, failure, request }: SeenTarget,
 ): TargetOutcome {
-  if (request !== undefined && !asksFor(request, source))
+  if (request !== undefined && !asksFor(request, source.secret.metadata))
     return {
       kind: "other-request",
       ...(request.source === undefined ? {} : { requested: request.source }),
@@ -70,14 +70,6 @@ export function targetOutcome(
     case "unfilled":
       return failure === undefined ? pending : { kind: "refused", failure };
   }
-}
-
-/** Whether a placeholder asks for a source. */
-export function asksFor(
-  { source: asked }: Pick<PlaceholderRequest, "source">,
-  source: Source,
-): boolean {
-  return asked !== undefined && keyOf(asked) === keyOf(source.secret.metadata);
 }
 
 /** The source whose copy belongs at the target, or would without a conflict. */

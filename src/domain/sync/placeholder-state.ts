@@ -3,6 +3,7 @@ import type { ObjectRef } from "../../api/object.ts";
 import { copiedSource, hasMarks, type ObservedCopy, type Source } from "./copy.ts";
 import { hasCopyMetadata } from "./copy-metadata.ts";
 import {
+  asksFor,
   haveSameValues,
   isFilled,
   mostKeysToPickFrom,
@@ -94,13 +95,9 @@ function unansweredState(
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */
-function hasDataOfOther({ metadata }: ObservedCopy, { source }: PlaceholderRequest): boolean {
+function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest): boolean {
   const from = copiedSource(metadata);
-  return from !== undefined && !(source !== undefined && isSameRef(from, source));
-}
-
-function isSameRef(one: ObjectRef, other: ObjectRef): boolean {
-  return one.namespace === other.namespace && one.name === other.name;
+  return from !== undefined && !asksFor(request, from);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { optionItems, quoted } from "./option-items.ts";
 
 /** The labels and annotations of a Secret. */
@@ -18,6 +18,14 @@ export interface PlaceholderRequest {
   readonly keys: PickedKeys;
   /** Why the labels or `sync-keys` are invalid. */
   readonly problem?: string;
+}
+
+/** Whether a placeholder asks for this SharedSecret. */
+export function asksFor(
+  { source }: Pick<PlaceholderRequest, "source">,
+  sharedSecret: ObjectRef,
+): boolean {
+  return source !== undefined && keyOf(source) === keyOf(sharedSecret);
 }
 
 /** Whether a Secret asks to be filled. */

@@ -1,7 +1,7 @@
 import { annotations, labels } from "../../api/names.ts";
 import { byAge, type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../../api/object.ts";
 import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
-import { placeholderRequestOf } from "./placeholder.ts";
+import { asksFor, placeholderRequestOf } from "./placeholder.ts";
 import { fitsAny } from "./sync-options.ts";
 import type { EmptyProject } from "./sync-summary.ts";
 import {
@@ -262,10 +262,7 @@ export function copiesOf(
 
 function asksForOther(copy: Metadata, source: ObjectRef): boolean {
   const request = placeholderRequestOf(copy);
-  return (
-    request !== undefined &&
-    !(request.source !== undefined && keyOf(request.source) === keyOf(source))
-  );
+  return request !== undefined && !asksFor(request, source);
 }
 
 /** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
