@@ -7,6 +7,7 @@ import {
   explain,
   type Explanation,
   explainGone,
+  isAtTarget,
   type Target,
 } from "../../domain/sync/explain.ts";
 import { explainCopy } from "../../domain/sync/explain-copy.ts";
@@ -71,22 +72,6 @@ function namesTarget({ about }: Finding, { target, objects }: SeenTarget): boole
   return source.options.projectsAreUnreadable === true || namesProject(source, project);
 }
 
-/** Whether a reason is about the Secret itself, not about what both sides allow. */
-export function isAtTarget(reason: string): boolean {
-  return atTarget.has(reason);
-}
-
-const atTarget: ReadonlySet<string> = new Set([
-  "refused",
-  "older-source",
-  "other-request",
-  "unfillable",
-  "not-managed",
-  "copied-by-user",
-  "source-paused",
-  "copy-paused",
-]);
-
 /**
  * The sources of the name, the one that the Secret is a copy of or asks for, and invalid ones of
  * that name.
@@ -139,7 +124,7 @@ export function targetFinding(source: Source, seen: SeenTarget): Finding {
 
 /** Without the Secret, only what both sides allow is known. */
 function isUndecided({ kind }: Explanation): boolean {
-  return kind === "arrives" || atTarget.has(kind);
+  return kind === "arrives" || isAtTarget(kind);
 }
 
 function copyOrStatus(source: Source, seen: SeenTarget): Omit<Finding, "about"> | undefined {

@@ -3,7 +3,7 @@ import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../../domain/names.ts";
 import { explainAccess } from "../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../domain/sync/copy.ts";
-import { explainSource, type Target } from "../../domain/sync/explain.ts";
+import { explainSource, isAtTarget, type Target } from "../../domain/sync/explain.ts";
 import { causesOf, emptyProjectCause, factsOf } from "../../domain/sync/outcome-texts.ts";
 import {
   emptyProjectsOf,
@@ -18,7 +18,7 @@ import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { readyOf } from "./key-view.ts";
 import type { LiveSync } from "./sync-objects.ts";
 import { asSentence, type Finding, named, notObserved } from "./why-report.ts";
-import { isAtTarget, targetFinding } from "./why-secret.ts";
+import { targetFinding } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
 export interface SeenSource {
