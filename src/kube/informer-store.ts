@@ -4,7 +4,7 @@ import type { Logger } from "../runtime/log.ts";
 import { isKubeError } from "./errors.ts";
 import type { ListOptions } from "./list-request.ts";
 import { LiveReads } from "./live-reads.ts";
-import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
+import { isOlder, type ObjectHead, rawKey, rawVersion, selects } from "./raw-object.ts";
 import {
   type Change,
   type Codec,
@@ -13,6 +13,7 @@ import {
   type ReadStore,
   Store,
 } from "./store.ts";
+import type { WatchEvent } from "./watch-stream.ts";
 
 /** Options of an informer. */
 export interface InformerOptions<T> {
@@ -82,9 +83,24 @@ export class InformerStore<T> {
     this.#options.onChange({ key, before: stored?.value, after: entry?.value });
   }
 
-  /** Records a watch event, which takes precedence over a pending read. */
-  overtake(key: Key): void {
+  /**
+   * Handles a watch event that is not a bookmark; it takes precedence over a pending read. Returns
+   * the resourceVersion of its object.
+   */
+  handle(event: WatchEvent): string | undefined {
+    const { head } = event;
+    // The event of an own write: its response is stored already, so the object is not parsed again.
+    if (head !== undefined && this.#has(head)) {
+      this.#liveReads.overtake(head.key);
+      return head.resourceVersion;
+    }
+    const { type, object } = event;
+    const [key, resourceVersion] = [rawKey(object), rawVersion(object)];
     this.#liveReads.overtake(key);
+    if (type !== "DELETED") this.take(object);
+    else if (!isOlder(resourceVersion, this.#objects.entry(key)?.resourceVersion))
+      this.put(key, undefined);
+    return resourceVersion;
   }
 
   /** Stores the response of a read, unless a watch event arrives meanwhile. */
@@ -97,6 +113,12 @@ export class InformerStore<T> {
     } catch (error) {
       if (!isKubeError(error)) throw error;
     }
+  }
+
+  /** Whether exactly this version of an object is stored. */
+  #has({ key, uid, resourceVersion }: ObjectHead): boolean {
+    const stored = this.#objects.entry(key);
+    return stored?.uid === uid && stored.resourceVersion === resourceVersion;
   }
 
   #parseSelected(raw: unknown): Entry<T> | undefined {

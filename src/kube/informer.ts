@@ -268,17 +268,11 @@ export class Informer<T> {
     );
   }
 
-  #handle({ type, object }: WatchEvent): void {
-    const resourceVersion = rawVersion(object);
-    if (type === "BOOKMARK") this.#history.bookmarked(resourceVersion);
-    else {
-      const key = rawKey(object);
-      this.#store.overtake(key);
-      if (type !== "DELETED") this.#store.take(object);
-      else if (!isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion))
-        this.#store.put(key, undefined);
-      this.#history.reached(resourceVersion);
-    }
+  #handle(event: WatchEvent): void {
+    const isBookmark = event.head === undefined && event.type === "BOOKMARK";
+    const resourceVersion = isBookmark ? rawVersion(event.object) : this.#store.handle(event);
+    if (isBookmark) this.#history.bookmarked(resourceVersion);
+    else this.#history.reached(resourceVersion);
     this.#echoes.reached(resourceVersion);
   }
 

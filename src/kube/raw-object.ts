@@ -2,6 +2,13 @@ import { type Key, keyOf } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { ListOptions } from "./list-request.ts";
 
+/** What identifies a version of an object. */
+export interface ObjectHead {
+  readonly key: Key;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
 /**
  * Whether `one` is an older resourceVersion than `other`: those of one resource compare as integers
  * (Kubernetes API concepts, "Resource versions"). False if either is undefined.

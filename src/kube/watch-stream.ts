@@ -1,7 +1,9 @@
+import { keyOf } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { KubeError } from "./errors.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-request.ts";
+import type { ObjectHead } from "./raw-object.ts";
 import { bodyOf, watchError } from "./responses.ts";
 import type { ApiRequest, StreamingResponse, Transport } from "./transport.ts";
 
@@ -9,6 +11,8 @@ import type { ApiRequest, StreamingResponse, Transport } from "./transport.ts";
 export interface WatchEvent {
   readonly type: string;
   readonly object: unknown;
+  /** Of an added or modified object, if the line shows it without being parsed. */
+  readonly head?: ObjectHead | undefined;
 }
 
 /** Dependencies of {@link streamEvents}. */
@@ -60,7 +64,7 @@ export async function streamEvents(
     heard();
     onOpen?.();
     for await (const lines of splitLines(answer.chunks)) {
-      if (await onEvents(lines.map((line) => parseEvent(call, line)))) return;
+      if (await onEvents(lines.map((line) => eventOf(call, line)))) return;
       heard();
     }
   } finally {
@@ -89,6 +93,37 @@ export async function* splitLines(
     parts = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
     yield bytes.toString("utf8").split("\n");
   }
+}
+
+/** Parses a line; one that shows the head of its object only when its object is read. */
+function eventOf(call: ApiRequest, line: string): WatchEvent {
+  const head = headOf(line);
+  if (head === undefined) return parseEvent(call, line);
+  let parsed: WatchEvent | undefined;
+  const event = (): WatchEvent => (parsed ??= parseEvent(call, line));
+  return {
+    head,
+    get type() {
+      return event().type;
+    },
+    get object() {
+      return event().object;
+    },
+  };
+}
+
+/**
+ * Kinds that are compiled into the API server have these fields in this order, and none of these
+ * values can need an escape in JSON.
+ */
+const lineStart =
+  /^\{"type":"(?:ADDED|MODIFIED)","object":\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{"name":"([\w.:-]+)",(?:"namespace":"([\w-]+)",)?"uid":"([\w-]+)","resourceVersion":"(\d+)"[,}]/;
+
+function headOf(line: string): ObjectHead | undefined {
+  const [, name, namespace, uid, resourceVersion] = lineStart.exec(line) ?? [];
+  if (name === undefined || uid === undefined || resourceVersion === undefined) return undefined;
+  const key = keyOf(namespace === undefined ? { name } : { namespace, name });
+  return { key, uid, resourceVersion };
 }
 
 function parseEvent(call: ApiRequest, line: string): WatchEvent {

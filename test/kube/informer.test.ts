@@ -425,6 +425,34 @@ describe("the response of an own write", () => {
     expect(takeChanges()).toEqual(["ns/b: - -> 2"]);
   });
 
+  test("is not parsed again, and any other version is", async () => {
+    const { informer, listWatch, takeChanges } = await following([listed(7)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    const reads: string[] = [];
+    const eventOf = (resourceVersion: number, uid = "uid-b") => ({
+      type: "MODIFIED",
+      head: { key: "ns/b", uid, resourceVersion: String(resourceVersion) },
+      get object() {
+        reads.push(`${resourceVersion} ${uid}`);
+        return thing("b", resourceVersion, { uid, size: resourceVersion });
+      },
+    });
+    listWatch.sendEvents(eventOf(8), eventOf(9), eventOf(10, "uid-new"));
+    expect(reads).toEqual(["9 uid-b", "10 uid-new"]);
+    const changed = ["ns/b: - -> 2", "ns/b: 2 -> 9", "ns/b: 9 -> -", "ns/b: - -> 10"];
+    expect(takeChanges()).toEqual(changed);
+  });
+
+  test("moves the watch on though its event is not parsed", async () => {
+    const { informer, listWatch } = await following([listed(7)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    const head = { key: "ns/b", uid: "uid-b", resourceVersion: "8" };
+    listWatch.sendEvents({ type: "ADDED", head, object: "unread" });
+    listWatch.end();
+    await settled();
+    expect(listWatch.calls.at(-1)).toBe("watch 8");
+  });
+
   test("is not undone by the deletion of the object that it replaced", async () => {
     const { informer, listWatch, takeChanges } = await following([
       listed(7, [thing("b", 3, { uid: "old", size: 1 })]),

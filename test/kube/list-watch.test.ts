@@ -326,6 +326,45 @@ describe("a watch", () => {
     expect(batches).toHaveLength(1);
   });
 
+  const builtIn = (metadata: object): string =>
+    JSON.stringify({
+      type: "MODIFIED",
+      object: { kind: "Secret", apiVersion: "v1", metadata, data: { a: "Yg==" } },
+    });
+  const identity = { name: "a.b", namespace: "ns", uid: "u-1", resourceVersion: "17" };
+  const { namespace: _, ...withoutNamespace } = identity;
+
+  test.for<[string, string, object | undefined]>([
+    [
+      "of a built-in kind",
+      builtIn({ ...identity, labels: { uid: "x" } }),
+      { key: "ns/a.b", uid: "u-1", resourceVersion: "17" },
+    ],
+    [
+      "without a namespace",
+      builtIn(withoutNamespace),
+      { key: "a.b", uid: "u-1", resourceVersion: "17" },
+    ],
+    ["of a custom resource", event("a"), undefined],
+    ["that was deleted", builtIn(identity).replace("MODIFIED", "DELETED"), undefined],
+    ["with fields in another order", builtIn({ labels: {}, ...identity }), undefined],
+    ["whose name needs an escape", builtIn({ ...identity, name: 'a","uid":"b' }), undefined],
+  ])("shows the head of an object %s as far as it is exact", async ([, line, head]) => {
+    const { batches, ended } = watching(() => chunksOf(`${line}\n`));
+    await ended;
+    const [seen] = batches.flat();
+    expect(seen?.head).toEqual(head);
+    expect({ type: seen?.type, object: seen?.object }).toEqual(JSON.parse(line));
+  });
+
+  test("parses an object whose head is known when it is read", async () => {
+    const { batches, ended } = watching(() => chunksOf(`${builtIn(identity).slice(0, -2)}\n`));
+    await ended;
+    const [seen] = batches.flat();
+    expect(seen?.head).toMatchObject({ resourceVersion: "17" });
+    expect(() => seen?.object).toThrow("watch event is not JSON");
+  });
+
   test.for<[string, number, string, string]>([
     ["rejects for an error status", 410, '{"reason":"Expired"}', "Gone"],
     ["rejects for an error status without a body", 500, "", "ServerError"],

@@ -82,8 +82,13 @@ export class ScriptedListWatch implements ListWatch {
 
   /** Sends events over the open watch. */
   send(...events: readonly (readonly [type: string, object: unknown])[]): void {
+    this.sendEvents(...events.map(([type, object]) => ({ type, object })));
+  }
+
+  /** Sends events as they are. */
+  sendEvents(...events: readonly WatchEvent[]): void {
     if (this.#watch === undefined) throw new Error("no watch is open");
-    this.#watch.onEvents(events.map(([type, object]) => ({ type, object })));
+    this.#watch.onEvents(events);
   }
 
   /** Ends the open watch, with a failure if one is given. */
