@@ -1,9 +1,10 @@
-import { type Dispatcher, Pool } from "undici";
+import { Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
+import { exchange } from "./exchange.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { Yielder } from "./yielder.ts";
 
@@ -87,7 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
 
 class PooledTransport implements Transport {
   readonly #options: TransportOptions;
-  readonly #requests: Dispatcher;
+  readonly #requests: Pool;
   readonly #watches: Pool;
   readonly #prefix: string;
   readonly #limiter: AdaptiveLimiter<ApiResponse>;
@@ -102,9 +103,7 @@ class PooledTransport implements Transport {
     };
     this.#options = options;
     this.#prefix = origin.pathname.replace(/\/$/, "");
-    this.#requests = new Pool(origin.origin, { ...shared, connections, pipelining: 1 }).compose(
-      leaderCheck(options),
-    );
+    this.#requests = new Pool(origin.origin, { ...shared, connections, pipelining: 1 });
     this.#watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
     this.#limiter = new AdaptiveLimiter<ApiResponse>({
       limit: connections,
@@ -131,32 +130,32 @@ class PooledTransport implements Transport {
   }
 
   async #send(call: ApiRequest): Promise<ApiResponse> {
+    const body = call.body === undefined ? null : await this.#encoded(call.body);
     const authorization = await this.#options.credentials.authorization();
-    // Checked after reading the credential, which may take long.
+    // Checked after encoding the body and reading the credential, which may take long.
     const allowedMs = timeAllowed(call, this.#options);
-    const timeout = new AbortController();
-    const stopClock = this.#options.clock.wakeAfter(allowedMs, () => timeout.abort());
-    try {
-      const answer = await this.#requests.request({
+    const { status, retryAfter, text } = await exchange(
+      this.#requests,
+      {
         method: call.method,
         path: this.#prefix + call.path,
         headers: headersOf(call, authorization),
-        ...(call.body === undefined ? {} : { body: await this.#encoded(call.body) }),
-        // Otherwise undici closes the connection after every DELETE that has a body.
-        reset: false,
-        signal: timeout.signal,
-      });
-      const retryAfter = Number(answer.headers["retry-after"]);
-      const text = await answer.body.text();
-      return {
-        status: answer.statusCode,
-        text,
-        ...(await this.#parsed(text)),
-        ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
-      };
-    } finally {
-      stopClock();
-    }
+        body,
+      },
+      // Checked again then: a process that was suspended meanwhile may not hold the Lease any more.
+      {
+        clock: this.#options.clock,
+        allowedMs,
+        onWrite: () => void timeAllowed(call, this.#options),
+      },
+    );
+    const retryAfterMs = Number(retryAfter) * 1000;
+    return {
+      status,
+      text,
+      ...(await this.#parsed(text)),
+      ...(retryAfterMs > 0 ? { retryAfterMs } : {}),
+    };
   }
 
   async #open(call: ApiRequest): Promise<StreamingResponse> {
@@ -260,25 +259,6 @@ function timeAllowed(
       status: 0,
     });
   return Math.min(timeoutMs, leftMs);
-}
-
-/**
- * Checks the fence when a request is written to its socket: undici keeps it waiting for a
- * connection, and on an idle one for an iteration of the event loop. A process that was suspended
- * meanwhile may not hold the Lease any more.
- */
-function leaderCheck(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (request, handler) =>
-    dispatch(request, {
-      onRequestStart(...args) {
-        timeAllowed(request, options);
-        handler.onRequestStart?.(...args);
-      },
-      onResponseStart: (...args) => handler.onResponseStart?.(...args),
-      onResponseData: (...args) => handler.onResponseData?.(...args),
-      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-      onResponseError: (...args) => handler.onResponseError?.(...args),
-    });
 }
 
 function headersOf(call: ApiRequest, authorization: string | undefined): Record<string, string> {
