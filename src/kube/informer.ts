@@ -12,6 +12,7 @@ import { type InformerOptions, InformerStore } from "./informer-store.ts";
 import { ListedObjects } from "./listed-objects.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
+import { RelistPace } from "./relist-pace.ts";
 import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
 import { WatchProof } from "./watch-proof.ts";
 import type { ReadStore } from "./store.ts";
@@ -44,16 +45,16 @@ export class Informer<T> {
   readonly #echoes: ExpectedEvents;
   readonly #history: ResourceVersionTracker;
   readonly #proof: WatchProof;
+  readonly #relists = new RelistPace();
   #isSynced = false;
   #isFollowing = false;
   /** Whether the API server could not be reached, or returned 5xx or 429, at the last request. */
   #isCutOff = false;
-  /** Number of recoveries when it was last checked. */
   #recoveries = 0;
   #openedAt: number | undefined;
   #heardAt = -Infinity;
   #opens = 0;
-  eventBatches = 0;
+  #eventBatches = 0;
   #reopen: (() => void) | undefined;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
@@ -107,14 +108,16 @@ export class Informer<T> {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pace = new WatchBackoff(random);
-    let relist = true;
+    let [relist, isSilent] = [true, false];
     while (!signal.aborted) {
-      const [opens, eventBatches] = [this.#opens, this.eventBatches];
+      const [opens, eventBatches] = [this.#opens, this.#eventBatches];
       let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
+        relist ||= isSilent && (await this.#isListDue(this.#deps));
+        isSilent = false;
         if (relist) await this.#list(signal);
         relist = false;
-        relist = await this.#watch(signal);
+        isSilent = await this.#watch(signal);
       } catch (error) {
         isForgotten = isKubeError(error, "Gone") && !relist;
         relist ||= isKubeError(error, "Gone", "NotFound");
@@ -125,7 +128,7 @@ export class Informer<T> {
       this.#recoveries = this.#recovery.count;
       const now = clock.monotonic();
       const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
-      const isProgress = this.eventBatches > eventBatches || livedMs >= shortWatchMs;
+      const isProgress = this.#eventBatches > eventBatches || livedMs >= shortWatchMs;
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
       if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
     }
@@ -186,6 +189,7 @@ export class Informer<T> {
     });
     this.#echoes.reached(resourceVersion);
     this.#proof.listed(startedAt);
+    this.#relists.listed(startedAt, clock.monotonic());
     this.#markSynced();
   }
 
@@ -221,9 +225,16 @@ export class Informer<T> {
     this.#synced.resolve();
   }
 
+  /** Whether to list again after a silent watch: etcd was restored, or the last list is old. */
+  async #isListDue({ clock, listWatch }: InformerDeps): Promise<boolean> {
+    if (this.#relists.isDue(clock.monotonic())) return true;
+    const current = await listWatch.version(this.#options.listOptions);
+    return isOlder(current, this.#history.resourceVersion);
+  }
+
   /**
-   * Returns whether to list again: after a restore of etcd, a watch from a later resourceVersion is
-   * opened with status 200, and then receives no event and no bookmark.
+   * Returns whether the watch was silent to its end: nothing changed, or etcd was restored, because
+   * a watch from a later resourceVersion is opened with status 200 and receives nothing.
    */
   async #watch(signal: AbortSignal): Promise<boolean> {
     const { watchSeconds, openMs } = this.#times;
@@ -253,7 +264,7 @@ export class Informer<T> {
       await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
         isSilent &&= events.length === 0;
         this.#heardAt = clock.monotonic();
-        this.eventBatches += 1;
+        this.#eventBatches += 1;
         for (const event of events) this.#handle(event);
         this.#proof.heard();
       });
@@ -276,19 +287,14 @@ export class Informer<T> {
     this.#echoes.reached(resourceVersion);
   }
 
-  /**
-   * Handles a missing watch event of an own write: the connection may be dead, or the write lost.
-   */
+  /** An own write has no watch event: the connection may be dead, or the write lost. */
   #missed(key: Key): void {
     void this.refresh(key);
     this.#reopen?.();
   }
 
   #report(error: unknown): void {
-    const resource = this.resource.plural;
-    this.#deps.log.warn(
-      isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error },
-      "watch interrupted",
-    );
+    const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
+    this.#deps.log.warn({ resource: this.resource.plural, ...cause }, "watch interrupted");
   }
 }

@@ -37,6 +37,8 @@ export interface ListWatch {
     from: WatchStart,
     onEvents: (events: readonly WatchEvent[]) => void,
   ): Promise<void>;
+  /** Reads the current resourceVersion of the collection, in a list of at most one object. */
+  version(selection: ListOptions): Promise<string>;
   /** Reads one object with the media type of the selection; undefined if it does not exist. */
   get(selection: ListOptions, ref: ObjectRef): Promise<unknown>;
 }
@@ -109,6 +111,17 @@ class TransportListWatch implements ListWatch {
       // An aborted or broken stream ends the watch; the informer resumes at its last
       // resourceVersion.
     }
+  }
+
+  async version(selection: ListOptions): Promise<string> {
+    const call: ApiRequest = {
+      method: "GET",
+      // A selector of labels would have the API server search for an object that it selects.
+      path: listPath(selection, { limit: "1", labelSelector: undefined }),
+      accept: acceptOf({ ...selection, metadataOnly: true }, "List"),
+    };
+    const page = bodyOf(call, await this.#transport.request(call));
+    return stringAt(recordAt(page, "metadata"), "resourceVersion") ?? "";
   }
 
   async get(selection: ListOptions, ref: ObjectRef): Promise<unknown> {

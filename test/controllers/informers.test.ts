@@ -274,9 +274,10 @@ test("stops when the signal aborts, also before unmanaged Secrets are listed", a
       ? Promise.reject(new Error("no"))
       : listWatch.list(selection, signal, onEvents);
   const [watch, get] = [listWatch.watch.bind(listWatch), listWatch.get.bind(listWatch)];
+  const version = listWatch.version.bind(listWatch);
   const informers = createInformers(
     {
-      listWatch: { list, watch, get },
+      listWatch: { list, watch, get, version },
       clock: new TestClock(),
       yielder: new Yielder(new TestClock()),
       log: recordingLog(),

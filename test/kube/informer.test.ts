@@ -310,6 +310,57 @@ describe("with the watch times of the webhook", () => {
     expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 9"]);
   });
 
+  describe("a silent watch soon after a list that took two seconds", () => {
+    async function silent(...versions: readonly (string | Error)[]) {
+      const long = Promise.withResolvers<void>();
+      const setup = await deciding([
+        { resourceVersion: "70", pages: [], until: long.promise },
+        listed(72),
+      ]);
+      setup.clock.advance(2_000);
+      long.resolve();
+      for (const version of versions) setup.listWatch.willShow(version);
+      await setup.clock.run(20_000);
+      setup.listWatch.end();
+      await settled();
+      return setup;
+    }
+
+    test.for<[string, readonly string[]]>([
+      ["70", ["version", "watch 70"]],
+      ["71", ["version", "watch 70"]],
+      ["8", ["version", "list", "watch 72"]],
+    ])("resumes unless the collection is older: at %s", async ([version, calls]) => {
+      const { listWatch } = await silent(version);
+      expect(listWatch.calls).toEqual(["list", "watch 70", ...calls]);
+    });
+
+    test("asks again, and opens no watch, until the API server has told the version", async () => {
+      const { listWatch, clock } = await silent(failure("Network"), failure("ServerError"), "8");
+      expect(listWatch.calls.slice(2)).toEqual(["version"]);
+      await clock.run(2_000);
+      expect(listWatch.calls.slice(2)).toEqual([
+        "version",
+        "version",
+        "version",
+        "list",
+        "watch 72",
+      ]);
+    });
+
+    test("lists again once half an hour has passed", async () => {
+      const { listWatch, clock } = await silent("70");
+      for (let time = 0; time < 100 && listWatch.calls.at(-1) === "watch 70"; time += 1) {
+        listWatch.willShow("70");
+        await clock.run(20_000);
+        listWatch.end();
+        await settled();
+      }
+      expect(listWatch.calls.slice(-3)).toEqual(["watch 70", "list", "watch 72"]);
+      expect(clock.monotonic()).toBe(2_002_000);
+    });
+  });
+
   test("a bookmark that is older than the last resourceVersion is followed by a list", async () => {
     const { clock, listWatch } = await deciding([listed(70), listed(71)]);
     await clock.run(10_000);

@@ -298,6 +298,27 @@ describe("get", () => {
   });
 });
 
+describe("the resourceVersion of a collection", () => {
+  test("is read in a list of one object without its data and without a selector of labels", async () => {
+    const { calls, listWatch } = over({
+      answers: ['{"metadata":{"resourceVersion":"17","continue":"x"},"items":[{}]}'],
+    });
+    expect(await listWatch.version(labelled)).toBe("17");
+    expect(calls).toEqual([
+      {
+        method: "GET",
+        path: "/api/v1/namespaces/ns/secrets?fieldSelector=metadata.name%3Dx&limit=1",
+        accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+      },
+    ]);
+  });
+
+  test("rejects for an error status", async () => {
+    const { listWatch } = over({ answers: [{ status: 503, text: "" }] });
+    await expect(listWatch.version(everything)).rejects.toMatchObject({ code: "ServerError" });
+  });
+});
+
 describe("a watch", () => {
   test("starts at a resourceVersion with bookmarks, and delivers batches until the server ends it", async () => {
     const { calls, batches, ended } = watching(() =>

@@ -5,7 +5,12 @@ import type { WatchEvent } from "../../src/kube/watch-stream.ts";
 
 /** The response to a list, or its failure. */
 export type ListAnswer =
-  | { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] }
+  | {
+      readonly resourceVersion: string;
+      readonly pages: readonly (readonly unknown[])[];
+      /** The list lasts until then. */
+      readonly until?: Promise<void>;
+    }
   | Error;
 
 /**
@@ -14,6 +19,7 @@ export type ListAnswer =
  */
 export class ScriptedListWatch implements ListWatch {
   readonly #lists: ListAnswer[];
+  readonly #versions: (string | Error)[] = [];
   #watch:
     | {
         readonly onEvents: (events: readonly WatchEvent[]) => void;
@@ -43,9 +49,23 @@ export class ScriptedListWatch implements ListWatch {
     this.calls.push("list");
     const answer = this.#lists.shift() ?? new Error("the script has no more lists");
     if (answer instanceof Error) throw answer;
+    await answer.until;
     for (const items of answer.pages)
       await onEvents(items.map((object) => ({ type: "ADDED", object })));
     return answer.resourceVersion;
+  }
+
+  /** Responds like a list without objects. */
+  async version(): Promise<string> {
+    this.calls.push("version");
+    const answer = this.#versions.shift() ?? new Error("the script has no more versions");
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+
+  /** Prepares the response to one more request for the resourceVersion. */
+  willShow(answer: string | Error): void {
+    this.#versions.push(answer);
   }
 
   /** Waits for {@link answerGet}. */

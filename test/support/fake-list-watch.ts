@@ -39,6 +39,10 @@ export class FakeListWatch implements ListWatch {
     return "100";
   }
 
+  async version(): Promise<string> {
+    return "100";
+  }
+
   /** The reads of single objects, such as `secrets metadata pay/db`. */
   readonly reads: string[] = [];
 
