@@ -76,7 +76,7 @@ const small: Size = {
     unsynced: { count: 50, kilobytes: 1000 },
   },
   gateway: { small: 3000, lists: 300, watches: [200, 2000], cuts: 30 },
-  admission: { rounds: 4, count: 240 },
+  admission: { rounds: 3, count: 150 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {
