@@ -28,13 +28,10 @@ const statusDelayMs = { final: 100, progress: 1_000 } as const;
 
 /**
  * Delay in milliseconds between a change of a key or token and the reconcile of its requester's
- * grants: `each` for every key and token of the requester (ten times what a reconcile spends on
- * it), and `waiting` for every key and token in the queues, so that the write of a role grants more
- * names the more are waiting. A new object waits at least `young`: its status is written first,
- * which proves that it exists, so that it need not be read. No delay below `least`, and at most
- * `most`.
+ * grants: `each` for every key of the requester (ten times what a reconcile spends on a key), no
+ * delay below `least`, and at most `most`.
  */
-const grantDelayMs = { each: 0.1, waiting: 1, young: 20, least: 5, most: 250 } as const;
+const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 
 /** Dependencies of an {@link Enqueuer}. */
 export interface EnqueuerDeps {
@@ -107,16 +104,12 @@ export class Enqueuer {
   }
 
   /**
-   * Enqueues the grants of a requester, by hash, after at least `leastMs`. A reconcile reads all
-   * keys and tokens of the requester, so changes are batched if there are many.
+   * Enqueues the grants of a requester, by hash. A reconcile reads all keys of the requester, so
+   * changes are batched if there are many.
    */
-  grant(hash: Key, leastMs = 0): void {
-    const { keys, tokens } = this.stores;
-    const existing =
-      keys.countBy(indexes.requester, hash) + tokens.countBy(indexes.requester, hash);
-    const waiting = this.queues.key.depth + this.queues.token.depth;
+  grant(hash: Key): void {
     const delayMs = Math.min(
-      Math.max(leastMs, existing * grantDelayMs.each + waiting * grantDelayMs.waiting),
+      this.stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each,
       grantDelayMs.most,
     );
     if (delayMs < grantDelayMs.least) this.queues.grant.add(hash, "high");
@@ -141,8 +134,7 @@ export class Enqueuer {
         object === undefined ? [] : requesterHashOf(object.metadata),
       ),
     );
-    const leastMs = isGranted === false ? 0 : grantDelayMs.young;
-    for (const hash of hashes) this.grant(hash, leastMs);
+    for (const hash of hashes) this.grant(hash);
   }
 
   /** Enqueues every key and token of a requester, by hash. */
