@@ -159,7 +159,6 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   latency,
   newcomer,
   mint,
-  admission,
   start,
   keys,
   reviews,
@@ -168,6 +167,8 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   direct,
   replicators,
   cli,
+  // Its keys and tokens stay.
+  admission,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {
