@@ -38,6 +38,7 @@ export interface Running {
 
 /** A running webhook. */
 export interface RunningWebhook {
+  readonly pid: number;
   readonly webhookUrl: string;
   readonly readings: Readings;
   stop(): Promise<void>;
@@ -63,7 +64,7 @@ export interface BenchFixture {
   /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
   start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
-  startWebhook(): Promise<RunningWebhook>;
+  startWebhook(args?: readonly string[]): Promise<RunningWebhook>;
   /** Starts the gateway's bundle with the flags of the image, and waits until it is ready. */
   startGateway(): Promise<RunningGateway>;
   /** Starts the direct endpoint's bundle in the same way, with these options. */
@@ -117,10 +118,9 @@ export async function startBenchFixture(
       kubeletPort: kubelet?.port,
       start: (nodeOptions = imageEnvironment.NODE_OPTIONS, env = {}) =>
         run({ controlPlane, program, env: { ...env, NODE_OPTIONS: nodeOptions } }, running),
-      async startWebhook() {
+      async startWebhook(args = []) {
         const webhook = await startWebhook({
-          controlPlane,
-          program,
+          ...{ controlPlane, program, args },
           nodeFlags: imageNodeFlags(),
           restart: "never",
           env: imageEnvironment,
@@ -128,6 +128,7 @@ export async function startBenchFixture(
         running.add(webhook);
         await webhook.waitReady(300_000);
         return {
+          pid: webhook.pid,
           webhookUrl: webhook.webhookUrl,
           readings: readingsOf(webhook.url),
           stop: () => end(webhook, running),

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
+import { admissionRows } from "./admission.ts";
 import { bigObjectRows } from "./big-objects.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { clientStartRows } from "./client-start.ts";
@@ -93,6 +94,10 @@ async function mint({ fixture, size, report }: Bench): Promise<void> {
   report(minted((before + (await tokenCeiling(fixture))) / 2));
 }
 
+async function admission({ fixture, size, report }: Bench): Promise<void> {
+  await admissionRows(fixture, size.admission, report);
+}
+
 async function keys({ fixture, size, report }: Bench): Promise<void> {
   const before = await keyStatusCeiling(fixture, size.keys);
   await seedKeys(fixture, size.keys);
@@ -162,6 +167,8 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   direct,
   replicators,
   cli,
+  // Its keys and tokens stay.
+  admission,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {

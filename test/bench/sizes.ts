@@ -22,6 +22,8 @@ export interface Size {
     readonly watches: readonly number[];
     readonly cuts: number;
   };
+  /** Keys, and tokens, of each stage of admission in each round. */
+  readonly admission: { readonly rounds: number; readonly count: number };
   readonly idleSeconds: number;
   readonly tokens: number;
   readonly keys: {
@@ -51,6 +53,7 @@ const tiny: Size = {
     unsynced: { count: 10, kilobytes: 1000 },
   },
   gateway: { small: 300, lists: 60, watches: [50], cuts: 5 },
+  admission: { rounds: 1, count: 60 },
   idleSeconds: 10,
   tokens: 100,
   keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
@@ -73,6 +76,7 @@ const small: Size = {
     unsynced: { count: 50, kilobytes: 1000 },
   },
   gateway: { small: 3000, lists: 300, watches: [200, 2000], cuts: 30 },
+  admission: { rounds: 3, count: 150 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {
@@ -102,6 +106,7 @@ const full: Size = {
     unsynced: { count: 300, kilobytes: 1000 },
   },
   gateway: { small: 15_000, lists: 1500, watches: [200, 2000], cuts: 100 },
+  admission: { rounds: 8, count: 240 },
   idleSeconds: 30,
   tokens: 1000,
   keys: {

@@ -25,6 +25,34 @@ const callers: { who: string; caller: Caller; code: number }[] = [
     },
     code: 403,
   },
+  {
+    who: "a service account of that name in a tenant's namespace cannot",
+    caller: {
+      user: "system:serviceaccount:tenant:latchkey-controller",
+      groups: [
+        "system:serviceaccounts",
+        "system:serviceaccounts:latchkey-system",
+        "system:masters",
+      ],
+    },
+    code: 403,
+  },
+  {
+    who: "a user in the group of Latchkey's accounts cannot",
+    caller: {
+      user: "latchkey-controller",
+      groups: ["system:serviceaccounts:latchkey-system", "system:masters"],
+    },
+    code: 403,
+  },
+  {
+    who: "an account of latchkey-system whose name only begins alike cannot",
+    caller: {
+      user: "system:serviceaccount:latchkey-system:latchkey-controller2",
+      groups: ["system:masters"],
+    },
+    code: 403,
+  },
   { who: "the controller can", caller: latchkeyAccount("latchkey-controller"), code: 200 },
 ];
 

@@ -1,0 +1,246 @@
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import type { BareClient, BareRequest } from "../support/bare-client.ts";
+import { home, ownPath, plainKeyOf } from "../support/bench-objects.ts";
+import { type OwnPlural, stageLabel } from "./admission-stages.ts";
+import type { BenchFixture, Running } from "./bench-fixture.ts";
+import type { Load } from "./processor-costs.ts";
+
+/** What the loads need: clients of two users without other rights than to create objects. */
+export interface LoadDeps {
+  readonly fixture: BenchFixture;
+  readonly users: readonly (readonly [name: string, client: BareClient])[];
+}
+
+const kinds = {
+  ownedaccesskeys: { kind: "OwnedAccessKey", prefix: "key" },
+  directclusterendpointtokens: { kind: "DirectClusterEndpointToken", prefix: "token" },
+} as const;
+
+/** The name of a load: what is created, and the stage. */
+export function loadName(plural: OwnPlural, stage: string): string {
+  return `${kinds[plural].prefix}, ${stage}`;
+}
+
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+/** Lets all users create keys, tokens, and ConfigMaps in the namespace of the bench. */
+export async function allowUsers({ admin }: BenchFixture): Promise<void> {
+  const apiGroup = "rbac.authorization.k8s.io";
+  const subjects = [{ kind: "Group", name: "system:authenticated", apiGroup }];
+  const metadata = { name: "bench-admission" };
+  await admin.send({
+    method: "POST",
+    path: `${rbac}/clusterrolebindings`,
+    body: {
+      metadata,
+      subjects,
+      roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
+    },
+  });
+  await admin.send({
+    method: "POST",
+    path: `${rbac}/namespaces/${home}/roles`,
+    body: { metadata, rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }] },
+  });
+  await admin.send({
+    method: "POST",
+    path: `${rbac}/namespaces/${home}/rolebindings`,
+    body: { metadata, subjects, roleRef: { apiGroup, kind: "Role", name: metadata.name } },
+  });
+}
+
+/** Creates ConfigMaps, for comparison. */
+export function configMapLoad({ fixture, users }: LoadDeps, name: string): Load {
+  const path = `/api/v1/namespaces/${home}/configmaps`;
+  return {
+    name,
+    async run(count, round) {
+      await clientOf(users, round).pour(count, (index) => ({
+        method: "POST",
+        path,
+        body: {
+          metadata: { name: `bench-${round}-${index}`, labels: { [stageLabel]: "config" } },
+          data: { text: "a text that is as long as the spec of a key or token" },
+        },
+      }));
+      return count;
+    },
+    clean: () => removeAll(fixture, path, "config"),
+  };
+}
+
+/** Creates keys or tokens that only the policies and webhooks of a stage see. */
+export function createLoad({ fixture, users }: LoadDeps, plural: OwnPlural, stage: string): Load {
+  return {
+    name: loadName(plural, stage),
+    async run(count, round) {
+      const user = userOf(users, round);
+      await clientOf(users, round).pour(count, (index) =>
+        ownRequest(plural, { name: `${stage}-${round}-${index}`, user, stage }),
+      );
+      return count;
+    },
+    clean: () => removeOwn(fixture, plural, stage),
+  };
+}
+
+/** The stage of objects that everything sees, while the controller runs. */
+export const allInStage = "all in";
+
+/** Creates keys or tokens of the last stage; they stay. The note counts the controller's writes. */
+export function allInLoad({ users }: LoadDeps, plural: OwnPlural, running: Running): Load {
+  let items = 0;
+  const writes = new Map<string, number>();
+  return {
+    name: loadName(plural, allInStage),
+    async run(count, round) {
+      const end = await running.readings.begin();
+      const user = userOf(users, round);
+      await clientOf(users, round).pour(count, (index) =>
+        ownRequest(plural, { name: `all-in-${round}-${index}`, user }),
+      );
+      await running.readings.settled();
+      const { requests } = await end();
+      for (const [method, sent] of Object.entries(requests))
+        writes.set(method, (writes.get(method) ?? 0) + sent);
+      items += count;
+      return count;
+    },
+    note: () => [...writes].map(([method, sent]) => `${method} ${(sent / items).toFixed(2)}`),
+  };
+}
+
+/** Writes the status of keys or tokens with the account of the controller. */
+export function statusLoad({ fixture, users }: LoadDeps, plural: OwnPlural, stage: string): Load {
+  const nameOf = (index: number, round: number): string => `status-${stage}-${round}-${index}`;
+  return {
+    name: loadName(plural, `status, ${stage}`),
+    async prepare(count, round) {
+      const user = userOf(users, round);
+      await clientOf(users, round).pour(count, (index) =>
+        ownRequest(plural, { name: nameOf(index, round), user, stage }),
+      );
+    },
+    async run(count, round) {
+      await fixture.account.pour(count, (index) => ({
+        method: "PATCH",
+        path: `${ownPath(plural, nameOf(index, round))}/status`,
+        body: { status: statusOf(plural) },
+      }));
+      return count;
+    },
+    clean: () => removeOwn(fixture, plural, stage),
+  };
+}
+
+/** Roles that are written at the same time. */
+const roles = 16;
+
+/** Adds a name to ClusterRoles that grant `size` names, with the account of the controller. */
+export function grantLoad(
+  { fixture }: LoadDeps,
+  { size, stage }: { readonly size: number; readonly stage: string },
+): Load {
+  const path = `${rbac}/clusterroles`;
+  const nameOf = (role: number): string => `latchkey-requester-${hashOf(role)}-0`;
+  const rulesOf = (added: number): object => ({
+    apiGroups: ["management.service"],
+    resources: ["directclusterendpointtokens"],
+    verbs: ["get", "list", "watch", "delete"],
+    resourceNames: [
+      ...Array.from({ length: size - 1 }, (_, index) => `granted-token-${index}`),
+      `added-${added}`,
+    ],
+  });
+  const roleOf = (role: number, added: number): object => ({
+    metadata: {
+      name: nameOf(role),
+      labels: { [stageLabel]: stage, [labels.requesterHash]: hashOf(role) },
+      annotations: { [annotations.requester]: "bench" },
+    },
+    rules: [rulesOf(added)],
+  });
+  return {
+    name: `grant of ${size} names, ${stage}`,
+    async prepare() {
+      await fixture.account.pour(roles, (role) => ({
+        method: "POST",
+        path,
+        body: roleOf(role, 0),
+      }));
+    },
+    async run() {
+      for (const added of [1, 2])
+        await fixture.account.pour(roles, (role) => ({
+          method: "PUT",
+          path: `${path}/${nameOf(role)}`,
+          body: roleOf(role, added),
+        }));
+      return 2 * roles;
+    },
+    clean: () => removeAll(fixture, path, stage),
+  };
+}
+
+const hashOf = (role: number): string => role.toString(16).padStart(32, "0");
+
+function ownRequest(
+  plural: OwnPlural,
+  { name, user, stage }: { readonly name: string; readonly user: string; readonly stage?: string },
+): BareRequest {
+  const spec =
+    plural === "ownedaccesskeys" ? { user, key: plainKeyOf(name), ttl: 86_400 } : { ttl: 3600 };
+  const labelled = stage === undefined ? {} : { labels: { [stageLabel]: stage } };
+  return {
+    method: "POST",
+    path: ownPath(plural),
+    body: { apiVersion, kind: kinds[plural].kind, metadata: { name, ...labelled }, spec },
+  };
+}
+
+function statusOf(plural: OwnPlural): object {
+  const common = {
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+    message: "as long as such a text is",
+  };
+  return {
+    observedGeneration: 1,
+    conditions: ["Ready", "Active", "Expired"].map((type) => ({
+      ...{ type, status: "True", reason: "Active", observedGeneration: 1 },
+      ...common,
+    })),
+    expiresAt: "2027-01-01T00:00:00Z",
+    keyID: "0123456789abcdef",
+    ...(plural === "ownedaccesskeys" ? {} : { token: "x".repeat(600) }),
+  };
+}
+
+async function removeOwn(fixture: BenchFixture, plural: OwnPlural, stage: string): Promise<void> {
+  const { admin } = fixture;
+  const listed: { items: { metadata: { name: string; finalizers?: string[] } }[] } = JSON.parse(
+    await admin.send({ method: "GET", path: `${ownPath(plural)}?${selected(stage)}` }),
+  );
+  const held = listed.items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
+  await admin.pour(held.length, (index) => ({
+    method: "PATCH",
+    path: ownPath(plural, held[index]?.metadata.name),
+    body: { metadata: { finalizers: null } },
+  }));
+  await removeAll(fixture, ownPath(plural), stage);
+}
+
+async function removeAll({ admin }: BenchFixture, path: string, stage: string): Promise<void> {
+  await admin.send({ method: "DELETE", path: `${path}?${selected(stage)}` });
+}
+
+const selected = (stage: string): string =>
+  `labelSelector=${encodeURIComponent(`${stageLabel}=${stage}`)}`;
+
+function entryOf(users: LoadDeps["users"], round: number): LoadDeps["users"][number] {
+  const entry = users[round % users.length];
+  if (entry === undefined) throw new Error("there are no users");
+  return entry;
+}
+
+const userOf = (users: LoadDeps["users"], round: number): string => entryOf(users, round)[0];
+const clientOf = (users: LoadDeps["users"], round: number): BareClient => entryOf(users, round)[1];

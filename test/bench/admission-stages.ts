@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadAll } from "js-yaml";
+import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { repository } from "../support/install.ts";
+import type { BenchFixture } from "./bench-fixture.ts";
+
+/** The label of objects that only some policies and webhooks see. */
+export const stageLabel = "bench-admission";
+
+/** No policy and no webhook sees an object of this stage. */
+export const bareStage = "bare";
+/** All policies and no webhook see an object of this stage. */
+export const policiesStage = "policies";
+/** Files whose policies accept no object without those of another file. */
+const needs: Readonly<Record<string, string>> = { "requester-lock": "requester-stamp" };
+
+/** Only the policies of one file, and of the file that it needs, see an object of this stage. */
+export function onlyStage(file: string): string {
+  const needed = needs[file];
+  return needed === undefined ? `only-${file}` : `only-${file}-and-${needed}`;
+}
+
+/** Whether the policies of a file see the objects of the stage of a file. */
+function isSeen(file: string, stageOf: string): boolean {
+  return file === stageOf || file === needs[stageOf];
+}
+
+/** Kinds whose requesters create them. */
+export type OwnPlural = "ownedaccesskeys" | "directclusterendpointtokens";
+
+/** A file of `config/policies`. */
+export interface PolicyFile {
+  /** Without extension. */
+  readonly name: string;
+  /** Path segments of its bindings. */
+  readonly bindings: readonly string[];
+  /** Kinds whose creation its policies see. */
+  readonly sees: readonly string[];
+}
+
+const directory = join(repository, "config", "policies");
+
+/** The files with policies that see the creation of keys or tokens. */
+export function policyFiles(): readonly PolicyFile[] {
+  const files = readdirSync(directory).filter((file) => file !== "kustomization.yaml");
+  return files
+    .map((file) => {
+      const objects: unknown[] = loadAll(readFileSync(join(directory, file), "utf8"));
+      return {
+        name: file.replace(".yaml", ""),
+        bindings: objects.flatMap(bindingIn),
+        sees: objects.flatMap(createdIn),
+      };
+    })
+    .filter(({ sees }) =>
+      sees.some((plural) => ["ownedaccesskeys", "directclusterendpointtokens"].includes(plural)),
+    );
+}
+
+function bindingIn(object: unknown): readonly string[] {
+  const kind = stringAt(object, "kind") ?? "";
+  if (!kind.endsWith("Binding")) return [];
+  const plural = `${kind.toLowerCase()}s`;
+  return [`${plural}/${stringAt(recordAt(object, "metadata"), "name") ?? ""}`];
+}
+
+function createdIn(object: unknown): readonly string[] {
+  return listAt(recordAt(recordAt(object, "spec"), "matchConstraints"), "resourceRules").flatMap(
+    (rule) =>
+      stringsAt(rule, "operations").includes("CREATE") ? stringsAt(rule, "resources") : [],
+  );
+}
+
+const group = "/apis/admissionregistration.k8s.io/v1";
+
+/** Hides the objects of the stage without policies, and those of other files, from each file. */
+export async function limitPolicies(
+  { admin }: BenchFixture,
+  files: readonly PolicyFile[],
+): Promise<void> {
+  for (const { name, bindings } of files) {
+    const others = files.filter((file) => !isSeen(name, file.name));
+    const hidden = [bareStage, ...others.map((file) => onlyStage(file.name))];
+    for (const binding of bindings)
+      await admin.send({
+        method: "PATCH",
+        path: `${group}/${binding}`,
+        body: { spec: { matchResources: { objectSelector: outside(hidden) } } },
+      });
+  }
+}
+
+/** Hides the objects of the stage without webhooks from the webhooks. */
+export async function limitWebhooks({ admin }: BenchFixture): Promise<void> {
+  const path = `${group}/mutatingwebhookconfigurations/latchkey`;
+  const configuration: unknown = JSON.parse(await admin.send({ method: "GET", path }));
+  const webhooks = listAt(configuration, "webhooks").map((webhook) => ({
+    ...recordAt({ webhook }, "webhook"),
+    objectSelector: outside([policiesStage]),
+  }));
+  await admin.send({ method: "PATCH", path, body: { webhooks } });
+}
+
+/** Undoes {@link limitPolicies}, and removes the webhooks. */
+export async function endStages(
+  { admin }: BenchFixture,
+  files: readonly PolicyFile[],
+): Promise<void> {
+  await admin.send({ method: "DELETE", path: `${group}/mutatingwebhookconfigurations/latchkey` });
+  for (const { bindings } of files)
+    for (const binding of bindings)
+      await admin.send({
+        method: "PATCH",
+        path: `${group}/${binding}`,
+        body: { spec: { matchResources: null } },
+      });
+}
+
+function outside(stages: readonly string[]): object {
+  return { matchExpressions: [{ key: stageLabel, operator: "NotIn", values: stages }] };
+}

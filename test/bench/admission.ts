@@ -1,0 +1,157 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { bareClient } from "../support/bare-client.ts";
+import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import { askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
+import {
+  bareStage,
+  endStages,
+  limitPolicies,
+  limitWebhooks,
+  onlyStage,
+  type OwnPlural,
+  policiesStage,
+  type PolicyFile,
+  policyFiles,
+} from "./admission-stages.ts";
+import {
+  allInLoad,
+  allInStage,
+  allowUsers,
+  configMapLoad,
+  createLoad,
+  grantLoad,
+  type LoadDeps,
+  loadName,
+  statusLoad,
+} from "./admission-loads.ts";
+import type { BenchFixture } from "./bench-fixture.ts";
+import { type Costs, costsInTurns, type Load, type Processes } from "./processor-costs.ts";
+import type { Row } from "./report.ts";
+import type { Size } from "./sizes.ts";
+
+const plurals = ["ownedaccesskeys", "directclusterendpointtokens"] as const;
+
+/** Milliseconds of kube-apiserver for an object, all in. */
+const wantedMs = { ownedaccesskeys: 8, directclusterendpointtokens: 5 } as const;
+
+/** The API server reads policies and bindings once a second. */
+const policyChangeMs = 3_000;
+
+/** The stage that all policies and webhooks see, while no controller runs. */
+const webhookStage = "webhooks";
+
+/**
+ * Processor time of kube-apiserver for each new key and token, and of the other processes: without
+ * policies, with those of each file, with all, with the webhook, and with the controller.
+ */
+export async function admissionRows(
+  fixture: BenchFixture,
+  size: Size["admission"],
+  report: (rows: readonly Row[]) => void,
+): Promise<void> {
+  const { controlPlane, say } = fixture;
+  const files = policyFiles();
+  await allowUsers(fixture);
+  await limitPolicies(fixture, files);
+  const users = await Promise.all(
+    ["alice", "bob"].map(
+      async (name) => [name, await bareClient(kubeconfigFor(controlPlane, name))] as const,
+    ),
+  );
+  const deps = { fixture, users };
+  const server = processesOf(fixture);
+  await pause(policyChangeMs);
+  say("creating keys and tokens with some of the policies");
+  report(rowsOf(await costsInTurns(policyLoads(deps, files), size, server)));
+  say("writing statuses and grants");
+  report(rowsOf(await costsInTurns(writeLoads(deps), size, server)));
+  const webhook = await fixture.startWebhook([`--certificate-names=${webhookHost}`]);
+  await askWebhookAtAdmission(controlPlane, webhook);
+  await limitWebhooks(fixture);
+  await pause(policyChangeMs);
+  say("creating keys and tokens with the webhook");
+  const asking = { ...server, webhook: webhook.pid };
+  report(rowsOf(await costsInTurns(webhookLoads(deps), size, asking)));
+  const running = await fixture.start();
+  await running.ready();
+  await running.readings.settled();
+  say("creating keys and tokens while the controller runs");
+  const all = { ...asking, controller: running.pid };
+  const loads = [
+    configMapLoad(deps, "ConfigMap, while the controller runs"),
+    ...plurals.map((plural) => allInLoad(deps, plural, running)),
+  ];
+  report(rowsOf(await costsInTurns(loads, size, all), loads));
+  await running.stop();
+  await endStages(fixture, files);
+  await webhook.stop();
+  await Promise.all(users.map(([, client]) => client.close()));
+}
+
+function processesOf({ controlPlane }: BenchFixture): Processes {
+  return {
+    "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
+    etcd: controlPlane.pidOf("etcd") ?? 0,
+  };
+}
+
+function policyLoads(deps: LoadDeps, files: readonly PolicyFile[]): readonly Load[] {
+  const ofPlural = (plural: OwnPlural): readonly Load[] => {
+    const seen = files.filter(({ sees }) => sees.includes(plural));
+    const stages = [bareStage, ...seen.map(({ name }) => onlyStage(name)), policiesStage];
+    return stages.map((stage) => createLoad(deps, plural, stage));
+  };
+  return [configMapLoad(deps, "ConfigMap"), ...plurals.flatMap(ofPlural)];
+}
+
+function writeLoads(deps: LoadDeps): readonly Load[] {
+  return [
+    ...plurals.flatMap((plural) =>
+      [bareStage, policiesStage].map((stage) => statusLoad(deps, plural, stage)),
+    ),
+    ...[2, 250, 500].map((size) => grantLoad(deps, { size, stage: policiesStage })),
+  ];
+}
+
+function webhookLoads(deps: LoadDeps): readonly Load[] {
+  return [
+    configMapLoad(deps, "ConfigMap, while the webhook runs"),
+    ...plurals.flatMap((plural) =>
+      [policiesStage, webhookStage].map((stage) => createLoad(deps, plural, stage)),
+    ),
+  ];
+}
+
+/** The rows of some loads: the costs of kube-apiserver, and in the note those of the others. */
+function rowsOf(costs: ReadonlyMap<string, Costs>, loads: readonly Load[] = []): readonly Row[] {
+  return [...costs].map(([name, costsOf]) => {
+    const { "kube-apiserver": measured = Number.NaN, ...others } = costsOf;
+    const [plural] = plurals.filter((one) => name === loadName(one, allInStage));
+    return {
+      name,
+      measured,
+      unit: "ms",
+      ...(plural === undefined ? {} : goalOf(measured, wantedMs[plural])),
+      note: [
+        ...addedTo(measured, costs.get(bareOf(name))),
+        ...Object.entries(others).map(([process, ms]) => `${process} ${ms.toFixed(2)}`),
+        ...(loads.find((load) => load.name === name)?.note?.() ?? []),
+      ].join(", "),
+    };
+  });
+}
+
+function goalOf(measured: number, most: number): Pick<Row, "wanted" | "met"> {
+  return { wanted: `<= ${most} ms`, met: measured <= most };
+}
+
+/** The load without policies that a load is compared with. */
+function bareOf(name: string): string {
+  const [plural] = plurals.filter((one) => name.startsWith(loadName(one, "")));
+  return plural === undefined ? "" : loadName(plural, bareStage);
+}
+
+function addedTo(measured: number, bare: Costs | undefined): readonly string[] {
+  const ms = measured - (bare?.["kube-apiserver"] ?? Number.NaN);
+  return Number.isNaN(ms) || ms === 0 ? [] : [`${ms >= 0 ? "+" : ""}${ms.toFixed(2)}`];
+}
