@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import { requesters } from "../support/actions.ts";
+import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { admin, type Caller, connect, patchTypes, send } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
@@ -236,13 +237,14 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
         spec: { user: "alice", groups: ["devs"], ...key, ...spec },
       },
     });
-    const through = (by: typeof key, way: WayIn) =>
-      Promise.all(
-        requests.map(async (request) => {
-          const answer = comparable(await askAt(by, request, way));
-          return [request.method ?? "GET", request.path, answer] as const;
-        }),
-      );
+    const through = async (by: typeof key, way: WayIn) => {
+      const answers = [];
+      for (const request of requests) {
+        const answer = comparable(await askAt(by, request, way));
+        answers.push([request.method ?? "GET", request.path, answer] as const);
+      }
+      return answers;
+    };
     const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
     await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
     const [server, direct, gated] = await Promise.all([
@@ -253,6 +255,23 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     expect(direct).toEqual(server);
     expect(gated).toEqual(server);
     expect(server[0]?.[2].isScope).toBe(!allowsFirst.has(name));
+  });
+
+  it.each([
+    ["direct-endpoint", ["secrets", "selfsubjectaccessreviews"]],
+    ["direct-authorizer", ["secrets"]],
+  ])("needs nothing of the cluster but what the shipped RBAC allows: %s", (name, resources) => {
+    const account = `system:serviceaccount:latchkey-system:latchkey-${name}`;
+    const own = latchkeyRecords(connected.auditLogPath ?? "").filter(
+      ({ user, impersonatedUser }) => user.username === account && impersonatedUser === undefined,
+    );
+    const kind = ({ verb, objectRef }: AuditRecord) => `${verb} ${objectRef?.resource ?? "path"}`;
+    // While kube-apiserver restarts, it has no roles yet.
+    const served = own.filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
+    expect(new Set(own.map(kind))).toEqual(new Set(served.map(kind)));
+    const asked = new Set(own.flatMap(({ objectRef }) => objectRef?.resource ?? []));
+    expect([...asked].toSorted()).toEqual(resources);
+    expect(own.map(({ requestURI }) => requestURI)).toContain("/version");
   });
 
   it("says in its files what it decides, and what it cannot end", () => {

@@ -7,23 +7,22 @@ interface Situation {
   readonly scope?: string;
   readonly revoked?: boolean;
   readonly isKnown?: boolean;
-  readonly areRolesCurrent?: boolean;
   readonly isOurs?: boolean;
+  readonly resource?: string;
 }
 
 async function statusIn(situation: Situation): Promise<unknown> {
-  const { scope, revoked = false, isKnown = true, areRolesCurrent = true } = situation;
+  const { scope, revoked = false, isKnown = true, resource = "secrets" } = situation;
   const { discovery, onResult } = fakeReviewDeps({});
   const handler = directAccessReviewHandler({
     ...{ discovery, onResult, namespace: "latchkey-system" },
     revoked: { has: () => revoked, isKnown: () => isKnown },
-    roles: () => (areRolesCurrent ? new Map() : undefined),
     location: { target: "Cluster", cluster: "east" },
   });
   const scopes = scope === undefined ? {} : { "management.service/scope": [scope] };
   const extra =
     situation.isOurs === false ? {} : { "management.service/token-id": ["uid"], ...scopes };
-  const resourceAttributes = { verb: "get", resource: "secrets", namespace: "web", name: "a" };
+  const resourceAttributes = { verb: "get", resource, namespace: "web", name: "a" };
   const body = {
     ...{ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
     spec: { user: "alice", extra, resourceAttributes },
@@ -33,6 +32,7 @@ async function statusIn(situation: Situation): Promise<unknown> {
 }
 
 const east = JSON.stringify({ clusters: [{ cluster: "east" }] });
+const role = JSON.stringify({ roles: [{ role: "serviceCLI" }] });
 const west = JSON.stringify({ clusters: [{ cluster: "west" }] });
 
 test.each<[string, Situation]>([
@@ -40,7 +40,6 @@ test.each<[string, Situation]>([
   ["within its scope", { scope: east }],
   ["within all of its scopes", { scope: `[${east},${east}]` }],
   ["of another user, though no list is known", { isOurs: false, isKnown: false }],
-  ["without a scope, though the roles are not current", { areRolesCurrent: false }],
 ])("has no opinion about a request %s, and never allows it", async (_what, situation) => {
   expect(await statusIn(situation)).toEqual({ allowed: false });
 });
@@ -53,7 +52,7 @@ test.each<[string, Situation, string]>([
   ["with a scope that is not JSON", { scope: "{" }, "the scope is invalid"],
   ["with an empty list of scopes", { scope: "[]" }, "the scope is invalid"],
   ["with an unknown limit", { scope: '{"limits":[]}' }, "the scope is invalid"],
-  ["while roles are not current", { scope: east, areRolesCurrent: false }, "roles of scopes"],
+  ["of a role, which means the management cluster", { scope: role, resource: "namespaces" }, "get"],
 ])("denies a request %s", async (_what, situation, reason) => {
   expect(await statusIn(situation)).toEqual({
     ...{ allowed: false, denied: true },
