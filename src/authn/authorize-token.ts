@@ -6,7 +6,6 @@ import {
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
 import type { RequestLocation } from "../domain/scope/request.ts";
-import type { ScopeRoles } from "../domain/scope/roles.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { RevokedTokens } from "./revoked-tokens.ts";
@@ -22,8 +21,6 @@ export interface PresentedToken {
 export interface AuthorizeTokenDeps {
   readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
   readonly discovery: Pick<Discovery, "known" | "find">;
-  /** The roles of scopes; undefined while they are not current. */
-  readonly roles: () => ScopeRoles | undefined;
   /** The location of every request. */
   readonly location: RequestLocation;
   /** Latchkey's own namespace. */
@@ -37,7 +34,7 @@ export interface AuthorizeTokenDeps {
 export async function authorizeToken(
   { jti, scopes }: PresentedToken,
   reviewed: ReviewedRequest,
-  { revoked, discovery, roles, location, namespace: ownNamespace }: AuthorizeTokenDeps,
+  { revoked, discovery, location, namespace: ownNamespace }: AuthorizeTokenDeps,
 ): Promise<TokenVerdict> {
   try {
     const request = await scopedRequest(reviewed, {
@@ -46,7 +43,7 @@ export async function authorizeToken(
       isScoped: scopes.length > 0,
     });
     const revocation = revocationOf(jti, revoked);
-    return authorizeWithToken({ scopes, revocation }, { request, roles: roles(), ownNamespace });
+    return authorizeWithToken({ scopes, revocation }, { request, ownNamespace });
   } catch (error) {
     if (!isKubeError(error)) throw error;
     return { kind: "not-ready", reason: "API discovery failed; retry" };

@@ -1,13 +1,12 @@
 import { directFieldManager, ownObjects } from "../api/names.ts";
 import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
-import { ScopeRolesCache } from "../authn/scope-roles.ts";
 import { serviceCertificates } from "../authn/service-certificates.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
-import { isFresh, staleReasons, watchReadings } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
+import { ServerProbe } from "../kube/server-probe.ts";
 import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
@@ -43,11 +42,9 @@ export function assembleDirectEndpoint(
   const transport = ownTransport(deps);
   const client = createClient(transport, directFieldManager);
   const following = provingInformerDeps(transport, deps);
-  const scopeRoles = new ScopeRolesCache(following, () => live.changed());
-  const areRolesFresh = (): boolean => isFresh(scopeRoles.informer.watchState, clock.monotonic());
   const live = new LiveRequests({
     ...{ clock, yielder: following.yielder },
-    isFresh: () => areRolesFresh() && revoked.isKnown(),
+    isFresh: () => revoked.isKnown(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
   const tokens = new VerifiedTokens(new Map(), options);
@@ -66,8 +63,7 @@ export function assembleDirectEndpoint(
   const handler = gatewayHandler({
     ...{ clock, live, log, routes: directRoutes(clusterName) },
     authenticator: tokenAuthenticator({
-      ...{ tokens, keys, revoked, clock, prefixes, namespace, isFresh: areRolesFresh },
-      roles: () => scopeRoles.roles(),
+      ...{ tokens, keys, revoked, clock, prefixes, namespace },
       onResult: (result) => metrics.gateway.authentications(result),
     }),
     findUpstream: () => own,
@@ -75,19 +71,13 @@ export function assembleDirectEndpoint(
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport });
-  const { informer } = scopeRoles;
-  metrics.watches(() => watchReadings([informer], clock));
+  const probe = new ServerProbe({ transport, clock });
   metrics.gateway.live(() => live.counts());
   return {
     ...{ handler, live, useCa: () => {} },
     warnings: () => followed.warnings(),
-    problems: () => [
-      ...followed.problems(),
-      ...staleReasons([informer], clock.monotonic()),
-      ...impersonation.problems(),
-    ],
-    run: (signal) =>
-      runAll([informer, ...followed.parts, discovery, impersonation], { live, signal }),
+    problems: () => [...followed.problems(), ...probe.problems(), ...impersonation.problems()],
+    run: (signal) => runAll([probe, ...followed.parts, discovery, impersonation], { live, signal }),
     keepCertificates: (signal, onTls) =>
       serviceCertificates("direct", options, { ...following, client, metrics, onTls }).run(signal),
     close: async () =>

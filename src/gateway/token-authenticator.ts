@@ -7,7 +7,6 @@ import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
-import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
@@ -34,9 +33,6 @@ export interface TokenAuthenticatorDeps {
   readonly tokens: Pick<VerifiedTokens, "verify">;
   readonly keys: Pick<IssuerKeys, "has" | "refresh" | "problems">;
   readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
-  /** Whether the roles of scopes are current. */
-  readonly isFresh: () => boolean;
-  readonly roles: () => ScopeRoles;
   readonly clock: Pick<Clock, "now">;
   readonly prefixes: NamePrefixes;
   readonly namespace: string;
@@ -160,10 +156,10 @@ function scoping(
 function judge(
   { jti, scopes }: VerifiedToken,
   request: ScopedRequest,
-  { isFresh, roles, namespace: ownNamespace, revoked }: TokenAuthenticatorDeps,
+  { namespace: ownNamespace, revoked }: TokenAuthenticatorDeps,
 ): Decision {
   return authorizeWithToken(
     { scopes, revocation: revocationOf(jti, revoked) },
-    { request, roles: isFresh() ? roles() : undefined, ownNamespace },
+    { request, ownNamespace },
   );
 }

@@ -50,7 +50,7 @@ export const metricTable = {
   },
   reviews: {
     name: "latchkey_reviews_total",
-    help: "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: the token is not an access key.",
+    help: "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: the token is not an access key; invalid: the extras of the user are not those of a valid key or token.",
     labelNames: ["kind", "result"],
   },
   reviewSeconds: {

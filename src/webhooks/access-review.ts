@@ -12,7 +12,12 @@ import { type Handler, type HttpResponse, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
-export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
+export type AccessReviewResult =
+  | "no-opinion"
+  | "denied"
+  /** Denied, because the extras of its user are not those of a valid key or token. */
+  | "invalid"
+  | "not-ready";
 
 /** Dependencies of {@link accessReviewHandler}. */
 export interface AccessReviewDeps extends AuthorizeKeyDeps {
@@ -48,9 +53,9 @@ async function evaluate(review: AccessReview, deps: AccessReviewDeps): Promise<K
     onResult("no-opinion");
     return { kind: "no-opinion" };
   }
-  const keyId = soleExtra(review, extras.keyId) ?? "";
-  const decision = await authorizeKey(keyId, review.request, deps);
-  onResult(decision.kind);
+  const keyId = soleExtra(review, extras.keyId);
+  const decision = await authorizeKey(keyId ?? "", review.request, deps);
+  onResult(decision.kind === "denied" && keyId === undefined ? "invalid" : decision.kind);
   if (decision.kind === "not-ready") return { kind: "denied", reason: decision.reason };
   if (decision.kind === "no-opinion" && decision.resolved !== undefined)
     onUse(decision.resolved.key);

@@ -1,17 +1,15 @@
 import { authorizerFieldManager, certificateSecrets, ownObjects } from "../api/names.ts";
 import type { Certificates } from "../authn/certificates.ts";
 import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
-import { ScopeRolesCache } from "../authn/scope-roles.ts";
 import {
   serviceCertificates,
   type ServiceCertificatesDeps,
 } from "../authn/service-certificates.ts";
-import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createDiscovery } from "../kube/discovery.ts";
-import { isFresh, staleReasons, watchReadings } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
+import { ServerProbe } from "../kube/server-probe.ts";
 import { apiServerName } from "./client-credentials.ts";
 import { directAccessReviewHandler } from "./direct-access-review.ts";
 import {
@@ -42,19 +40,15 @@ export function assembleDirectAuthorizer(
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
-  const scopeRoles = new ScopeRolesCache(following, ignore);
-  const { informer } = scopeRoles;
-  const currentRoles = (): ScopeRoles | undefined =>
-    isFresh(informer.watchState, clock.monotonic()) ? scopeRoles.roles() : undefined;
   const { revoked, ...followed } = followIssuer(options, {
     ...{ ...deps, client, keptIn: ownObjects.authorizerKeys },
     ...{ onKeys: ignore, onList: ignore },
   });
   const discovery = createDiscovery({ transport, clock, log });
-  metrics.watches(() => watchReadings([informer], clock));
+  const probe = new ServerProbe({ transport, clock });
   const certificates = new AuthorizerCertificates(options, { ...following, client, metrics });
   const handler = directAccessReviewHandler({
-    ...{ revoked, discovery, namespace, roles: currentRoles },
+    ...{ revoked, discovery, namespace },
     location: { target: "Cluster", cluster },
     onResult: (result) => metrics.reviewed("access", result),
   });
@@ -68,10 +62,10 @@ export function assembleDirectAuthorizer(
     isAdmissionSegment: () => false,
     run: async (signal) =>
       void (await Promise.all(
-        [informer, ...followed.parts, discovery].map((part) => part.run(signal)),
+        [probe, ...followed.parts, discovery].map((part) => part.run(signal)),
       )),
     keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
-    problems: () => [...followed.problems(), ...staleReasons([informer], clock.monotonic())],
+    problems: () => [...followed.problems(), ...probe.problems()],
     warnings: () => [...followed.warnings(), ...certificates.warnings()],
     close: async () => void (await Promise.all([transport.close(), followed.close()])),
   };

@@ -24,8 +24,9 @@ export function directAccessReviewHandler(deps: DirectAccessReviewDeps): Handler
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
-    const verdict = await evaluate(review, deps);
-    deps.onResult(verdict.kind);
+    const token = tokenOfRequest(review.extra);
+    const verdict = await evaluate(token, review.request, deps);
+    deps.onResult(verdict.kind === "denied" && !isReadable(token) ? "invalid" : verdict.kind);
     return accessReviewResponse(
       verdict.kind === "not-ready" ? { kind: "denied", reason: verdict.reason } : verdict,
     );
@@ -33,10 +34,10 @@ export function directAccessReviewHandler(deps: DirectAccessReviewDeps): Handler
 }
 
 async function evaluate(
-  { extra, request }: AccessReview,
+  token: TokenOfRequest,
+  request: AccessReview["request"],
   deps: DirectAccessReviewDeps,
 ): Promise<TokenVerdict> {
-  const token = tokenOfRequest(extra);
   switch (token.kind) {
     case "none":
       return { kind: "no-opinion" };
@@ -45,6 +46,11 @@ async function evaluate(
     case "token":
       return authorizeToken(presented(token), request, deps);
   }
+}
+
+/** Whether the extras are those of a token whose scope can be read. */
+function isReadable(token: TokenOfRequest): boolean {
+  return token.kind === "token" && !presented(token).scopes.includes("unreadable");
 }
 
 function presented({

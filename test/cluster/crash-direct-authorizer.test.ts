@@ -1,10 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion } from "../../src/api/names.ts";
 import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import { requesters } from "../support/actions.ts";
+import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { admin, type Caller, connect, patchTypes, send } from "../support/cluster-connection.ts";
+import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import {
   type DedicatedCluster,
@@ -13,18 +17,28 @@ import {
 } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { directEndpointCa, issuerCa } from "../support/gateway-address.ts";
-import { applyDirectAuthorizerRbac, applyDirectEndpointRbac } from "../support/install.ts";
+import { directEndpointCa, gatewayCa, issuerCa } from "../support/gateway-address.ts";
+import {
+  applyDirectAuthorizerRbac,
+  applyDirectEndpointRbac,
+  applyGateway,
+  policiesCount,
+} from "../support/install.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
   type ControllerProcess,
   type DirectEndpointProcess,
+  type GatewayProcess,
   startDirectAuthorizer,
   startDirectEndpoint,
+  startGateway,
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
+import { unique } from "../support/policy-request.ts";
+import { comparable, scopedObjects, scopedRequests, scopeRows } from "../support/scope-table.ts";
 import { trustTokens } from "../support/trust.ts";
+import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "./crash-play.ts";
 
 const tokens = "/apis/management.service/v1/directclusterendpointtokens";
@@ -34,6 +48,23 @@ const rule = (verbs: readonly string[], resource: string, namespaces: readonly s
   rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
 });
 
+const names = { web: unique("web"), other: unique("other") };
+const requests = scopedRequests(names);
+const inCluster = (cluster: string) => ({ rules: [{ cluster, requestTargets: ["Cluster"] }] });
+const connectedScopes = [
+  ...scopeRows(names.web),
+  ["this cluster", { clusters: [{ cluster: "east" }] }],
+  ["another cluster", { clusters: [{ cluster: "west" }] }],
+  ["a rule for this cluster", inCluster("east")],
+  ["a rule for another cluster", inCluster("west")],
+] as const;
+/** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
+const allowsFirst: ReadonlySet<string> = new Set([
+  ...["no scope", "all clusters", "this cluster", "a rule for this cluster"],
+  ...["a rule for everything", "a rule with verbs", "a rule with a resource"],
+  ...["a rule with a namespace", "a rule with the target Cluster"],
+]);
+
 describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
   let central: DedicatedCluster;
   let connected: StartedControlPlane;
@@ -42,6 +73,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   let endpoint: DirectEndpointProcess;
   let dispatcher: Agent;
   let printed: string;
+  let gateway: GatewayProcess;
+  let ways: Readonly<Record<"server" | "endpoint" | "gateway", WayIn>>;
 
   async function mint(name: string, spec: object = {}, by: Caller = alice): Promise<string> {
     const kind = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
@@ -109,18 +142,45 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     }));
     endpoint = await startDirectEndpoint(shared);
     await endpoint.waitReady();
-    const ca = [connected.certificateAuthority, await directEndpointCa(connected)];
+    await applyGateway(management);
+    gateway = await startGateway({
+      ...{ controlPlane: management, program, restart: "never" },
+      args: ["--external-names=localhost,127.0.0.1"],
+    });
+    await gateway.waitReady();
+    await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
+    const endpointCa = await directEndpointCa(connected);
+    const at = (url: string, certificateAuthority: string) => ({
+      server: { url, certificateAuthority },
+    });
+    ways = {
+      server: { prefix: "", server: connected },
+      endpoint: { prefix: "/kubernetes/cluster", ...at(endpoint.endpointUrl, endpointCa) },
+      gateway: {
+        prefix: "/kubernetes/cluster/east",
+        ...at(gateway.gatewayUrl, await gatewayCa(management)),
+      },
+    };
+    const ca = [connected.certificateAuthority, endpointCa];
     dispatcher = new Agent({ connect: { ca } });
     await kubectl(connected, [
       ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
       "--group=devs",
     ]);
+    const connection = await connect(connected.adminKubeconfig);
+    for (const request of scopedObjects(names)) {
+      const { code, message } = await send(connection, admin, request);
+      if (code !== 201) throw new Error(message);
+    }
+    await connection.pool.destroy();
+    await policiesCount(management);
     const first = await mint("first");
     const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
     await eventually(isTrusted, { what: "kube-apiserver to trust the issuer" });
   });
   afterAll(async () => {
     await dispatcher?.close();
+    await gateway?.stop();
     await endpoint?.stop();
     await authorizer?.stop();
     await connected?.stop();
@@ -163,6 +223,55 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const [server, direct] = [await statuses(atServer), await statuses(atEndpoint)];
     expect(server).toEqual(direct);
     expect(server).toEqual(expected);
+  });
+
+  it.for(connectedScopes)("gives the verdicts of every other way in: %s", async ([name, scope]) => {
+    const spec = scope && { scope };
+    const token = { key: await mint(unique("row"), spec) };
+    const key = { key: `row-${randomBytes(24).toString("hex")}` };
+    await central.arrange({
+      method: "POST",
+      path: keys,
+      body: {
+        ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("row") } },
+        spec: { user: "alice", groups: ["devs"], ...key, ...spec },
+      },
+    });
+    const through = async (by: typeof key, way: WayIn) => {
+      const answers = [];
+      for (const request of requests) {
+        const answer = comparable(await askAt(by, request, way));
+        answers.push([request.method ?? "GET", request.path, answer] as const);
+      }
+      return answers;
+    };
+    const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
+    await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+    const [server, direct, gated] = await Promise.all([
+      through(token, ways.server),
+      through(token, ways.endpoint),
+      through(key, ways.gateway),
+    ]);
+    expect(direct).toEqual(server);
+    expect(gated).toEqual(server);
+    expect(server[0]?.[2].isScope).toBe(!allowsFirst.has(name));
+  });
+
+  it.each([
+    ["direct-endpoint", ["secrets", "selfsubjectaccessreviews"]],
+    ["direct-authorizer", ["secrets"]],
+  ])("needs nothing of the cluster but what the shipped RBAC allows: %s", (name, resources) => {
+    const account = `system:serviceaccount:latchkey-system:latchkey-${name}`;
+    const own = latchkeyRecords(connected.auditLogPath ?? "").filter(
+      ({ user, impersonatedUser }) => user.username === account && impersonatedUser === undefined,
+    );
+    const kind = ({ verb, objectRef }: AuditRecord) => `${verb} ${objectRef?.resource ?? "path"}`;
+    // While kube-apiserver restarts, it has no roles yet.
+    const served = own.filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
+    expect(new Set(own.map(kind))).toEqual(new Set(served.map(kind)));
+    const asked = new Set(own.flatMap(({ objectRef }) => objectRef?.resource ?? []));
+    expect([...asked].toSorted()).toEqual(resources);
+    expect(own.map(({ requestURI }) => requestURI)).toContain("/version");
   });
 
   it("says in its files what it decides, and what it cannot end", () => {

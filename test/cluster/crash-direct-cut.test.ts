@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
@@ -11,9 +14,18 @@ import {
   startDirectFixture,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeKubelet, startFakeKubelet } from "../support/fake-kubelet.ts";
 import { askGateway, cutWithinMs, type GatewayStream } from "../support/gateway-request.ts";
+import { writeKubeconfig } from "../support/kubeconfig.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import {
+  type KubectlProcess,
+  startKubectlAt,
+  streamProtocols,
+} from "../support/kubectl-process.ts";
+import { isRunning, type KubectlInPod, openInPod, podActions } from "../support/kubectl-streams.ts";
 import { type RunningPod, runningPodRequests } from "../support/pod-requests.ts";
 import { cutEnd, openStatus, shownEnd, streamClients } from "../support/stream-clients.ts";
 import { allowRequesters } from "./crash-play.ts";
@@ -21,6 +33,9 @@ import { allowRequesters } from "./crash-play.ts";
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const pod: RunningPod = { namespace: "default", name: "streams" };
 const clients = streamClients(directPath);
+/** Its kubelet answers nothing; over WebSocket, kube-apiserver answers before the kubelet does. */
+const silentPod: RunningPod = { namespace: "default", name: "silent" };
+const waiting = clients.filter(({ name }) => /^logs|SPDY$/.test(name));
 
 /** How a token loses its access. */
 interface Loss {
@@ -29,9 +44,12 @@ interface Loss {
   readonly begin: () => Promise<{ readonly token: string; readonly lose: () => Promise<number> }>;
 }
 
-describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint end", () => {
+describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
+  const directory = mkdtempSync(join(tmpdir(), "latchkey-direct-"));
+  const started: KubectlProcess[] = [];
   let fixture: DirectFixture;
   let kubelet: FakeKubelet;
+  let echo: EchoServer;
 
   beforeAll(async () => {
     const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
@@ -48,16 +66,41 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint end", () =>
         subjects: [{ kind: "Group", apiGroup, name: "devs" }],
       },
     });
-    const requests = runningPodRequests(pod, { name: "node", kubeletPort: kubelet.port });
-    await arrange(requests.node);
-    // The controller manager creates the default service account of a namespace.
-    await eventually(() => arrange(requests.pod), { what: "a pod to be admitted" });
-    await arrange({ ...requests.status, type: patchTypes.merge });
+    const node = { name: "node", kubeletPort: kubelet.port };
+    await arrange(runningPodRequests(pod, node).node);
+    for (const made of [pod, silentPod]) {
+      const requests = runningPodRequests(made, node);
+      // The controller manager creates the default service account of a namespace.
+      await eventually(() => arrange(requests.pod), { what: "a pod to be admitted" });
+      await arrange({ ...requests.status, type: patchTypes.merge });
+    }
+    echo = await startEchoServer();
   });
   afterAll(async () => {
+    for (const child of started) child.kill();
+    echo?.close();
+    rmSync(directory, { recursive: true, force: true });
     await fixture?.stop();
     await kubelet?.stop();
   });
+
+  /** kubectl with a token at the endpoint. */
+  function kubectlWith(token: string, env: Readonly<Record<string, string>>): KubectlInPod {
+    const { connected, server } = fixture;
+    const kubeconfig = join(directory, `${randomBytes(8).toString("hex")}.kubeconfig`);
+    const at = { ...server, url: server.url + directPath };
+    writeKubeconfig(kubeconfig, at, { token: { token } });
+    const access = { ...connected, kubeconfigs: { token: kubeconfig } };
+    return {
+      ...{ pod, echo, directory },
+      run: (args) => tryKubectl(access, args, { user: "token", env }),
+      start(args) {
+        const child = startKubectlAt({ ...connected, kubeconfig }, args, { env });
+        started.push(child);
+        return child;
+      },
+    };
+  }
 
   const remove = async (path: string): Promise<void> =>
     void (await fixture.central.arrange({ method: "DELETE", path }));
@@ -128,7 +171,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint end", () =>
     return streams;
   };
 
-  it.each(losses)("$name", async ({ name, begin }) => {
+  it.each(losses)("end $name", async ({ name, begin }) => {
     const { token, lose } = await begin();
     const bystanders = await open(
       await fixture.mint(`bystander-${losses.findIndex((one) => one.name === name)}`),
@@ -161,5 +204,58 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint end", () =>
     await pause(0);
     expect(others).toBe(0);
     for (const stream of bystanders) stream.close();
+  });
+
+  const works = (client: KubectlInPod) =>
+    eventually(async () => (await client.run(["version"])).code === 0, {
+      what: "the token to work",
+    });
+
+  describe.each(streamProtocols)("kubectl over $protocol", ({ protocol, env }) => {
+    it.each(podActions)("$name", async ({ name, outcome, expected }) => {
+      const at = podActions.findIndex((action) => action.name === name);
+      const token = await fixture.mint(`${protocol.toLowerCase()}-${at}`);
+      const client = kubectlWith(token, env);
+      await works(client);
+      expect(await outcome(client)).toEqual(expected(client));
+    });
+
+    it("is cut when the object of its token is deleted", async () => {
+      const name = `${protocol.toLowerCase()}-deleted`;
+      const client = kubectlWith(await fixture.mint(name), env);
+      await works(client);
+      const { pid, ...open } = await openInPod(client);
+      await remove(tokenPath(name));
+      const lost = now();
+      const ends = await Promise.all(
+        Object.entries(open).map(async ([what, { ended }]) => ({ what, ...(await ended) })),
+      );
+      const times = ends.map(({ what, at }) => `${what} ${Math.round(at - lost)}`).join(", ");
+      process.stdout.write(`direct endpoint, kubectl over ${protocol}, in ms: ${times}\n`);
+      expect(Math.max(...ends.map(({ at }) => at)) - lost).toBeLessThan(cutWithinMs);
+      // Over SPDY, kubectl takes the end of any connection for the success of its command.
+      expect([protocol, (await open.exec.ended).code]).not.toEqual(["WebSocket", 0]);
+      expect((await open.forward.ended).code).toBe(1);
+      // The API server has ended its connection to the node: the command reads the end of its input.
+      await eventually(() => !isRunning(pid), { what: "the command to end", within: cutWithinMs });
+    });
+  });
+
+  it("answers 504 when the API server sends no head for 75 s, and serves others meanwhile", async () => {
+    const at = { key: await fixture.mint("waits"), server: fixture.server };
+    await works(kubectlWith(at.key, {}));
+    const streams = waiting.map((client) => client.open(at, silentPod));
+    const others = await open(at.key);
+    const statuses = await Promise.all(streams.map(({ opened }) => opened));
+    expect(waiting.map(({ name }, index) => [name, statuses[index]])).toEqual(
+      waiting.map(({ name }) => [name, 504]),
+    );
+    const metrics = await (await fetch(`${fixture.endpoint.url}/metrics`)).text();
+    expect(metrics).toMatch(/^latchkey_gateway_requests_total\{.*code="504".*\} \d+$/m);
+    let ends = 0;
+    for (const { ended } of others) void ended.then(() => (ends += 1));
+    await pause(0);
+    expect(ends).toBe(0);
+    for (const stream of others) stream.close();
   });
 });

@@ -15,6 +15,7 @@ import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { askRaw, rawConnection, requestText } from "../support/raw-client.ts";
 import { headers, rawSession, type RawSession } from "../support/raw-http2.ts";
+import { flooded, floodRows } from "../gateway/raw-floods.ts";
 import { fieldRows, type FrameRow, requestFieldsOf } from "../gateway/raw-frames.ts";
 import { framingRows, type RawRow } from "../gateway/raw-framing.ts";
 import { headRows } from "../gateway/raw-heads.ts";
@@ -24,7 +25,7 @@ import { allowRequesters } from "./crash-play.ts";
 const noForward = ({ forwarded }: { readonly forwarded: number }) => forwarded === 0;
 const rawRows = [...framingRows, ...headRows].filter(noForward);
 
-/** The rules of the rows; their frames need the tokens. */
+/** The rules of the rows and the names of the floods; their frames need the tokens. */
 const unnamed = { prefix: directPath, alice: "", bob: "" };
 const frameRules = [...fieldRows(unnamed), ...streamRows(unnamed)].filter(noForward);
 
@@ -114,6 +115,30 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
     expect([...names].filter((name) => name !== "alice")).toEqual([]);
     expect(seen.filter(({ requestURI }) => /smuggled|behind/.test(requestURI))).toEqual([]);
   });
+
+  it.each(floodRows(unnamed).map(({ name }, index) => [name, index] as const))(
+    "ends a session that floods it with %s, and serves all others",
+    async (_name, index) => {
+      const row = floodRows(way)[index];
+      if (row === undefined) throw new Error("no such flood");
+      const path = `${directPath}/api/v1/namespaces/default/configmaps?watch=1`;
+      const other = await rawSession(endpoint);
+      other.write(headers(1, requestFieldsOf({ ...way, alice: way.bob })([], { path })));
+      await other.until(() => other.stream(1).status !== undefined);
+      const session = await flooded(endpoint, row);
+      expect([session.isClosed(), other.stream(1).status]).toEqual([true, 200]);
+      const name = `flooded-${index}`;
+      await fixture.arrange({
+        method: "POST",
+        path: "/api/v1/namespaces/default/configmaps",
+        body: { metadata: { name } },
+      });
+      await other.until(() => other.stream(1).body.includes(name));
+      expect([other.stream(1).body.includes(name), other.isClosed()]).toEqual([true, false]);
+      other.destroy();
+      expect((await next()).statuses).toEqual([200]);
+    },
+  );
 
   it("has the limits of slow clients: handshake, head, idle, first stream", async () => {
     const silent = connect(endpoint.port, "127.0.0.1");

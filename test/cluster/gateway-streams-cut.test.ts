@@ -1,19 +1,14 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { echoed, type EchoServer, startEchoServer } from "../support/echo-server.ts";
+import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { cutWithinMs } from "../support/gateway-request.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
-import {
-  forwardedPort,
-  type KubectlProcess,
-  startKubectl,
-  streamProtocols,
-} from "../support/kubectl-process.ts";
+import { type KubectlProcess, startKubectl, streamProtocols } from "../support/kubectl-process.ts";
+import { isRunning, openInPod } from "../support/kubectl-streams.ts";
 import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
@@ -46,15 +41,6 @@ const losses = [
   },
 ];
 
-/** Whether a process of this machine runs. */
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
 describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
   "a connection to a pod over $protocol ends",
   ({ protocol, env }) => {
@@ -63,31 +49,16 @@ describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
     let pod: RunningPod;
     let echo: EchoServer;
 
-    /** Starts all that stays open, and waits until it is; `pid` is that of the command in the pod. */
-    const openAll = async (key: KnownKey) => {
-      const start = (verb: string, ...args: readonly string[]): KubectlProcess => {
-        const child = startKubectl(key.key, [verb, `--namespace=${pod.namespace}`, ...args], {
-          env,
-        });
-        started.push(child);
-        return child;
-      };
-      const pidFile = join(directory, unique("pid"));
-      const script = `echo $$ > ${pidFile}; exec cat`;
-      const exec = start("exec", "--stdin", pod.name, "--", "sh", "-c", script);
-      const attach = start("attach", "--stdin", pod.name);
-      const logs = start("logs", "--follow", pod.name);
-      const forward = start("port-forward", pod.name, `:${echo.port}`);
-      attach.stdin.write("hello\n");
-      await echoed(await forwardedPort(forward), randomBytes(10));
-      await eventually(
-        () => existsSync(pidFile) && attach.stdout().length > 0 && logs.stdout().length > 0,
-        { what: "the streams to be open", ...patience },
-      );
-      const pid = Number(readFileSync(pidFile, "utf8"));
-      expect(isRunning(pid)).toBe(true);
-      return { exec, attach, logs, forward, pid };
-    };
+    const openAll = (key: KnownKey) =>
+      openInPod({
+        ...{ pod, echo, directory },
+        run: (args) => kubectlThrough(key.key, args, { env }),
+        start(args) {
+          const child = startKubectl(key.key, args, { env });
+          started.push(child);
+          return child;
+        },
+      });
 
     beforeAll(async () => {
       await bind({ kind: "Group", name: editors }, "cluster-admin");

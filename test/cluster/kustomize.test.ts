@@ -25,6 +25,12 @@ async function installedBy(directory: string): Promise<readonly string[]> {
   return (await objectsOf(directory)).map(nameOf);
 }
 
+/** The objects that are not the same in another list, in any order. */
+function changedNames(before: readonly unknown[], now: readonly unknown[]): readonly string[] {
+  const same = new Set(before.map((object) => JSON.stringify(object)));
+  return now.filter((object) => !same.has(JSON.stringify(object))).map(nameOf);
+}
+
 /** The peers and ports of a NetworkPolicy. */
 function ingressOf(objects: readonly unknown[], name: string): unknown {
   return recordAt(
@@ -73,11 +79,11 @@ test.each([
       objectsOf(`${directory}-before-1.36`),
     ]);
     expect(before.map(nameOf)).toEqual(now.map(nameOf));
-    const changed = before.filter(
-      (object, at) => JSON.stringify(object) !== JSON.stringify(now[at]),
+    expect(changedNames(now, before)).toEqual([role]);
+    const rules = listAt(
+      before.find((object) => nameOf(object) === role),
+      "rules",
     );
-    expect(changed.map(nameOf)).toEqual([role]);
-    const rules = listAt(changed[0], "rules");
     expect(new Set(rules.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(
       new Set(["impersonate"]),
     );
@@ -217,17 +223,24 @@ describe("the sample Ingress of the gateway", () => {
   });
 });
 
-test("an overlay with the component of API server addresses allows only these", async () => {
+test.each([
+  ["api-server-addresses", "default", "webhook-api-servers", "webhook"],
+  ["api-server-addresses", "direct-authorizer", "direct-authorizer-api-servers", "webhook"],
+  ["client-addresses", "gateway", "gateway-clients", "gateway"],
+  ["client-addresses", "direct-endpoint", "direct-endpoint-clients", "endpoint"],
+])("an overlay with %s allows only these to %s", async (component, directory, policy, port) => {
   const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
   try {
     writeFileSync(
       join(overlay, "kustomization.yaml"),
-      "resources: [../default]\ncomponents: [../components/api-server-addresses]\n",
+      `resources: [../${directory}]\ncomponents: [../components/${component}]\n`,
     );
-    expect(ingressOf(await objectsOf(overlay), "latchkey-webhook-api-servers")).toEqual([
+    const [objects, before] = [await objectsOf(overlay), await objectsOf(directory)];
+    expect(changedNames(before, objects)).toEqual([`NetworkPolicy latchkey-${policy}`]);
+    expect(ingressOf(objects, `latchkey-${policy}`)).toEqual([
       {
         from: [{ ipBlock: { cidr: "192.0.2.0/24" } }],
-        ports: [{ protocol: "TCP", port: "webhook" }],
+        ports: [{ protocol: "TCP", port }],
       },
     ]);
   } finally {

@@ -374,7 +374,6 @@ describe("the account latchkey-direct-authorizer", () => {
   it.each<[string, Access]>([
     ["keep the list", { ...secret, verb: "patch", name: "latchkey-direct-authorizer-keys" }],
     ["renew", { ...secret, verb: "update", name: "latchkey-direct-authorizer-certificates" }],
-    ["read the roles of scopes", { verb: "list", group: rbacGroup, resource: "clusterroles" }],
   ])("may %s", async (_rule, access) => {
     expect(await may(authorizer, access)).toMatchObject({ allowed: true });
   });
@@ -384,6 +383,7 @@ describe("the account latchkey-direct-authorizer", () => {
     ["read other Secrets", { ...secret, verb: "get", name: "latchkey-direct-endpoint-keys" }],
     ["act as a user", { verb: "impersonate", resource: "users", name: "alice" }],
     ["write roles", { verb: "create", group: rbacGroup, resource: "clusterroles" }],
+    ["read roles", { verb: "list", group: rbacGroup, resource: "clusterroles" }],
     ["read namespaces", { verb: "list", resource: "namespaces" }],
   ])("may not %s", async (_rule, access) => {
     expect(await may(authorizer, access)).toMatchObject({ allowed: false });
@@ -402,10 +402,6 @@ describe("the account latchkey-direct-endpoint", () => {
   it.each<[string, Access]>([
     ["keep the keys of the issuer", { ...kept, verb: "patch" }],
     ["keep its certificates", { ...certificates, verb: "update" }],
-    [
-      "read the roles that scopes name",
-      { verb: "list", group: rbacGroup, resource: "clusterroles" },
-    ],
   ])("may %s", async (_rule, access) => {
     expect(await may(endpoint, access)).toMatchObject({ allowed: true });
   });
@@ -418,6 +414,7 @@ describe("the account latchkey-direct-endpoint", () => {
     ["read access keys", { verb: "get", group: management, resource: "ownedaccesskeys" }],
     ["read namespaces", { verb: "list", resource: "namespaces" }],
     ["write roles", { verb: "create", group: rbacGroup, resource: "clusterroles" }],
+    ["read roles", { verb: "list", group: rbacGroup, resource: "clusterroles" }],
     [
       "act as a service account",
       { verb: "impersonate", resource: "serviceaccounts", namespace: "default", name: "default" },

@@ -63,6 +63,13 @@ and with the connected cluster:
   token=$(kubectl --context alice get directclusterendpointtoken there -o jsonpath={.status.token})
   kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the management cluster
   kubectl --server $LATCHKEY_DIRECT_URL --certificate-authority $LATCHKEY_DIRECT_CA --token $token get configmap greeting
+  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"narrow"},
+    "spec":{"scope":{"rules":[{"verbs":["get"],"resources":[{"group":"","resources":["configmaps"]}]}]}}}' | kubectl --context alice create -f -
+  narrow=$(kubectl --context alice get directclusterendpointtoken narrow -o jsonpath={.status.token})
+  kubectl --context direct --token $narrow get configmap greeting   # within the scope, and alice may
+  kubectl --context direct --token $narrow get configmaps       # alice may, and the scope does not cover it
+  kubectl --context alice delete directclusterendpointtoken there
+  kubectl --context direct --token $token get configmap greeting   # revoked
 `;
 
 /**

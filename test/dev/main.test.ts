@@ -111,24 +111,48 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
     expect(secrets).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
   });
 
-  it("opens the connected cluster to a direct token, at kube-apiserver and at its direct endpoint", async () => {
-    const object = {
-      apiVersion: "management.service/v1",
-      kind: "DirectClusterEndpointToken",
-      metadata: { name: "there" },
-    };
+  /** Creates a direct token as alice, and waits until it is minted. */
+  async function mint(name: string, spec: object = {}): Promise<string> {
+    const kind = { apiVersion: "management.service/v1", kind: "DirectClusterEndpointToken" };
+    const object = { ...kind, metadata: { name }, spec };
     await run("alice", ["create", "--filename=-"], JSON.stringify(object));
-    const read = ["get", "directclusterendpointtoken", "there"];
-    const token = await eventually(
+    const read = ["get", "directclusterendpointtoken", name];
+    return eventually(
       async () =>
         (await run("alice", [...read, "--output=jsonpath={.status.token}"])).stdout || false,
       { what: "the token to be minted" },
     );
-    const endpoint = [
+  }
+
+  /** kube-apiserver of the connected cluster, and its direct endpoint. */
+  const directWays = () => [
+    [],
+    [
       `--server=${variable("LATCHKEY_DIRECT_URL")}`,
       `--certificate-authority=${variable("LATCHKEY_DIRECT_CA")}`,
-    ];
-    for (const way of [[], endpoint]) {
+    ],
+  ];
+
+  it("lets a token with a scope read a ConfigMap there, and not list them, which alice may", async () => {
+    const resources = [{ group: "", resources: ["configmaps"] }];
+    const narrow = await mint("narrow", { scope: { rules: [{ verbs: ["get"], resources }] } });
+    const wide = await mint("wide");
+    for (const way of directWays()) {
+      const get = (token: string, ...args: readonly string[]) =>
+        run("direct", [`--token=${token}`, ...way, "get", ...args]);
+      expect(await get(narrow, "configmap", "kube-root-ca.crt")).toMatchObject({ code: 0 });
+      expect(await get(narrow, "configmaps")).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("the scope of this credential does not allow"),
+      });
+      expect(await get(wide, "configmaps")).toMatchObject({ code: 0 });
+    }
+    expect(printed).toContain("kubectl --context direct --token $narrow get configmaps");
+  });
+
+  it("opens the connected cluster to a direct token, at kube-apiserver and at its direct endpoint", async () => {
+    const token = await mint("there");
+    for (const way of directWays()) {
       const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
       const answer = await run("direct", [`--token=${token}`, ...way, ...whoami]);
       expect(answer).toMatchObject({ code: 0, stdout: "alice" });

@@ -21,6 +21,7 @@ import {
 } from "../support/raw-http2.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { answerText, respondOk } from "../support/upstream-recorder.ts";
+import { flooded, floodRows } from "./raw-floods.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
 
 const sharedSecrets = `/apis/${apiVersion}/namespaces/web/sharedsecrets`;
@@ -207,6 +208,18 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([live(), gateway.recorder.connections.filter((each) => !each.isClosed())]).toEqual([
         ...[0, []],
       ]);
+    });
+
+    it.each(floodRows(way))("of $name ends its session, and no other", async (row) => {
+      const other = await rawSession(gateway);
+      ask(other, "/api");
+      const session = await flooded(gateway, row);
+      ask(other, "/api", 3);
+      await other.until(() => other.stream(3).isWhole);
+      expect([session.isClosed(), other.isClosed(), other.stream(3).status]).toEqual([
+        ...[true, false, 200],
+      ]);
+      other.destroy();
     });
 
     it.each([

@@ -6,6 +6,7 @@ export interface AuditRecord {
   verb: string;
   requestURI: string;
   user: { username: string };
+  impersonatedUser?: { username: string };
   objectRef?: {
     resource: string;
     namespace?: string;

@@ -7,7 +7,8 @@ import { logTail, startTiedChild } from "./tied-child.ts";
 
 /**
  * The streaming server of a kubelet, without containers: commands run as processes on this machine,
- * attach echoes its input, logs are generated, and ports are those of this machine.
+ * attach echoes its input, logs are generated, and ports are those of this machine. It never answers
+ * requests for a pod with the name `silent`.
  */
 export interface FakeKubelet {
   readonly port: number;

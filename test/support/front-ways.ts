@@ -94,10 +94,10 @@ export function directCredentials(revoked: ReadonlySet<string>): FrontCredential
     routes: directRoutes("east"),
     authenticator: ({ clock, isFresh, onResult }) =>
       tokenAuthenticator({
-        ...{ clock, isFresh, namespace: "latchkey-system", roles: () => new Map() },
+        ...{ clock, namespace: "latchkey-system" },
         tokens: new VerifiedTokens(keys, origin),
         keys: { has: (kid) => keys.has(kid), problems: () => [], refresh: async () => false },
-        revoked: { has: (jti) => revoked.has(jti), isKnown: () => true },
+        revoked: { has: (jti) => revoked.has(jti), isKnown: isFresh },
         prefixes: { user: "", groups: "" },
         onResult,
       }),

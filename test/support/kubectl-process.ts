@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { eventually } from "./eventually.ts";
 import { gatewayKubeconfig } from "./gateway-client.ts";
+import type { KubectlAccess } from "./kubectl.ts";
 
 /** Options of {@link startKubectl}. */
 export interface KubectlProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A kubectl process that uses the gateway. */
+/** A kubectl process. */
 export interface KubectlProcess {
   readonly stdin: NodeJS.WritableStream;
   /** The output so far. */
@@ -25,13 +26,27 @@ export interface KubectlProcess {
 export function startKubectl(
   key: string,
   args: readonly string[],
-  { env = {} }: KubectlProcessOptions = {},
+  options: KubectlProcessOptions = {},
 ): KubectlProcess {
   const { kubectl, directory } = inject("controlPlane");
+  return startKubectlAt({ kubectl, directory, kubeconfig: gatewayKubeconfig(key) }, args, options);
+}
+
+/** A kubectl program, its kubeconfig, and the directory of its cache. */
+export interface KubectlTerms extends Pick<KubectlAccess, "kubectl" | "directory"> {
+  readonly kubeconfig: string;
+}
+
+/** Starts kubectl with a kubeconfig. */
+export function startKubectlAt(
+  { kubectl, directory, kubeconfig }: KubectlTerms,
+  args: readonly string[],
+  { env = {} }: KubectlProcessOptions = {},
+): KubectlProcess {
   const { PATH, HOME } = process.env;
   const child = spawn(kubectl, args, {
     env: {
-      ...{ PATH, HOME, KUBECONFIG: gatewayKubeconfig(key), KUBERC: "off" },
+      ...{ PATH, HOME, KUBECONFIG: kubeconfig, KUBERC: "off" },
       ...{ KUBECACHEDIR: join(directory, "kubectl-cache"), ...env },
     },
   });

@@ -35,12 +35,12 @@ export const selfReview = {
 
 /** Sends a request with a key to kube-apiserver, which calls `latchkey webhook`. */
 export function askDirectly(key: Asking, request: KeyedRequest): Promise<KeyedAnswer> {
-  return ask(key, request, { prefix: "", server: inject("controlPlane") });
+  return askAt(key, request, { prefix: "", server: inject("controlPlane") });
 }
 
 /** Sends a request with a key to the gateway. */
 export function askThroughGateway(key: Asking, request: KeyedRequest): Promise<KeyedAnswer> {
-  return ask(key, request, { prefix: managementPath });
+  return askAt(key, request, { prefix: managementPath });
 }
 
 /** Waits until the gateway knows a key. */
@@ -49,15 +49,17 @@ export async function gatewayKnows(key: Asking): Promise<void> {
   await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
 }
 
-interface Way {
+/** Where an API server is reached; default: the gateway of the test run. */
+export interface WayIn {
   readonly prefix: string;
   readonly server?: { readonly url: string; readonly certificateAuthority: string };
 }
 
-async function ask(
+/** Sends a request with a key or a token to a way in. */
+export async function askAt(
   { key }: Asking,
   { method = "GET", path, type = "application/json", headers, body }: KeyedRequest,
-  { prefix, ...way }: Way,
+  { prefix, ...way }: WayIn,
 ): Promise<KeyedAnswer> {
   const { status, text } = await askGateway({
     ...{ method, key, path: prefix + path, ...way },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
-import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
+import { type AccessReviewResult, accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const web = {
@@ -49,46 +49,51 @@ test("leaves a request without a key to RBAC", async () => {
 });
 
 describe("denies", () => {
-  test.each<[string, Parameters<typeof fakeReviewDeps>[0], object, RegExp]>([
+  test.each<[string, Parameters<typeof fakeReviewDeps>[0], object, RegExp, AccessReviewResult]>([
     [
       "a request outside the scope",
       { view: resolvedKeyWith({ scope: web }) },
       reviewOf("pay-1"),
       /does not allow get secrets a in namespace pay-1/,
+      "denied",
     ],
     [
       "a request with two key ids",
       { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
       /was deleted/,
+      "invalid",
     ],
     [
       "a request with an empty list of key ids",
       { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [] }),
       /was deleted/,
+      "invalid",
     ],
-    ["every request of a deleted key", {}, reviewOf("web-1"), /was deleted/],
+    ["every request of a deleted key", {}, reviewOf("web-1"), /was deleted/, "denied"],
     [
       "every request of a disabled key",
       { view: resolvedKeyWith({ disabled: true }) },
       reviewOf("web-1"),
       /Disabled/,
+      "denied",
     ],
     [
       "every request while the cache is not synced",
       { view: resolvedKeyWith(), isCold: true },
       reviewOf("web-1"),
       /access key cache not synced/,
+      "not-ready",
     ],
-  ])("%s", async (_rule, seen, body, reason) => {
+  ])("%s", async (_rule, seen, body, reason, result) => {
     const deps = fakeReviewDeps(seen);
     expect(await statusOf(deps, body)).toEqual({
       allowed: false,
       denied: true,
       reason: expect.stringMatching(reason),
     });
-    expect(deps.used).toEqual([]);
+    expect([deps.used, deps.results]).toEqual([[], [result]]);
   });
 
   test("a path outside the scope", async () => {

@@ -21,6 +21,7 @@ const (
 	creationTimeout = 10 * time.Second
 	logPause        = 100 * time.Millisecond
 	logLines        = 10
+	silentPod       = "silent"
 )
 
 // machine stands for every container: the machine that the tests run on.
@@ -29,11 +30,22 @@ type machine struct{}
 // handler serves the paths of the kubelet's API that kube-apiserver requests.
 func handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", serveExec)
-	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", serveAttach)
-	mux.HandleFunc("/portForward/{namespace}/{pod}", servePortForward)
-	mux.HandleFunc("/containerLogs/{namespace}/{pod}/{container}", serveLogs)
+	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", unlessSilent(serveExec))
+	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", unlessSilent(serveAttach))
+	mux.HandleFunc("/portForward/{namespace}/{pod}", unlessSilent(servePortForward))
+	mux.HandleFunc("/containerLogs/{namespace}/{pod}/{container}", unlessSilent(serveLogs))
 	return mux
+}
+
+// unlessSilent never answers requests for the silent pod, like a kubelet that hangs.
+func unlessSilent(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("pod") == silentPod {
+			<-r.Context().Done()
+			return
+		}
+		serve(w, r)
+	}
 }
 
 func serveExec(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,108 @@
+import { type KeyedAnswer, type KeyedRequest, selfReview } from "./ways-in.ts";
+
+/** Namespaces; the first one is in the project of its name. */
+export interface ScopedNames {
+  readonly web: string;
+  readonly other: string;
+}
+
+/** Requests that differ in all that a scope can tell apart; dry runs change nothing. */
+export function scopedRequests({ web, other }: ScopedNames): readonly KeyedRequest[] {
+  return [
+    { path: `/api/v1/namespaces/${web}/configmaps` },
+    { path: `/api/v1/namespaces/${web}/configmaps/one` },
+    { path: `/api/v1/namespaces/${web}/configmaps?fieldSelector=metadata.name%3Done` },
+    { path: `/api/v1/namespaces/${other}/configmaps` },
+    { path: "/api/v1/configmaps" },
+    { path: `/api/v1/namespaces/${web}/pods/none/log` },
+    { path: `/api/v1/namespaces/${web}/pods/none` },
+    { path: `/api/v1/namespaces/${web}/secrets` },
+    { path: "/api/v1/secrets" },
+    { path: "/api/v1/namespaces/latchkey-system/secrets" },
+    { path: "/api/v1/namespaces/kube-system/configmaps" },
+    { path: "/api/v1/nodes" },
+    { path: "/api/v1/namespaces" },
+    { path: `/api/v1/namespaces/${web}` },
+    { path: `/apis/apps/v1/namespaces/${web}/deployments` },
+    { path: `/apis/apps/v1/namespaces/${web}/deployments/none/scale` },
+    { path: "/apis/management.service/v1/ownedaccesskeys" },
+    { path: `/apis/management.service/v1/namespaces/${web}/sharedsecrets` },
+    { path: "/apis/rbac.authorization.k8s.io/v1/clusterroles" },
+    { path: "/apis/nothing.example.com/v1/things" },
+    { path: "/metrics" },
+    { path: "/version" },
+    { path: "/apis" },
+    selfReview,
+    {
+      method: "POST",
+      path: `/api/v1/namespaces/${web}/configmaps?dryRun=All`,
+      body: { metadata: { generateName: "new-" } },
+    },
+    {
+      method: "DELETE",
+      path: `/api/v1/namespaces/${web}/configmaps/one?dryRun=All`,
+    },
+    {
+      method: "POST",
+      path: `/api/v1/namespaces/${web}/serviceaccounts/default/token?dryRun=All`,
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+    },
+  ];
+}
+
+/** The objects that {@link scopedRequests} and {@link scopeRows} name, as requests in order. */
+export function scopedObjects({ web, other }: ScopedNames) {
+  const labels = {
+    "management.service/project": web,
+    "management.service/space": "dev",
+    "management.service/virtual-cluster": "v1",
+  };
+  const namespaces = { method: "POST", path: "/api/v1/namespaces" } as const;
+  return [
+    { ...namespaces, body: { metadata: { name: web, labels } } },
+    { ...namespaces, body: { metadata: { name: other } } },
+    {
+      method: "POST",
+      path: `/api/v1/namespaces/${web}/configmaps`,
+      body: { metadata: { name: "one" } },
+    },
+  ] as const;
+}
+
+const onCore = (...resources: string[]) => [{ group: "", resources }];
+
+/** Every field of a scope; `web` is a namespace and a project. */
+export function scopeRows(web: string): readonly (readonly [string, object | undefined])[] {
+  return [
+    ["no scope", undefined],
+    ["an empty scope", {}],
+    ["a project", { projects: [{ project: web }] }],
+    ["all projects", { projects: [{ project: "*" }] }],
+    ["a space", { spaces: [{ project: web, space: "dev" }] }],
+    ["a virtual cluster", { virtualClusters: [{ project: web, virtualCluster: "v1" }] }],
+    ["another space", { spaces: [{ project: web, space: "prod" }] }],
+    ["all clusters", { clusters: [{ cluster: "*" }] }],
+    ["the role of the command line", { roles: [{ role: "serviceCLI" }] }],
+    ["allowServiceCli", { allowServiceCli: true }],
+    ["a role that does not exist", { roles: [{ role: "nothing" }] }],
+    ["a rule for everything", { rules: [{}] }],
+    ["a rule with verbs", { rules: [{ verbs: ["get", "list"] }] }],
+    ["a rule with a resource", { rules: [{ resources: onCore("configmaps") }] }],
+    ["a rule with a subresource", { rules: [{ resources: onCore("pods/log") }] }],
+    [
+      "a rule with a name",
+      { rules: [{ resources: onCore("configmaps"), resourceNames: ["one"] }] },
+    ],
+    ["a rule with a namespace", { rules: [{ namespaces: [web] }] }],
+    ["a rule with no namespace", { rules: [{ namespaces: [""] }] }],
+    ["a rule with paths", { rules: [{ nonResourceURLs: ["/metrics"] }] }],
+    ["a rule with the target Management", { rules: [{ requestTargets: ["Management"] }] }],
+    ["a rule with the target Cluster", { rules: [{ requestTargets: ["Cluster"] }] }],
+    ["a rule that names secrets", { rules: [{ resources: onCore("secrets"), namespaces: [web] }] }],
+  ];
+}
+
+/** What is the same at every way in: kube-apiserver words the refusal of its authorizer itself. */
+export function comparable({ code, reason, message }: KeyedAnswer) {
+  return { code, reason, isScope: message.includes("the scope of this credential") };
+}
