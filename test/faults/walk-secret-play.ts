@@ -40,7 +40,8 @@ export async function judgeSecretWalk(
     problems.push(...(await staysQuiet(run)).map((write) => `quiet: ${write}`));
     problems.push(...(await rest(scenery)).map((problem) => `end state: ${problem}`));
     for (const action of rightSteps) await takeStep(scenery, action);
-    problems.push(...(await rest(scenery)).map((problem) => `right again: ${problem}`));
+    const right = { ...scenery, counts: {} };
+    problems.push(...(await rest(right)).map((problem) => `right again: ${problem}`));
     problems.push(...(await unfilled(fixture)));
   });
   return { problems: [...problems, ...mistakes], counts };

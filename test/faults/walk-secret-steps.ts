@@ -144,18 +144,28 @@ const entryOf = (
       Object.fromEntries([Object.entries(given)[at % Object.keys(given).length] ?? []]),
     );
 
-const sourceAt = fc.constantFrom(...sourceNames);
-const secretAt = fc.constantFrom(...secretNames);
+// Most changes are of the first one: a walk is short.
+const mostlyFirst = <T>([first, ...others]: readonly [T, ...T[]]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant(first) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+const sourceAt = mostlyFirst(sourceNames);
+const secretAt = mostlyFirst(secretNames);
 
-const asking: fc.Arbitrary<Readonly<Record<string, string | null>>> = often(
-  [...sourceNames],
-  ["the-home/none", "/db", "the-home/", "db"],
-).map((source) => {
+const asking: fc.Arbitrary<Readonly<Record<string, string | null>>> = fc
+  .oneof(
+    { weight: 8, arbitrary: sourceAt },
+    { weight: 1, arbitrary: fc.constantFrom("the-home/none", "/db", "the-home/", "db") },
+  )
+  .map(askingFor);
+
+function askingFor(source: string): Readonly<Record<string, string | null>> {
   const [namespace = "", name] = source.split("/");
   return name === undefined
     ? { [labels.sharedSecretName]: namespace, [labels.sharedSecretNamespace]: null }
     : { [labels.sharedSecretName]: name, [labels.sharedSecretNamespace]: namespace };
-});
+}
 const notAsking = { [labels.sharedSecretName]: null, [labels.sharedSecretNamespace]: null };
 
 /** What users write into a Secret beside its marks. */
@@ -293,8 +303,37 @@ const actions: fc.Arbitrary<SecretAction> = fc.oneof(
       byForce: fc.boolean(),
     }),
   },
-  { weight: 4, arbitrary: namespaceAction },
+  { weight: 1, arbitrary: namespaceAction },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.constantFrom<WalkNamespace[]>("web", "web", "pay"), namespaceAction, fc.nat(3))
+      .map(([name, { wants }, chance]) => ({
+        do: "namespace" as const,
+        name,
+        wants:
+          [
+            firstNamespaces[name],
+            { ...firstNamespaces[name], syncFrom: wants.syncFrom },
+            { ...firstNamespaces[name], project: wants.project },
+            { ...firstNamespaces[name], sync: wants.sync },
+          ][chance] ?? wants,
+      })),
+  },
 );
+
+/** Steps after which a placeholder is filled, and there is another SharedSecret to ask for. */
+const openings: fc.Arbitrary<readonly SecretAction[]> = fc
+  .tuple(dataOf(sourceNames[0]), dataOf(sourceNames[1]), writtenSecret)
+  .map(([data, other, { immutable: _, ...secret }]) => {
+    const given = { [annotations.syncToProjects]: "*" };
+    const metadata = { ...secret.metadata, labels: withoutNulls(askingFor(sourceNames[0])) };
+    return [
+      { do: "shared put", at: sourceNames[0], data, annotations: given },
+      { do: "shared put", at: sourceNames[1], data: other, annotations: given },
+      { do: "secret put", at: secretNames[0], secret: { ...secret, metadata } },
+    ];
+  });
 
 /** Walks with placeholders, their SharedSecrets and their namespaces. */
 export function secretWalks({
@@ -303,14 +342,13 @@ export function secretWalks({
   readonly maxSteps: number;
 }): fc.Arbitrary<readonly SecretStep[]> {
   const settled = fc.integer({ min: 0, max: 9 }).map((chance) => chance < 7);
-  const step = (action: fc.Arbitrary<SecretAction>) => fc.record({ action, settled });
+  const step = fc.record({ action: actions, settled });
   return fc
-    .tuple(
-      step(sharedPut),
-      step(secretPut),
-      fc.array(step(actions), { minLength: 1, maxLength: maxSteps - 2, size: "max" }),
-    )
-    .map(([source, secret, rest]) => [source, secret, ...rest]);
+    .tuple(openings, fc.array(step, { minLength: 1, maxLength: maxSteps - 3, size: "max" }))
+    .map(([opening, rest]) => [
+      ...opening.map((action, at) => ({ action, settled: at === opening.length - 1 })),
+      ...rest,
+    ]);
 }
 
 /** A state in which every Secret that asks is filled: these steps follow each walk. */
