@@ -28,6 +28,8 @@ export class SecretJudge {
   readonly #places: readonly Place[];
   readonly #states = new Map<string, Possible>();
   #namespaces = new Map<string, NamespaceState[]>();
+  /** Whether a world was seen since the last rest: a SharedSecret of it was there, or was not. */
+  #hasSeen = false;
   #sources = new Map<string, (SharedSecretState | undefined)[]>();
 
   constructor(places: readonly Place[]) {
@@ -44,8 +46,10 @@ export class SecretJudge {
     for (const [name, state] of Object.entries(namespaces))
       this.#namespaces.set(name, added(this.#namespaces.get(name), state));
     const found = new Map(sharedSecrets.map((source) => [keyOf(source), source]));
+    const before = this.#hasSeen ? [undefined] : [];
+    this.#hasSeen = true;
     for (const key of new Set([...this.#sources.keys(), ...found.keys()]))
-      this.#sources.set(key, added(this.#sources.get(key) ?? [undefined], found.get(key)));
+      this.#sources.set(key, added(this.#sources.get(key) ?? before, found.get(key)));
   }
 
   /** What is wrong with the Secrets at rest; from here on, they are what the model starts from. */
@@ -65,6 +69,7 @@ export class SecretJudge {
     });
     this.#namespaces = new Map();
     this.#sources = new Map();
+    this.#hasSeen = false;
     this.sees(world);
     return problems;
   }
