@@ -325,7 +325,8 @@ const actions: fc.Arbitrary<SecretAction> = fc.oneof(
 /** Steps after which a placeholder is filled, and there is another SharedSecret to ask for. */
 const openings: fc.Arbitrary<readonly SecretAction[]> = fc
   .tuple(dataOf(sourceNames[0]), dataOf(sourceNames[1]), writtenSecret)
-  .map(([data, other, { immutable: _, ...secret }]) => {
+  .map(([data, other, written]) => {
+    const { immutable: _, ...secret } = written;
     const given = { [annotations.syncToProjects]: "*" };
     const metadata = { ...secret.metadata, labels: withoutNulls(askingFor(sourceNames[0])) };
     return [
