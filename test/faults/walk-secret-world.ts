@@ -66,8 +66,8 @@ export function pickedKeys(text: string): readonly (readonly [string, string])[]
     .map((item) => item.trim())
     .filter((item) => item !== "");
   const keys = items.map((item) => {
-    const [own = "", key = own] = item.split("=").map((part) => part.trim());
-    return [own, key] as const;
+    const [own = "", key = own, ...rest] = item.split("=").map((part) => part.trim());
+    return [own, rest.length === 0 ? key : ""] as const;
   });
   const isRight =
     keys.length > 0 &&
