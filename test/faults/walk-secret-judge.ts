@@ -1,4 +1,5 @@
 import { labels } from "../../src/api/names.ts";
+import type { AskedWrite } from "./logbook.ts";
 import {
   copiedFrom,
   haveSame,
@@ -177,6 +178,18 @@ function shownValue(value: string): string {
 
 function shownMark(key: string, value: string): string {
   return key === labels.sourceUid ? value.slice(0, 8) : JSON.stringify(value);
+}
+
+/**
+ * Writes that bring nothing. A write that the API server refuses for the data of a Secret is
+ * repeated: another program may have caused the refusal.
+ */
+export function needlessWrites(
+  writes: readonly Pick<AskedWrite, "request" | "sentence" | "answer">[],
+): readonly string[] {
+  return writes
+    .filter(({ request, answer }) => request.plural !== "secrets" || answer?.status !== 422)
+    .map(({ sentence }) => `quiet: ${sentence}`);
 }
 
 /** What a Secret is at rest, in a word for the summary. */

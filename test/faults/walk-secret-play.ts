@@ -2,7 +2,7 @@ import type { InProcessRun } from "./in-process-backend.ts";
 import type { Judgement } from "./walk-judge.ts";
 import { inOwnRun, type Part, staysQuiet } from "./walk-play.ts";
 import { allPlaces, SecretFixture } from "./walk-secret-fixture.ts";
-import { SecretJudge, sightOf } from "./walk-secret-judge.ts";
+import { needlessWrites, SecretJudge, sightOf } from "./walk-secret-judge.ts";
 import { rightSteps, type SecretStep } from "./walk-secret-steps.ts";
 import { requestOf } from "./walk-secret-world.ts";
 
@@ -37,7 +37,9 @@ export async function judgeSecretWalk(
       if (settled || index === steps.length - 1)
         problems.push(...(await rest(scenery)).map((problem) => `step ${index + 1}: ${problem}`));
     }
-    problems.push(...(await staysQuiet(run)).map((write) => `quiet: ${write}`));
+    const asked = run.logbook.writes.length;
+    await staysQuiet(run);
+    problems.push(...needlessWrites(run.logbook.writes.slice(asked)));
     problems.push(...(await rest(scenery)).map((problem) => `end state: ${problem}`));
     for (const action of rightSteps) await takeStep(scenery, action);
     const right = { ...scenery, counts: {} };

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
+import { apiRequest } from "../support/api-request.ts";
+import { needlessWrites, SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
 import { type SecretState, settled } from "./walk-secret-model.ts";
 import { secretNames, secretWalks, sourceNames, valueOf } from "./walk-secret-steps.ts";
 import { keyOf, type SharedSecretState, type World } from "./walk-secret-world.ts";
@@ -244,6 +245,22 @@ describe("the judge of Secrets", () => {
     ],
   ])("reports values if %s", (_, state, world) => {
     expect(strayValues(state, world)).toHaveLength(1);
+  });
+
+  it("excuses only the repeat of a write that the API server refuses for the data of a Secret", () => {
+    const write = (plural: string, status?: number) => ({
+      request: apiRequest({ method: "PUT", url: `/api/v1/namespaces/web/${plural}/db` }),
+      sentence: `update ${plural} web/db`,
+      answer: status === undefined ? undefined : { at: 0, status, sent: "" },
+    });
+    expect(needlessWrites([write("secrets", 422)])).toEqual([]);
+    const others = [
+      write("secrets", 200),
+      write("secrets", 403),
+      write("secrets"),
+      write("events", 422),
+    ];
+    expect(needlessWrites(others)).toHaveLength(others.length);
   });
 
   it("shows no whole value", () => {
