@@ -151,12 +151,13 @@ function withReason(secret: SecretState): SecretState {
   return { ...rest, hasReason: true };
 }
 
-function newCopy(place: Place, world: World): SecretState | undefined {
-  const source = copiedTo(place, world);
+function newCopy({ namespace, name }: Place, world: World): SecretState | undefined {
+  const source = copiedTo({ namespace, name }, world);
   if (source === undefined || source.annotations[annotations.disableSync] === "true")
     return undefined;
   const bare = {
-    ...place,
+    namespace,
+    name,
     type: "Opaque",
     immutable: false,
     labels: {},

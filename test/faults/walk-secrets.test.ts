@@ -175,6 +175,14 @@ describe("the model of a Secret that asks", () => {
   });
 });
 
+it("an immutable copy of old data is recreated", () => {
+  const namespaces = { "the-web": { project: "web", sync: "enabled" } };
+  const world = { sharedSecrets: [shared("asking")], namespaces };
+  const copy = settled(undefined, place, world);
+  const old = { ...secret(), ...copy, uid: "own", immutable: true, data: {} };
+  expect(settled(old, place, world)).toEqual(copy);
+});
+
 const found = (state: SecretState | undefined) =>
   new Map(state === undefined ? [] : [[keyOf(place), state]]);
 
