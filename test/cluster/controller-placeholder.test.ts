@@ -341,6 +341,27 @@ describe.concurrent("a placeholder", () => {
   });
 });
 
+it.concurrent("a placeholder that asks for a SharedSecret that does not fit its type has no data of the former", async () => {
+  const scene = await makeScene();
+  const pair = { "tls.crt": base64("certificate"), "tls.key": base64("key") };
+  await change(scene.source.path, { spec: { data: { ...pair, first: null, second: null } } });
+  const path = await makePlaceholder(scene, {
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": "", "tls.key": "" },
+  });
+  await becomesFilled(path, scene.source, pair);
+  const { uid } = (await look(path)).metadata;
+  const other = await makeSharedSecret({
+    namespace: scene.source.namespace,
+    annotations: to(scene.project),
+    spec: { data: dataOf("other") },
+  });
+  await change(path, { metadata: { labels: asking(other) } });
+  const seen = await becomesEmpty(path, { "tls.crt": "", "tls.key": "" });
+  expect(errorOf(seen)).toMatch(/Invalid: .*tls\.(crt|key)/);
+  expect(seen.metadata.uid).toBe(uid);
+});
+
 /** The namespace accepts copies, too, so that another copy can mark a pass. */
 async function asksToo({ target }: Scene): Promise<object> {
   await change(namespacePath(target), annotate({ [annotations.sync]: "enabled" }));

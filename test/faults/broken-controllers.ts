@@ -1,7 +1,7 @@
 import type { AssemblyDeps, AssemblyOptions } from "../../src/controllers/assemble.ts";
 import { createController } from "../../src/controllers/controller.ts";
-import { fieldManager, ownObjects } from "../../src/api/names.ts";
-import { keyOf } from "../../src/api/object.ts";
+import { annotations, fieldManager, ownObjects } from "../../src/api/names.ts";
+import { keyOf, type Manifest } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { isKubeError } from "../../src/kube/errors.ts";
@@ -126,6 +126,43 @@ export const keepsBindings: AssembleController = neverDeletes("rolebindings");
 
 /** Never removes an orphaned copy. */
 export const keepsCopies: AssembleController = neverDeletes("secrets");
+
+/** Leaves the data in a placeholder that is to be emptied. */
+export const keepsData: AssembleController = controllerWith((client) => ({
+  ...client,
+  async replace(resource, object) {
+    return isToBeEmptied(object)
+      ? client.get(resource, object.metadata)
+      : client.replace(resource, object);
+  },
+}));
+
+/** Deletes a placeholder that is to be emptied. */
+export const deletesEmptied: AssembleController = controllerWith((client) => ({
+  ...client,
+  async replace(resource, object) {
+    if (!isToBeEmptied(object)) return client.replace(resource, object);
+    const { uid } = parseMetadata(await client.getMetadata(resource, object.metadata));
+    await client.delete(resource, object.metadata, { uid });
+    return object;
+  },
+}));
+
+/** Loses an annotation of users whenever it writes a Secret. */
+export const losesKeys: AssembleController = controllerWith((client) => ({
+  ...client,
+  async replace(resource, object) {
+    const { [annotations.syncKeys]: _, ...noted } = object.metadata.annotations ?? {};
+    return client.replace(resource, {
+      ...object,
+      metadata: { ...object.metadata, annotations: noted },
+    });
+  },
+}));
+
+function isToBeEmptied({ kind, metadata }: Manifest): boolean {
+  return kind === "Secret" && metadata.annotations?.[annotations.copyOf] === undefined;
+}
 
 /**
  * Never clears an error of an object, even after a restart: a status with Stalled is never updated.

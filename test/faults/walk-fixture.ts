@@ -246,7 +246,8 @@ export class WalkFixture {
   }
 }
 
-function isAccepted({ code, message }: Answer): boolean {
+/** Whether the API server has accepted a write; throws if it has neither accepted nor rejected it. */
+export function isAccepted({ code, message }: Answer): boolean {
   if (code < 300) return true;
   if ([400, 403, 404, 413, 422].includes(code) || message.includes("too large")) return false;
   throw new Error(`the API server neither takes nor refuses what is written: ${code}`);
@@ -259,7 +260,8 @@ function collectionOf(kind: WalkKind, { prefix }: View): string {
   return `/apis/management.service/v1/${kind === "SharedSecret" ? `namespaces/${prefix}home/` : ""}${plural}`;
 }
 
-function withoutNulls(value: unknown): object {
+/** A value without fields that are null. */
+export function withoutNulls(value: unknown): object {
   return JSON.parse(
     JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)),
   );

@@ -9,10 +9,9 @@ import {
   type Part,
   stateOf,
   takeWalk,
-  type WalkCounts,
 } from "./walk-play.ts";
 import type { State } from "./walk-state.ts";
-import type { Walk, WalkStep } from "./walk-steps.ts";
+import type { Walk } from "./walk-steps.ts";
 import type { WalkKind } from "./walk-values.ts";
 import { annotations } from "../../src/api/names.ts";
 
@@ -45,7 +44,7 @@ const rightObjects: Readonly<Record<WalkKind, NonNullable<State["object"]>>> = {
 /** The problems of a walk (an empty list if it passed), and its properties. */
 export interface Judgement {
   readonly problems: readonly string[];
-  readonly counts: Readonly<WalkCounts>;
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 /** Compares walks with the result of their last states alone. */
@@ -54,7 +53,7 @@ export class Judge {
 
   async judge(part: Omit<Part, "subject">, { steps, ...subject }: Walk): Promise<Judgement> {
     const walked = await takeWalk({ ...part, subject }, steps, stateOf(rightObjects[subject.kind]));
-    const { counts } = walked;
+    const counts = { ...walked.counts };
     if (walked.problems.length > 0) return { problems: walked.problems, counts };
     const { states, isExact } = whatCounts(walked.history);
     const { assemble: _, ...own } = part;
@@ -110,8 +109,14 @@ function compare(expected: Snapshot, found: Snapshot, isExact: boolean): readonl
   );
 }
 
+/** A step of any walk. */
+export interface Step {
+  readonly action: unknown;
+  readonly settled: boolean;
+}
+
 /** A short description of a step. */
-export function stepText({ action, settled }: WalkStep): string {
+export function stepText({ action, settled }: Step): string {
   const text = JSON.stringify(action, (_, value: unknown) =>
     typeof value === "string" && value.length > 80
       ? `${value.slice(0, 20)}... (${value.length})`

@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import { Worker } from "./worker.ts";
 import { warmUp } from "./in-process-play.ts";
-import { walkKinds } from "./walk-values.ts";
-import { takeWalks, type Walked } from "./walks.ts";
+import { courseKinds, takeWalks, type Walked } from "./walks.ts";
 import { startProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
@@ -20,10 +19,19 @@ function say(line: string): void {
 }
 
 function countsText(walked: readonly Walked[]): string {
-  const sum = (count: (counts: Walked["counts"]) => number) =>
-    walked.reduce((total, { counts }) => total + count(counts), 0);
-  const steps = `${sum(({ taken }) => taken)} steps, of which ${sum(({ refused }) => refused)} were refused`;
-  return `${walked.length} walks of ${steps}; not ready in ${sum(({ wrong }) => wrong)} rests, copies were kept in ${sum(({ keeping }) => keeping)}`;
+  const sums = new Map<string, number>();
+  for (const { counts } of walked)
+    for (const [what, number] of Object.entries(counts))
+      sums.set(what, (sums.get(what) ?? 0) + number);
+  const { taken = 0, refused = 0, wrong, keeping, ...sights } = Object.fromEntries(sums);
+  const steps = `${walked.length} walks of ${taken} steps, of which ${refused} were refused`;
+  const found =
+    wrong === undefined
+      ? `Secrets at rest: ${Object.entries(sights)
+          .map(([what, number]) => `${number} ${what}`)
+          .join(", ")}`
+      : `not ready in ${wrong} rests, copies were kept in ${keeping}`;
+  return `${steps}; ${found}`;
 }
 
 async function main(): Promise<number> {
@@ -45,7 +53,7 @@ async function main(): Promise<number> {
         say(`FAILED SEED=${one.seed} WALKS=1 ${one.problems.join("\n  ")}`);
       if (walked.length % 25 === 0) say(`${walked.length} of ${walks} walks after ${seconds()}`);
     };
-    const kinds = walkKinds.filter((kind) => kind.includes(values.kind));
+    const kinds = courseKinds.filter((kind) => kind.includes(values.kind));
     await takeWalks(workers, { seed, walks, kinds, shrinks: Number(values.shrinks), onWalked });
     for (const kind of kinds)
       say(`${kind}: ${countsText(walked.filter((one) => one.kind === kind))}`);

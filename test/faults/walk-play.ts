@@ -124,9 +124,23 @@ type Scene = (
 ) => Promise<void>;
 
 /** Plays a scene with an idle controller, and deletes its objects; returns the problems. */
-async function inRun(
-  { worker, seed, subject, assemble }: Part,
-  scene: Scene,
+function inRun(part: Part, scene: Scene): Promise<readonly string[]> {
+  const { cluster } = part.worker;
+  return inOwnRun(part, async (run, view) => {
+    const fixture = new WalkFixture({ run, cluster, view, subject: part.subject });
+    const see = async () => normalized(await snapshotOf(cluster, view.prefix.slice(0, -1)));
+    await fixture.prepare();
+    await run.backend.startMissing();
+    await run.settle();
+    await fixture.becomesYounger();
+    await scene(run, fixture, see);
+  });
+}
+
+/** Plays something in a run of its own, and deletes its objects; returns the problems. */
+export async function inOwnRun(
+  { worker, seed, assemble }: Omit<Part, "subject">,
+  play: (run: InProcessRun, view: View) => Promise<void>,
 ): Promise<readonly string[]> {
   const { cluster } = worker;
   const view = sized(await worker.nextView());
@@ -134,16 +148,7 @@ async function inRun(
     { cluster, view },
     { seed, ...(assemble === undefined ? {} : { assemble }) },
   );
-  const fixture = new WalkFixture({ run, cluster, view, subject });
-  const see = async () => normalized(await snapshotOf(cluster, view.prefix.slice(0, -1)));
-  const play = async () => {
-    await fixture.prepare();
-    await run.backend.startMissing();
-    await run.settle();
-    await fixture.becomesYounger();
-    await scene(run, fixture, see);
-  };
-  await during(run, { worker, view, play });
+  await during(run, { worker, view, play: () => play(run, view) });
   return run.mistakes.map((mistake) => `mistake: ${mistake}`);
 }
 
@@ -187,7 +192,7 @@ async function settle(scenery: Scenery): Promise<readonly string[]> {
  * Writes that are requested although nothing has changed, by the controller and by one that has
  * just started.
  */
-async function staysQuiet(run: InProcessRun): Promise<readonly string[]> {
+export async function staysQuiet(run: InProcessRun): Promise<readonly string[]> {
   const late = await run.quiet();
   const { ledger } = run.logbook;
   const asked = ledger.asked.length;

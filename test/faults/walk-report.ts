@@ -20,7 +20,7 @@ const keeping: readonly string[] = [
 ];
 
 /** Reads the status of an object. */
-export function reportOf({ metadata, status }: Answer): Report {
+export function reportOf({ metadata, status }: Pick<Answer, "metadata" | "status">): Report {
   const conditions = parseConditions(status);
   const failed = recordAt(status, "sync").failed;
   return {

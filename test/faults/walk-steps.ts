@@ -180,7 +180,8 @@ function markOf({ right, wrong = [] }: Marks): fc.Arbitrary<string> {
   );
 }
 
-const namespaceAction: fc.Arbitrary<WalkAction> = fc.record({
+/** A change of the labels and annotations of a namespace. */
+export const namespaceAction: fc.Arbitrary<Extract<WalkAction, { do: "namespace" }>> = fc.record({
   do: fc.constant("namespace" as const),
   name: fc.constantFrom<WalkNamespace[]>("home", "web", "pay"),
   wants: fc.record({

@@ -1,18 +1,27 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import { keepsBindings, keepsCopies, staysWrong } from "./broken-controllers.ts";
+import {
+  deletesEmptied,
+  keepsBindings,
+  keepsCopies,
+  keepsData,
+  losesKeys,
+  staysWrong,
+} from "./broken-controllers.ts";
 import { Worker } from "./worker.ts";
 import { type InProcessPlayOptions, warmUp } from "./in-process-play.ts";
 import { Judge } from "./walk-judge.ts";
+import { judgeSecretWalk } from "./walk-secret-play.ts";
+import { type SecretAction, secretNames, sourceNames } from "./walk-secret-steps.ts";
 import type { WalkAction, Walk, WalkStep } from "./walk-steps.ts";
 import { takeWalks, type Walked } from "./walks.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
-import { annotations } from "../../src/api/names.ts";
+import { annotations, labels } from "../../src/api/names.ts";
 
 // Always the same walks, so that a change is tested on its own. SEED= selects others, and make
 // walks takes many.
 const seed = Number(process.env.SEED ?? 1);
-const sample = { walks: 9, workers: 6, shrinks: 10 };
+const sample = { walks: 12, workers: 6, shrinks: 10 };
 
 let cluster: ProxiedCluster;
 let workers: readonly Worker[];
@@ -96,6 +105,59 @@ describe.skipIf(!hasDedicatedClusters)("a walk", () => {
       expect(
         (await new Judge().judge({ worker, seed, assemble }, walk)).problems.join("\n"),
       ).toMatch(seen);
+    },
+  );
+});
+
+const shared = (projects: string): SecretAction => ({
+  do: "shared put",
+  at: sourceNames[0],
+  data: { password: "cmlnaHQ=" },
+  annotations: { [annotations.syncToProjects]: projects },
+});
+const asking: SecretAction = {
+  do: "secret put",
+  at: secretNames[0],
+  secret: {
+    type: "Opaque",
+    data: {},
+    metadata: {
+      labels: { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "the-home" },
+      annotations: { [annotations.syncKeys]: "PASS=password" },
+    },
+  },
+};
+const withdrawn = [shared("*"), asking, shared("nobody")].map((action) => ({
+  action,
+  settled: true,
+}));
+
+const brokenAtPlaceholders: readonly Pick<Broken, "what" | "assemble" | "seen">[] = [
+  {
+    what: "leaves data where consent has ended",
+    assemble: keepsData,
+    seen: /^step 3: the-web\/asking has data of the-home\/db still$/m,
+  },
+  {
+    what: "deletes what it has to empty",
+    assemble: deletesEmptied,
+    seen: /^step 3: the-web\/asking is absent, not /m,
+  },
+  {
+    what: "loses an annotation of users",
+    assemble: losesKeys,
+    seen: /^step 2: the-web\/asking is .* not .*sync-keys/m,
+  },
+];
+
+describe.skipIf(!hasDedicatedClusters)("a walk with placeholders", () => {
+  it.concurrent.each(brokenAtPlaceholders)(
+    "detects a controller that $what",
+    async ({ what, assemble, seen }) => {
+      const worker = workers[3 + brokenAtPlaceholders.findIndex((one) => one.what === what)];
+      if (worker === undefined) throw new Error("there is no worker to walk in");
+      const { problems } = await judgeSecretWalk({ worker, seed, assemble }, withdrawn);
+      expect(problems.join("\n")).toMatch(seen);
     },
   );
 });

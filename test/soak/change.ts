@@ -3,13 +3,15 @@ import type { OwnSlot, SecretSlot } from "./slots.ts";
 
 /** The kinds of changes, and their shares in percent. */
 export const sorts = [
-  ["data", 30],
+  ["data", 24],
   ["access", 10],
   ["projects", 8],
   ["namespace", 2],
   ["copy edited", 11],
   ["copy deleted", 9],
   ["copy unmarked", 3],
+  ["placeholder asks", 4],
+  ["placeholder edited", 2],
   ["bindings deleted", 1],
   ["sharedsecret", 4],
   ["key", 12],

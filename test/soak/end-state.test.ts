@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { differencesIn } from "./end-state.ts";
+import { ownValues, placeholders as places } from "./objects.ts";
 import type { Seen } from "./seen.ts";
 
 const createdAt = (second: number) => ({
@@ -35,7 +36,7 @@ const shared = {
       { verbs: ["create"], users: ["bob"] },
     ],
   },
-  status: ready("Ready", { sync: { synced: 1 } }),
+  status: ready("Ready", { sync: { synced: 2 } }),
 };
 const copy = {
   metadata: {
@@ -46,6 +47,31 @@ const copy = {
   },
   data: { a: "QQ==" },
 };
+const soakSpace = { metadata: { name: "soak-target-0", labels: { [labels.project]: "web" } } };
+const others = places.map((metadata) => ({ metadata, data: { former: ownValues.former } }));
+const [first] = places;
+const asking = {
+  metadata: {
+    ...first,
+    labels: {
+      [labels.sharedSecretName]: "db",
+      [labels.sharedSecretNamespace]: "home",
+      [labels.sourceUid]: "u1",
+    },
+    annotations: {
+      [annotations.copyOf]: "home/db -> soak-target-0/soak-asking-0",
+      [annotations.filled]: "true",
+    },
+  },
+  data: { a: "QQ==" },
+};
+const asks = {
+  [labels.sharedSecretName]: "db",
+  [labels.sharedSecretNamespace]: "home",
+};
+const withFirst = (secret: object): Partial<Seen> => ({
+  placeholders: [{ ...asking, ...secret }, ...others.slice(1)],
+});
 const role = {
   metadata: { namespace: "home", name: "r" },
   rules: [{ verbs: ["get"], resources: ["sharedsecrets"], resourceNames: ["db"] }],
@@ -81,9 +107,11 @@ const right: Seen = {
   sharedSecrets: [shared],
   namespaces: [
     namespace,
+    soakSpace,
     { metadata: { name: "none", annotations: { [annotations.sync]: "enabled" } } },
   ],
   copies: [copy],
+  placeholders: [asking, ...others.slice(1)],
   roles: [role],
   bindings: [binding],
   keys: [key],
@@ -114,6 +142,46 @@ describe("the end state of a soak", () => {
       /web-1\/db with other data$/,
     ],
     ["the source of a copy does not exist", { sharedSecrets: [] }, /^too much: the copy/],
+    [
+      "a placeholder is deleted",
+      { placeholders: others.slice(1) },
+      /^missing: the placeholder soak-target-0\/soak-asking-0 exists$/,
+    ],
+    [
+      "a placeholder is not filled",
+      withFirst({ metadata: { ...first, labels: asks }, data: {} }),
+      /^missing: the placeholder .* has the data of home\/db that it asks for$/,
+    ],
+    [
+      "a placeholder has all data although it asks for a part",
+      withFirst({
+        metadata: {
+          ...asking.metadata,
+          annotations: {
+            ...asking.metadata.annotations,
+            [annotations.syncKeys]: "PASS=password",
+          },
+        },
+      }),
+      /^too much: the placeholder .* has other data$/,
+    ],
+    [
+      "a placeholder keeps its data when its namespace has left the project",
+      { namespaces: [namespace, { metadata: { name: "soak-target-0" } }] },
+      /^missing: the placeholder soak-target-0\/soak-asking-0 has no data of Latchkey$/,
+    ],
+    [
+      "a placeholder keeps its data without its marks",
+      withFirst({ metadata: first }),
+      /^too much: the placeholder soak-target-0\/soak-asking-0 has other data$/,
+    ],
+    [
+      "a placeholder keeps its marks when it does not ask any more",
+      withFirst({
+        metadata: { ...asking.metadata, labels: { [labels.sourceUid]: "u1" } },
+      }),
+      /^missing: the placeholder soak-target-0\/soak-asking-0 has no data of Latchkey$/,
+    ],
     ["a user lacks a grant of an access rule", { bindings: [] }, /^missing: User alice may get/],
     [
       "a user has a grant without an access rule",
@@ -139,8 +207,8 @@ describe("the end state of a soak", () => {
     ],
     [
       "a status has a wrong number of copies",
-      { sharedSecrets: [{ ...shared, status: ready("Ready", { sync: { synced: 2 } }) }] },
-      /^too much: home\/db counts 2 copies/,
+      { sharedSecrets: [{ ...shared, status: ready("Ready", { sync: { synced: 1 } }) }] },
+      /^too much: home\/db counts 1 copies/,
     ],
     [
       "a disabled key is active",

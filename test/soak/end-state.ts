@@ -1,5 +1,6 @@
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { grantsOf, keysOf, tokensOf } from "./own-end.ts";
+import { placeholdersOf } from "./placeholders-end.ts";
 import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
 import { see, type Seen, type Sentences } from "./seen.ts";
 
@@ -8,8 +9,8 @@ import { see, type Seen, type Sentences } from "./seen.ts";
  * computed without the controller's code.
  */
 export function differencesIn(seen: Seen): readonly string[] {
-  return [copiesOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap((judge) =>
-    difference(judge(seen)),
+  return [copiesOf, placeholdersOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap(
+    (judge) => difference(judge(seen)),
   );
 }
 

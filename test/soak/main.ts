@@ -4,7 +4,14 @@ import { FaultProxy } from "../support/fault-proxy.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { prepareMarkers } from "./markers.ts";
 import { MemoryWatch } from "./memory.ts";
-import { createNamespace, homes, showsSecret, targets } from "./objects.ts";
+import {
+  createNamespace,
+  createPlaceholder,
+  homes,
+  placeholders,
+  showsSecret,
+  targets,
+} from "./objects.ts";
 import { breakEveryMs, comeToRest, perSecond, soak, type Soaked } from "./play.ts";
 import { bundleFor, startBehind } from "./soaked-controller.ts";
 import { type Findings, mustsOf, shortestForSlope, summaryOf } from "./verdict.ts";
@@ -59,6 +66,7 @@ async function freshWrites(
 async function run(cluster: ProxiedCluster): Promise<Findings> {
   bundleFor(cluster);
   for (const name of [...homes, ...targets]) await cluster.arrange(createNamespace(name));
+  for (const place of placeholders) await cluster.arrange(createPlaceholder(place));
   await prepareMarkers(cluster);
   const behind = await openProxy(cluster);
   const { proxy, writes, deaths } = behind;

@@ -12,6 +12,28 @@ export const targets: readonly string[] = Array.from(
   (_, index) => `soak-target-${index}`,
 );
 
+/** Secrets that ask for SharedSecrets: users change them, and never delete them. */
+export const placeholders: readonly { readonly namespace: string; readonly name: string }[] =
+  Array.from({ length: 12 }, (_, index) => ({
+    namespace: targets[index % targets.length] ?? "",
+    name: `soak-asking-${index}`,
+  }));
+
+/** The label of users on each of {@link placeholders}, whatever they ask for. */
+export const placeholderLabel = "example.com/soak";
+
+/** Creates a Secret that does not ask yet. */
+export function createPlaceholder({ namespace, name }: (typeof placeholders)[number]): Ask {
+  return {
+    method: "POST",
+    path: secretPath(namespace),
+    body: {
+      metadata: { name, labels: { [placeholderLabel]: "own" } },
+      data: { former: ownValues.former },
+    },
+  };
+}
+
 /** The source and target namespaces of timed changes; no other changes happen there. */
 export const timed = { home: "soak-timed", target: "soak-timed-target", project: "timed" } as const;
 
@@ -32,6 +54,9 @@ export function toProjects(projects: string | null): object {
 export function secretValue(version: number | string, length = 40): string {
   return Buffer.from(`${canary}${version}-`.padEnd(length, "x")).toString("base64");
 }
+
+/** What users write into placeholders. */
+export const ownValues = { former: secretValue("former"), added: secretValue("added") } as const;
 
 /** Whether a text contains a secret value of a soak or a token, plain or as base64. */
 export function showsSecret(text: string): boolean {

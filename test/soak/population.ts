@@ -12,13 +12,22 @@ import {
   goesTo,
   homes,
   merge,
+  ownValues,
+  placeholders,
   requester,
   secretValue,
   targets,
   toProjects,
   users,
 } from "./objects.ts";
-import { type OwnSlot, pick, type SecretSlot, type TargetSlot, weighted } from "./slots.ts";
+import {
+  type OwnSlot,
+  pick,
+  type PlaceholderSlot,
+  type SecretSlot,
+  type TargetSlot,
+  weighted,
+} from "./slots.ts";
 
 /** How long expired keys and tokens are kept, in seconds: flags of the soaked controller. */
 export const removedAfter = 10;
@@ -51,6 +60,10 @@ export class Population {
     name,
     project: undefined,
     isOpen: true,
+  }));
+  readonly #placeholders: readonly PlaceholderSlot[] = placeholders.map((place) => ({
+    ...place,
+    isBusy: false,
   }));
   #number = 0;
 
@@ -105,6 +118,18 @@ export class Population {
         return withIdle(this.#keys, this.#random, (slot) => this.#changeKey(slot, now));
       case "token":
         return withIdle(this.#tokens, this.#random, (slot) => this.#changeToken(slot, now));
+      case "placeholder asks":
+      case "placeholder edited":
+        return withIdle(this.#placeholders, this.#random, (slot) =>
+          changeBeside(
+            slot,
+            sort,
+            merge(
+              copyPath(slot.namespace, slot.name),
+              sort === "placeholder asks" ? this.#request() : this.#edit(),
+            ),
+          ),
+        );
       case "data":
       case "access":
       case "projects":
@@ -117,7 +142,10 @@ export class Population {
   }
 
   #changeSecret(
-    sort: Exclude<Sort, "namespace" | "bindings deleted" | "key" | "token">,
+    sort: Exclude<
+      Sort,
+      "namespace" | "bindings deleted" | "key" | "token" | "placeholder asks" | "placeholder edited"
+    >,
     slot: SecretSlot,
   ): Change {
     const path = sharedSecretPath(slot.namespace, slot.name);
@@ -220,6 +248,27 @@ export class Population {
       endsAt: now + ttl + removedAfter,
     });
     return ttl;
+  }
+
+  /** Labels that ask for a SharedSecret, which does not always exist, or for none. */
+  #request(): object {
+    const slot = this.#random() < 0.2 ? undefined : pick(this.#secrets, this.#random);
+    const picked = this.#random() < 0.3 ? "PASS=password" : null;
+    return {
+      metadata: {
+        labels: {
+          [labels.sharedSecretName]: slot?.name ?? null,
+          [labels.sharedSecretNamespace]: slot?.namespace ?? null,
+        },
+        annotations: { [annotations.syncKeys]: picked },
+      },
+    };
+  }
+
+  #edit(): object {
+    return this.#random() < 0.5
+      ? { data: { added: ownValues.added } }
+      : { metadata: { labels: { [labels.sourceUid]: null } } };
   }
 
   /** One of the expected copies. */

@@ -8,6 +8,7 @@ import {
   stringsAt,
 } from "../../src/api/parse.ts";
 import { goesTo } from "./objects.ts";
+import { isFilledFrom } from "./placeholders-end.ts";
 import {
   type Json,
   labelOf,
@@ -15,18 +16,12 @@ import {
   noteOf,
   type Seen,
   type Sentences,
+  sorted,
   specOf,
   uidOf,
 } from "./seen.ts";
 
 const sixVerbs = ["delete", "get", "list", "patch", "update", "watch"];
-
-const sorted = (map: Readonly<Record<string, string>>): string =>
-  JSON.stringify(
-    Object.keys(map)
-      .sort()
-      .map((field) => [field, map[field]]),
-  );
 
 function wantedAt(sharedSecret: Json, namespaces: readonly Json[]): readonly string[] {
   const projects = noteOf(sharedSecret, annotations.syncToProjects);
@@ -128,7 +123,8 @@ export function accessOf({ sharedSecrets, roles, bindings }: Seen): Sentences {
 }
 
 /** Every status is of the current spec, and SharedSecrets count their copies. */
-export function statusesOf({ sharedSecrets, namespaces, keys, tokens }: Seen): Sentences {
+export function statusesOf(seen: Seen): Sentences {
+  const { sharedSecrets, namespaces, keys, tokens, placeholders } = seen;
   const current = (object: Json): string => `the status of ${nameOf(object)} is current`;
   const isCurrent = (object: Json): boolean =>
     numberAt(recordAt(object, "status"), "observedGeneration") ===
@@ -139,7 +135,13 @@ export function statusesOf({ sharedSecrets, namespaces, keys, tokens }: Seen): S
   return [
     [
       ...all.map(current),
-      ...sharedSecrets.map((secret) => count(secret, wantedAt(secret, namespaces).length)),
+      ...sharedSecrets.map((secret) =>
+        count(
+          secret,
+          wantedAt(secret, namespaces).length +
+            placeholders.filter((one) => isFilledFrom(secret, one, seen)).length,
+        ),
+      ),
     ],
     [
       ...all.filter(isCurrent).map(current),

@@ -1,5 +1,6 @@
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { placeholderLabel } from "./objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** A JSON object. */
@@ -10,6 +11,8 @@ export interface Seen {
   readonly sharedSecrets: readonly Json[];
   readonly namespaces: readonly Json[];
   readonly copies: readonly Json[];
+  /** Secrets of users, filled or not. */
+  readonly placeholders: readonly Json[];
   readonly roles: readonly Json[];
   readonly bindings: readonly Json[];
   readonly keys: readonly Json[];
@@ -31,7 +34,8 @@ export async function see(cluster: ProxiedCluster): Promise<Seen> {
   return {
     sharedSecrets: await list(`/apis/${apiVersion}/sharedsecrets`),
     namespaces: await list("/api/v1/namespaces"),
-    copies: await list(`/api/v1/secrets${labelled(labels.sourceUid)}`),
+    copies: await list(`/api/v1/secrets${labelled(`${labels.sourceUid},!${placeholderLabel}`)}`),
+    placeholders: await list(`/api/v1/secrets${labelled(placeholderLabel)}`),
     roles: await list(`${rbac}/roles${labelled(labels.sourceUid)}`),
     bindings: await list(`${rbac}/rolebindings${labelled(labels.sourceUid)}`),
     keys: await list(`/apis/${apiVersion}/ownedaccesskeys`),
@@ -63,3 +67,11 @@ export const noteOf = (object: unknown, annotation: string): string | undefined 
 
 /** The spec of an object. */
 export const specOf = (object: unknown): Json => recordAt(object, "spec");
+
+/** A map as text, whatever the order of its keys. */
+export const sorted = (map: Readonly<Record<string, string>>): string =>
+  JSON.stringify(
+    Object.keys(map)
+      .sort()
+      .map((field) => [field, map[field]]),
+  );

@@ -33,6 +33,13 @@ export interface TargetSlot {
   isOpen: boolean;
 }
 
+/** A Secret that asks for a SharedSecret, or does not. */
+export interface PlaceholderSlot {
+  isBusy: boolean;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** A random item. */
 export function pick<T>(items: readonly [T, ...T[]], random: () => number): T;
 export function pick<T>(items: readonly T[], random: () => number): T | undefined;

@@ -95,7 +95,7 @@ function unansweredState(
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */
-function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest): boolean {
+export function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest): boolean {
   const from = copiedSource(metadata);
   return from !== undefined && !asksFor(request, from);
 }

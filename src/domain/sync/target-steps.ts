@@ -13,6 +13,7 @@ import {
   withoutMarks,
 } from "./copy.ts";
 import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
+import { hasDataOfOther } from "./placeholder-state.ts";
 import { isRefusedType } from "./sync-options.ts";
 import type { TargetState } from "./target-state.ts";
 
@@ -164,11 +165,17 @@ function withData(
 
 /**
  * Records the error of a rejected write in an annotation of the existing copy; no write if it is
- * already recorded or there is no copy.
+ * already recorded or there is no copy. A placeholder gives up the data of another source than it
+ * asks for.
  */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
-  return syncErrorSteps(state.copy, why.slice(0, longestError));
+  const { copy } = state;
+  const error = why.slice(0, longestError);
+  const request = placeholderRequestOf(copy.metadata);
+  return request !== undefined && hasDataOfOther(copy, request)
+    ? [[removalWrite(copy, { why: error })]]
+    : syncErrorSteps(copy, error);
 }
 
 /** Writes the error annotation of the copy, unless it is already there. */
