@@ -69,22 +69,13 @@ export default defineConfig({
           maxConcurrency: 8,
         },
       },
-      {
-        test: {
-          name: "cli",
-          sequence: { groupOrder: 5 },
-          include: ["test/cluster/cli-*.test.ts"],
-          globalSetup: ["test/cluster/cli-setup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-          maxConcurrency: 8,
-        },
-      },
+      // The same tests on the bundle for Node.js, and on the compiled program.
+      client("cli", 5),
+      client("program", 6),
       {
         test: {
           name: "crash",
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 7 },
           include: ["test/cluster/crash-*.test.ts", "test/dev/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
@@ -94,7 +85,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          sequence: { groupOrder: 7 },
+          sequence: { groupOrder: 8 },
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
@@ -104,3 +95,18 @@ export default defineConfig({
     ],
   },
 });
+
+function client(name: "cli" | "program", groupOrder: number) {
+  return {
+    test: {
+      name,
+      sequence: { groupOrder },
+      include: ["test/cluster/cli-*.test.ts"],
+      globalSetup: ["test/cluster/cli-setup.ts"],
+      testTimeout: 300_000,
+      hookTimeout: 600_000,
+      maxWorkers: 2,
+      maxConcurrency: 8,
+    },
+  };
+}

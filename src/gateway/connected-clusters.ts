@@ -15,6 +15,12 @@ import {
   currentOf,
   kubeconfigKey,
 } from "../domain/gateway/connected-cluster.ts";
+import {
+  type DirectAddress,
+  directKeys,
+  parseDirectAddress,
+} from "../domain/gateway/direct-address.ts";
+import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change } from "../kube/store.ts";
@@ -38,6 +44,8 @@ export interface ConnectedUpstream extends GatewayUpstream {
 interface ClusterSecret {
   readonly metadata: Metadata;
   readonly kubeconfig: ClusterAccess | RefusedKubeconfig;
+  /** The address for direct tokens, or why that of the Secret is not published. */
+  readonly direct: DirectAddress | string | undefined;
   /** Changes with the kubeconfig. */
   readonly digest: string;
 }
@@ -84,15 +92,19 @@ export class ConnectedClusters {
   }
 
   /**
-   * The names of the connected clusters, without virtual clusters; undefined until the Secrets are
-   * listed.
+   * The connected clusters with their direct addresses, without virtual clusters; undefined until
+   * the Secrets are listed.
    */
-  names(): readonly string[] | undefined {
+  listed(): ListedClusters | undefined {
     if (!this.#informer.isSynced) return undefined;
     const names = [...this.#informer.store.values()].map(({ metadata }) => clusterName(metadata));
-    return [...new Set(names)].filter(
-      (cluster): cluster is string =>
-        cluster !== undefined && this.#access(`cluster/${cluster}`) !== undefined,
+    return new Map(
+      [...new Set(names)].flatMap((cluster) => {
+        const current = cluster && this.#access(`cluster/${cluster}`);
+        if (!current) return [];
+        const { direct } = current;
+        return [[cluster, typeof direct === "string" ? undefined : direct] as const];
+      }),
     );
   }
 
@@ -110,12 +122,11 @@ export class ConnectedClusters {
     return upstream;
   }
 
-  /** The usable kubeconfig of a cluster, and its digest. */
-  #access(name: string): { digest: string; kubeconfig: ClusterAccess } | undefined {
+  /** What the Secret of a cluster says, if its kubeconfig is usable. */
+  #access(name: string): (ClusterSecret & { kubeconfig: ClusterAccess }) | undefined {
     const current = currentOf(this.#informer.store.by(nameIndex, name));
     if (current === undefined || current.kubeconfig.kind === "refused") return undefined;
-    const { digest, kubeconfig } = current;
-    return { digest, kubeconfig };
+    return { ...current, kubeconfig: current.kubeconfig };
   }
 
   #changed({ before, after }: Change<ClusterSecret>): void {
@@ -140,7 +151,8 @@ export class ConnectedClusters {
       void open.upstream.close();
     }
     for (const secret of secrets) {
-      const { kubeconfig } = secret;
+      const { kubeconfig, direct } = secret;
+      if (typeof direct === "string") this.#report(secret, "InvalidDirectAddress", `${direct}.`);
       if (kubeconfig.kind === "refused")
         this.#report(secret, "InvalidKubeconfig", `data[${kubeconfigKey}]: ${kubeconfig.problem}.`);
       else if (current !== undefined && secret !== current)
@@ -164,11 +176,15 @@ export class ConnectedClusters {
 }
 
 function parseClusterSecret(raw: unknown): ClusterSecret {
-  const encoded = stringAt(recordAt(raw, "data"), kubeconfigKey) ?? "";
-  const text = Buffer.from(encoded, "base64").toString("utf8");
+  const decoded = (key: string): string | undefined => {
+    const encoded = stringAt(recordAt(raw, "data"), key);
+    return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");
+  };
+  const text = decoded(kubeconfigKey) ?? "";
   return {
     metadata: parseMetadata(raw),
     kubeconfig: parseClusterKubeconfig(loaded(text)),
+    direct: parseDirectAddress(decoded(directKeys.server), decoded(directKeys.ca)),
     digest: createHash("sha256").update(text).digest("hex"),
   };
 }

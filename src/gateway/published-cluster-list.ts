@@ -16,7 +16,7 @@ import type { ConnectedClusters } from "./connected-clusters.ts";
 export interface ClusterListDeps extends InformerDeps {
   readonly client: Pick<Client, "patch">;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
-  readonly clusters: Pick<ConnectedClusters, "names" | "synced">;
+  readonly clusters: Pick<ConnectedClusters, "listed" | "synced">;
 }
 
 /** Where the ConfigMap is, and the address of the gateway in it. */
@@ -135,12 +135,12 @@ export class PublishedClusterList {
 
   /** Undefined until the clusters and the CA are known. */
   #wanted(): Data | undefined {
-    const names = this.#deps.clusters.names();
-    if (names === undefined || this.#ca === undefined) return undefined;
-    const { data, omitted } = clusterList(names, { ...this.#options, ca: this.#ca });
+    const listed = this.#deps.clusters.listed();
+    if (listed === undefined || this.#ca === undefined) return undefined;
+    const { data, omitted } = clusterList(listed, { ...this.#options, ca: this.#ca });
     if (omitted !== this.#omitted)
       this.#deps.log.warn(
-        { clusters: names.length, omitted },
+        { clusters: listed.size, omitted },
         "the list of connected clusters is larger than a ConfigMap; the last names are left out",
       );
     this.#omitted = omitted;

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
 import { home, sharedSecretRequest } from "../support/bench-objects.ts";
-import { cliBundleInto, cliProgramInto } from "../support/cli-bundle.ts";
+import { cliBundleInto, cliProgramInto, compilerRuns } from "../support/cli-bundle.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { median } from "../support/percentile.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
@@ -26,10 +26,11 @@ export async function clientStartRows(
 ): Promise<readonly Row[]> {
   await admin.send(sharedSecretRequest({ name, project: "nowhere" }, 1));
   const bundle = cliBundleInto(controlPlane.directory);
-  const program = cliProgramInto(controlPlane.directory, say);
   const clients: readonly Started[] = [
     { label: "bundle", words: bundle.words },
-    ...(program === undefined ? [] : [{ label: "program", words: program.words }]),
+    ...(compilerRuns(say)
+      ? [{ label: "program", words: cliProgramInto(controlPlane.directory).words }]
+      : []),
   ];
   const { kubectl } = controlPlane;
   const kinds = ["get", "sharedsecret", name, "-n", home, "-o", "jsonpath={.spec.data}"];

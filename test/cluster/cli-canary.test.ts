@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
-import type { CliFormName } from "../support/cli-bundle.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { arrange, unique } from "../support/policy-request.ts";
 import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";
@@ -23,10 +22,7 @@ interface Run {
 const canary = (what: string): string => `canary.${what}.${randomBytes(12).toString("hex")}`;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-const { forms = {} } = inject("cli") ?? {};
-const tested = (["bundle", "program"] satisfies CliFormName[]).filter((form) => form in forms);
-
-describe.skipIf(inject("cli") === undefined).each(tested)("the %s shows no secret", (form) => {
+describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
   const namespace = unique("cli-canary");
   const [key, other] = [unique("key"), unique("other")];
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
@@ -150,7 +146,7 @@ describe.skipIf(inject("cli") === undefined).each(tested)("the %s shows no secre
   it.each(Object.entries(rows))("in the output and files of %s", async (_name, runs) => {
     for (const { args, options = {}, code = 0, prints } of runs) {
       const env = { ...home, ...options.env };
-      const result = await runCli(args, { ...options, env, form });
+      const result = await runCli(args, { ...options, env });
       expect(shownIn(result.stderr)).toEqual([]);
       // Keys and tokens of other tests may be unwell.
       const ended = args[0] === "status" && result.code === 3 ? 0 : result.code;
@@ -165,7 +161,7 @@ describe.skipIf(inject("cli") === undefined).each(tested)("the %s shows no secre
 
   it.skipIf(!isInstalled("bash"))("in the history of a shell, or as an echo", async () => {
     const history = join(watched, ".history");
-    const env = { ...cliEnvironment({ form }), ...home, HISTFILE: history, PS1: "", TERM: "dumb" };
+    const env = { ...cliEnvironment({}), ...home, HISTFILE: history, PS1: "", TERM: "dumb" };
     const terminal = startOnTerminal(["bash", "--norc", "--noprofile", "-i"], env);
     const typed = canary("typed");
     secrets.add(typed);
@@ -179,14 +175,14 @@ describe.skipIf(inject("cli") === undefined).each(tested)("the %s shows no secre
     expect(shownIn(terminal.output())).toEqual([]);
     expect(readFileSync(history, "utf8")).toContain("set database typed");
     expect(shownIn(textsIn(watched))).toEqual([]);
-    const stored = await runCli(["get", "database", "typed", ...at], { form });
+    const stored = await runCli(["get", "database", "typed", ...at]);
     expect(stored.stdout === typed).toBe(true);
   });
 
   it("in the arguments of any process, and in the logs of the servers", async () => {
     const literal = canary("literal");
     const visible = ["set", "database", `visible=${literal}`, "--literal", ...at];
-    expect((await runCli(visible, { form })).code).toBe(0);
+    expect((await runCli(visible)).code).toBe(0);
     await processes.stop();
     const lines = [...processes.seen].join("\n");
     // What the user writes into the command line is seen, so nothing escapes this test.

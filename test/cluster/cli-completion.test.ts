@@ -17,11 +17,13 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
+import { make } from "../support/keys-and-tokens.ts";
 import { arrange, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
 
 const namespace = unique("cli-complete");
+const [accessKey, token] = [unique("completed"), unique("completed")];
 const directory = mkdtempSync(join(tmpdir(), "cli-complete-"));
 const quoted = (text: string): string => `'${text}'`;
 
@@ -46,6 +48,16 @@ beforeAll(async () => {
     });
   }
 });
+beforeAll(async () => {
+  if (inject("cli") === undefined) return;
+  await arrange({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/secrets`,
+    body: { metadata: { name: "own" }, data: { password: "c2VjcmV0dmFsdWU=" } },
+  });
+  await make("OwnedAccessKey", { name: accessKey });
+  await make("DirectClusterEndpointToken", { name: token });
+});
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe.skipIf(inject("cli") === undefined)("completion", () => {
@@ -60,6 +72,12 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
     [["ref"], "refresh-now\tmakes the controller reconcile SharedSecrets"],
     [["get", "-n", namespace, "dat"], "database\n"],
     [["get", "-n", namespace, "database", ""], "password\n"],
+    [["why", "s"], "secret/\tthe copy in the namespace\nshsec/\ta SharedSecret"],
+    [["why", "-n", namespace, "shsec/d"], "shsec/database\n:4\n"],
+    [["why", "-n", namespace, "secrets/"], "secrets/own\n:4\n"],
+    [["why", `oak/${accessKey}`], `oak/${accessKey}\n:4\n`],
+    [["why", `dcet/${token}`], `dcet/${token}\n:4\n`],
+    [["why", "-n", namespace, "pod/"], ":4\n"],
   ])("kubectl asks for %j", (words, expected) => {
     const printed = kubectlCompletes(words);
     expect(printed).toContain(expected);
@@ -77,6 +95,10 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
     await eventually(async () => (await names("bob")) === "database\n:4\n", { what: "the grant" });
     expect(await names("alice")).toBe(":4\n");
     expect(await names("admin")).toBe("database\nother\n:4\n");
+    const objects = (word: string) =>
+      runCli(["__complete", "why", "-n", namespace, word], { user: "bob" });
+    expect((await objects("shsec/")).stdout).toBe("shsec/database\n:4\n");
+    expect((await objects("secret/")).stdout).toBe(":4\n");
   });
 
   it.each(["kubectl", "bash", "zsh", "fish"])("prints a script for %s", async (shell) => {
@@ -99,7 +121,10 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
         await terminal.shows(`client: ${latchkeyVersion}`);
         terminal.type(`kubectl-latchkey get -n ${namespace} dat\tpass\t; echo get:$?\n`);
         await terminal.shows("secretvalue");
-        await expect(terminal.shows("get:0")).resolves.toBeUndefined();
+        await terminal.shows("get:0");
+        terminal.type(`kubectl-latchkey why -n ${namespace} shs\td\t; echo why:$?\n`);
+        await terminal.shows(`SharedSecret "${namespace}/database"`);
+        await expect(terminal.shows("why:0")).resolves.toBeUndefined();
       } finally {
         terminal.close();
       }
@@ -118,6 +143,11 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
       "",
     ]);
     expect(complete(`kubectl-latchkey get -n ${namespace} dat`)).toEqual(["database", ""]);
+    expect(complete("kubectl-latchkey why sh")).toEqual([expect.stringMatching(/^shsec\/\t/), ""]);
+    expect(complete(`kubectl-latchkey why -n ${namespace} shsec/d`)).toEqual([
+      "shsec/database",
+      "",
+    ]);
     expect(complete("kubectl-latchkey list --all-n")[0]).toMatch(/^--all-namespaces\t/);
   });
 

@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { CliFormName } from "../support/cli-bundle.ts";
 import { repository } from "../support/install.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 
-const { forms = {} } = inject("cli") ?? {};
-const rows: readonly CliFormName[] = ["bundle", "program"];
+const isProgram = inject("cli")?.isProgram === true;
 
-describe.skipIf(inject("cli") === undefined)("the forms of kubectl latchkey", () => {
+describe.skipIf(inject("cli") === undefined)("the working directory", () => {
   const directory = mkdtempSync(join(tmpdir(), "cli-program-"));
   afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -28,21 +26,19 @@ describe.skipIf(inject("cli") === undefined)("the forms of kubectl latchkey", ()
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
   });
 
-  it.for(rows)("%s reads nothing and runs no code of the working directory", async (form, test) => {
-    test.skip(forms[form] === undefined, "bun does not run on this machine");
-    const version = await runCli(["version"], { cwd: directory, form });
+  it("has no file that the client reads, and no code that it runs", async () => {
+    const version = await runCli(["version"], { cwd: directory });
     expect(version).toMatchObject({ code: 0, stderr: "" });
     expect(version.stdout).toMatch(/^client: .*\nkubernetes: v1\..*\n$/);
     // The certificate of the API server is checked: the CA of the gateway did not sign it.
     const ca = join(directory, "other.crt");
     writeFileSync(ca, inject("cli")?.gatewayCa ?? "");
     const trust = ["version", `--certificate-authority=${ca}`];
-    const refused = await runCli(trust, { cwd: directory, form });
+    const refused = await runCli(trust, { cwd: directory });
     expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/cert/i) });
   });
 
-  it("would do both without the flags of the build", ({ skip }) => {
-    skip(forms.program === undefined, "bun does not run on this machine");
+  it.runIf(isProgram)("has both for a program without the flags of the build", () => {
     const source = join(directory, "shows.mjs");
     const program = join(directory, "unguarded");
     writeFileSync(source, "console.log(process.env.KUBECONFIG);\n");
@@ -52,12 +48,11 @@ describe.skipIf(inject("cli") === undefined)("the forms of kubectl latchkey", ()
     const { stdout } = spawnSync(program, { cwd: directory, env: { PATH }, encoding: "utf8" });
     expect(stdout).toBe("PLANTED\n/planted\n");
   });
+});
 
-  it("is a program without Node.js", ({ skip }) => {
-    skip(forms.program === undefined, "bun does not run on this machine");
-    const [program = ""] = cliForm({ form: "program" }).words;
-    const env = { ...cliEnvironment({ form: "program" }), PATH: "/nonexistent" };
-    const { status, stdout } = spawnSync(program, ["version"], { env, encoding: "utf8" });
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
-  });
+it.runIf(isProgram)("the program needs no Node.js", () => {
+  const [program = ""] = cliForm().words;
+  const env = { ...cliEnvironment({}), PATH: "/nonexistent" };
+  const { status, stdout } = spawnSync(program, ["version"], { env, encoding: "utf8" });
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
 });

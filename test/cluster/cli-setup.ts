@@ -2,9 +2,9 @@ import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import {
   type CliForm,
-  type CliFormName,
   cliBundleInto,
   cliProgramInto,
+  compilerRuns,
 } from "../support/cli-bundle.ts";
 import { asData, startControlPlane } from "../support/control-plane.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
@@ -15,11 +15,9 @@ import { startController, startGateway, startWebhook } from "../support/latchkey
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** The client of the run, and what it talks to. */
-export interface CliHandle {
-  /** The client as bundle and, where the compiler runs, as program. */
-  forms: Readonly<Partial<Record<CliFormName, CliForm>>>;
-  /** The form that tests run unless they choose another: CLI_FORM, or the bundle. */
-  form: CliFormName;
+export interface CliHandle extends CliForm {
+  /** Whether it is the compiled program, as in the project `program`, and not the bundle. */
+  isProgram: boolean;
   /** The bundle of the servers. */
   latchkey: string;
   gatewayUrl: string;
@@ -29,7 +27,7 @@ export interface CliHandle {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The client of the run; undefined where no API server can be started for it. */
+    /** The client of the run; undefined where no API server, or no compiler, runs for it. */
     cli: CliHandle | undefined;
   }
 }
@@ -45,13 +43,15 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("cli", undefined);
   if (!hasDedicatedClusters)
     return report("the tests of the client are skipped: they start an API server of their own");
+  const isProgram = project.name === "program";
+  if (isProgram && !compilerRuns(report)) return;
   try {
     const started = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(() => started.stop());
     const controlPlane = asData(started);
     const { stampedBy } = await applyLatchkey(controlPlane, report);
     const program = bundleInto(controlPlane.directory);
-    const client = clientInto(controlPlane.directory, report);
+    const bundle = cliBundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
     const webhook = await startWebhook({
@@ -76,7 +76,8 @@ export async function setup(project: TestProject): Promise<void> {
     await controller.waitReady();
     project.provide("controlPlane", controlPlane);
     project.provide("cli", {
-      ...client,
+      ...(isProgram ? cliProgramInto(controlPlane.directory) : bundle),
+      isProgram,
       latchkey: program,
       gatewayUrl: gateway.gatewayUrl,
       gatewayCa: await gatewayCa(controlPlane),
@@ -85,20 +86,6 @@ export async function setup(project: TestProject): Promise<void> {
     await teardown();
     throw error;
   }
-}
-
-function clientInto(
-  directory: string,
-  report: (line: string) => void,
-): Pick<CliHandle, "forms" | "form"> {
-  const bundle = cliBundleInto(directory);
-  const program = cliProgramInto(directory, report);
-  const { CLI_FORM: form = "bundle" } = process.env;
-  if (form !== "bundle" && form !== "program")
-    throw new Error(`CLI_FORM=${form} is not supported; must be bundle or program`);
-  if (form === "program" && program === undefined)
-    throw new Error("CLI_FORM=program needs bun, which does not run on this machine");
-  return { forms: { bundle, ...(program && { program }) }, form };
 }
 
 /** Stops the processes, then their control plane. */

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { connectedKubeconfig } from "../support/connected-cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { arrange, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -77,6 +79,38 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     });
     const used = await runCli(["version"], { kubeconfig: file });
     expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining("does not answer") });
+  });
+
+  it("kubeconfig takes the direct address from the list of the gateway", async () => {
+    const name = unique("listed");
+    const [server, ca] = [
+      "https://direct.example.com:6443",
+      "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+    ];
+    const connected = { url: "https://a.example.com", certificateAuthority: ca, token: "unused" };
+    await arrange({
+      method: "POST",
+      path: "/api/v1/namespaces/latchkey-clusters/secrets",
+      body: {
+        metadata: { name, labels: { "management.service/cluster": name } },
+        stringData: {
+          kubeconfig: JSON.stringify(connectedKubeconfig(connected)),
+          "direct-server": server,
+          "direct-ca.crt": ca,
+        },
+      },
+    });
+    const printed = async () => {
+      const { code, stdout } = await runCli(["kubeconfig", name], { user: "bob" });
+      return code === 0 && stdout;
+    };
+    const text = await eventually(printed, { what: "the cluster to be listed" });
+    expect(load(text)).toMatchObject({
+      clusters: [
+        { cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } },
+      ],
+      users: [{ user: { exec: { args: expect.arrayContaining(["--exec-credential"]) } } }],
+    });
   });
 
   it("kubeconfig names what is missing", async () => {

@@ -18,12 +18,15 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
   const server = "https://connected.example.com:6443";
 
   /** The Secret of a cluster that no request reaches. */
-  const connect = async (labels: Readonly<Record<string, string>>): Promise<string> => {
+  const connect = async (
+    labels: Readonly<Record<string, string>>,
+    stringData: Readonly<Record<string, string>> = {},
+  ): Promise<string> => {
     const name = unique("cluster");
     const certificateAuthority = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
     const kubeconfig = connectedKubeconfig({ url: server, certificateAuthority, token });
     const data = { kubeconfig: Buffer.from(JSON.stringify(kubeconfig)).toString("base64") };
-    const body = { metadata: { name, labels }, type: "Opaque", data };
+    const body = { metadata: { name, labels }, type: "Opaque", data, stringData };
     await arrange({ method: "POST", path: secretsPath, body });
     return `${secretsPath}/${name}`;
   };
@@ -53,6 +56,38 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
     expect(
       [token, "connected.example.com", "PRIVATE"].filter((text) => all.includes(text)),
     ).toEqual([]);
+  });
+
+  it("has the direct address that the Secret of a cluster states, if it is usable", async () => {
+    const name = unique("direct");
+    const [address, ca] = [
+      "https://direct.example.com",
+      "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n",
+    ];
+    const stated = { "direct-server": address, "direct-ca.crt": `${token}\n${ca}` };
+    const secret = await connect(named(name), stated);
+    expect(JSON.parse(await isListed(name))).toMatchObject({
+      direct: {
+        server: address,
+        certificateAuthorityData: Buffer.from(ca).toString("base64"),
+      },
+    });
+    await patch(secret, { stringData: { "direct-server": `https://${token}@direct.example.com` } });
+    const isOut = async () => !(await isListed(name)).includes("direct.example.com");
+    expect(await eventually(isOut, { what: "the direct address to be left out" })).toBe(true);
+    const events = async () =>
+      JSON.stringify(
+        await arrange({
+          method: "GET",
+          path: "/apis/events.k8s.io/v1/namespaces/latchkey-clusters/events",
+        }),
+      );
+    const isReported = async () => {
+      const found = await events();
+      return found.includes("InvalidDirectAddress") && found;
+    };
+    expect(await eventually(isReported, { what: "the Event" })).not.toContain(token);
+    expect(JSON.stringify([...(await listed())])).not.toContain(token);
   });
 
   it("follows the label of a Secret", async () => {

@@ -46,7 +46,10 @@ async function publishing({
       yielder: new Yielder(clock),
       random: () => 0.5,
       metrics: createMetrics(),
-      clusters: { names: () => state.names, synced: Promise.resolve() },
+      clusters: {
+        listed: () => state.names && new Map(state.names.map((name) => [name, undefined])),
+        synced: Promise.resolve(),
+      },
       client: {
         async patch(_resource, _ref, patch) {
           patches.push(patch);

@@ -80,7 +80,7 @@ describe("files of test", () => {
     expect(tests.filter(isJunkDrawer)).toEqual([]);
   });
 
-  test("belong to exactly one vitest project", () => {
+  test("belong to exactly one vitest project, and those of the client also to that of its program", () => {
     const projects = (config.test?.projects ?? []).map((project) => {
       const { name, include, exclude } = recordAt(project, "test");
       return {
@@ -101,7 +101,11 @@ describe("files of test", () => {
       .filter((path) => path.endsWith(".test.ts"))
       .map((path) => ({ path, projects: projectsOf(`test/${path}`) }));
     expect(placed).not.toEqual([]);
-    expect(placed.filter(({ projects }) => projects.length !== 1)).toEqual([]);
+    const ofClient = ({ path }: { readonly path: string }) => path.startsWith("cluster/cli-");
+    const [client, others] = [placed.filter(ofClient), placed.filter((file) => !ofClient(file))];
+    expect(others.filter(({ projects }) => projects.length !== 1)).toEqual([]);
+    expect(client.filter(({ projects }) => projects.join() !== "cli,program")).toEqual([]);
+    expect(client).not.toEqual([]);
     expect(projectsOf("test/elsewhere/some.test.ts")).toEqual([]);
   });
 

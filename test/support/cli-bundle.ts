@@ -11,29 +11,25 @@ export interface CliForm {
   bin: string;
 }
 
-/** The bundle for Node.js, and the program that needs none. */
-export type CliFormName = "bundle" | "program";
-
 /** Builds the bundle of `kubectl latchkey` into a directory, and the two programs of the plugin. */
 export function cliBundleInto(directory: string): CliForm {
   npm("build:cli", `--outdir=${join(directory, "kubectl-latchkey")}`);
   return plugin([process.execPath, entryIn(directory)], join(directory, "bin"));
 }
 
-/**
- * Compiles the bundle in a directory to a program, and writes the two programs of the plugin;
- * returns undefined where the compiler does not run, after a report of the reason.
- */
-export function cliProgramInto(
-  directory: string,
-  report: (line: string) => void,
-): CliForm | undefined {
+/** Whether bun runs on this machine; reports the reason if it does not. */
+export function compilerRuns(report: (line: string) => void): boolean {
   try {
     npm("platform");
+    return true;
   } catch (error) {
     report(`the compiled client is skipped: bun does not run on this machine: ${String(error)}`);
-    return undefined;
+    return false;
   }
+}
+
+/** Compiles the bundle in a directory to a program, and writes the two programs of the plugin. */
+export function cliProgramInto(directory: string): CliForm {
   const program = join(directory, "kubectl-latchkey-program");
   npm("build:program", `--outfile=${program}`, entryIn(directory));
   return plugin([program], join(directory, "program-bin"));

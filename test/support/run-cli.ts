@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { inject } from "vitest";
-import type { CliForm, CliFormName } from "./cli-bundle.ts";
+import type { CliForm } from "./cli-bundle.ts";
 import { kubeconfigFor } from "./control-plane-handle.ts";
 
 /** How the client runs. */
@@ -13,8 +13,6 @@ export interface CliOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** The form that runs, instead of that of the run. */
-  readonly form?: CliFormName;
   /** Whether kubectl runs it as its plugin. */
   readonly throughKubectl?: boolean;
 }
@@ -27,19 +25,18 @@ export interface CliResult {
 }
 
 /** The words and the directory of the client in tests. */
-export function cliForm({ form }: { readonly form?: CliFormName | undefined } = {}): CliForm {
+export function cliForm(): CliForm {
   const cli = inject("cli");
-  const found = cli?.forms[form ?? cli.form];
-  if (found === undefined) throw new Error(`there is no ${form ?? "client"} in this run`);
-  return found;
+  if (cli === undefined) throw new Error("there is no client in this run");
+  return cli;
 }
 
 /** The variables of the client in tests. */
-export function cliEnvironment({ user = "admin", kubeconfig, env = {}, form }: CliOptions) {
+export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOptions) {
   const controlPlane = inject("controlPlane");
   const { PATH = "", HOME = "" } = process.env;
   return {
-    PATH: `${cliForm({ form }).bin}:${PATH}`,
+    PATH: `${cliForm().bin}:${PATH}`,
     HOME,
     KUBECONFIG: kubeconfig ?? kubeconfigFor(controlPlane, user),
     KUBECACHEDIR: join(controlPlane.directory, "kubectl-cache"),
@@ -60,7 +57,7 @@ export interface RunningCli {
 
 /** Starts the client as a process, as a user, without a terminal. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
-  const [command = "", ...words] = [...cliForm(options).words, ...args];
+  const [command = "", ...words] = [...cliForm().words, ...args];
   const child = spawn(command, words, {
     env: cliEnvironment(options),
     stdio: ["ignore", "pipe", "pipe"],
@@ -88,7 +85,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
   const [command = "", ...words] =
     options.throughKubectl === true
       ? [inject("controlPlane").kubectl, "latchkey", ...args]
-      : [...cliForm(options).words, ...args];
+      : [...cliForm().words, ...args];
   return new Promise((resolve, reject) => {
     const child = spawn(command, words, {
       env: cliEnvironment(options),

@@ -1,12 +1,14 @@
 import { ownObjects } from "../../api/names.ts";
 import { recordAt } from "../../api/parse.ts";
-import { resources } from "../../api/resources.ts";
+import { type Resource, resources } from "../../api/resources.ts";
 import { contextNames } from "../../kube/kubeconfig-choice.ts";
 import { entries } from "./actions.ts";
+import { askedKinds, askedObject } from "./asked-kinds.ts";
 import type { Cli } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
 import { completionOf, completionText, type Completion } from "./completion.ts";
 import { kubeconfigsOf } from "./connect.ts";
-import { type ConnectionFlags, connectionFlags } from "./connection-flags.ts";
+import { connectionFlags } from "./connection-flags.ts";
 import { printable } from "./failure.ts";
 import { findObjects } from "./find-objects.ts";
 import { type Completable, readFlags } from "./flag.ts";
@@ -21,35 +23,37 @@ export async function printCompletion(words: readonly string[], cli: Cli): Promi
     words,
     entries.map(({ command }) => command),
   );
-  const names = await namesFor(found, cli).catch(() => []);
   const last = words.at(-1) ?? "";
-  const inline = /^--[a-z-]+=/.exec(last)?.[0] ?? "";
+  const names = await namesFor(found, last, cli).catch(() => []);
+  const isObject = found.completes === "objects";
+  const start = (isObject ? /^[^/]*\// : /^--[a-z-]+=/).exec(last)?.[0] ?? "";
   const fromCluster = names
-    .map((name) => ({ word: inline + printable(name), text: "" }))
+    .map((name) => ({ word: start + printable(name), text: "" }))
     .filter(({ word }) => word.startsWith(last));
   cli.terminal.print(completionText([...found.known, ...fromCluster], found.completes === "files"));
 }
 
 async function namesFor(
   { completes, flags, args }: Completion,
+  last: string,
   cli: Cli,
 ): Promise<readonly string[]> {
   if (completes === undefined || completes === "files") return [];
   const connection = { ...readFlags(connectionFlags, flags), requestTimeout: timeoutMs };
   if (completes === "contexts") return contextNames(kubeconfigsOf(connection, cli.env));
-  return clusterNames(completes, args, { cli, connection });
+  const before = completes === "objects" ? [last] : args;
+  return clusterNames(completes, before, await cli.connect(connection));
 }
 
+/** The names of a kind that the user may read; `before` has the words that choose them. */
 async function clusterNames(
   completes: Exclude<Completable, "files" | "contexts">,
-  args: readonly string[],
-  { cli, connection }: { readonly cli: Cli; readonly connection: ConnectionFlags },
+  [word = ""]: readonly string[],
+  cluster: Cluster,
 ): Promise<readonly string[]> {
-  const cluster = await cli.connect(connection);
-  const { namespace } = cluster.choice;
   switch (completes) {
     case "datakeys":
-      return [...(await readValues(cluster, args[0] ?? "")).keys()];
+      return [...(await readValues(cluster, word)).keys()];
     case "namespaces": {
       const { rows } = await printedList(cluster, resources.namespaces, undefined);
       return rows.map(({ ref }) => ref.name);
@@ -59,15 +63,21 @@ async function clusterNames(
       return Object.keys(recordAt(await cluster.get(resources.configMaps, ref), "data"));
     }
     case "sharedsecrets":
-    case "keys": {
-      const isKey = completes === "keys";
-      const resource = isKey ? resources.ownedAccessKeys : resources.sharedSecrets;
-      const wanted = { resource, namespace: isKey ? undefined : namespace };
-      const quiet = { say: (): void => {} };
-      const found = await findObjects(wanted, { cluster, terminal: quiet });
-      if (found.kind === "names") return found.refs.map(({ name }) => name);
-      const { rows } = await printedList(cluster, resource, found.namespace);
-      return rows.map(({ ref }) => ref.name);
+      return objectNames(resources.sharedSecrets, cluster);
+    case "keys":
+      return objectNames(resources.ownedAccessKeys, cluster);
+    case "objects": {
+      const asked = askedObject(word);
+      return asked === undefined ? [] : objectNames(askedKinds[asked.kind].resource, cluster);
     }
   }
+}
+
+async function objectNames(resource: Resource, cluster: Cluster): Promise<readonly string[]> {
+  const namespace = resource.namespaced ? cluster.choice.namespace : undefined;
+  const quiet = { say: (): void => {} };
+  const found = await findObjects({ resource, namespace }, { cluster, terminal: quiet });
+  if (found.kind === "names") return found.refs.map(({ name }) => name);
+  const { rows } = await printedList(cluster, resource, found.namespace);
+  return rows.map(({ ref }) => ref.name);
 }

@@ -25,16 +25,17 @@ complete -F _kubectl_latchkey kubectl-latchkey
   zsh: `#compdef kubectl-latchkey
 # Load it with: source <(kubectl latchkey completion zsh)
 _kubectl_latchkey() {
-  local -a proposals
+  local -a proposals space
   local line
   for line in "\${(@f)$(kubectl-latchkey __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     case $line in
       :0) _files ;;
+      :6) space=(-S '') ;;
       :*) ;;
       *) proposals+=("\${\${line//:/\\\\:}/$'\\t'/:}") ;;
     esac
   done
-  _describe latchkey proposals
+  _describe latchkey proposals "\${space[@]}"
 }
 compdef _kubectl_latchkey kubectl-latchkey
 `,

@@ -1,5 +1,6 @@
 import { flagOf } from "../../runtime/options.ts";
 import { flagsOf } from "./app.ts";
+import { askedKinds, askedObject } from "./asked-kinds.ts";
 import type { Command } from "./command.ts";
 import type { Completable, FlagTable } from "./flag.ts";
 import { hoisted, leadingFlags } from "./words.ts";
@@ -57,10 +58,13 @@ export function completionOf(
   }
   const many = command.arguments.find((argument) => argument.many === true);
   const argument = command.arguments[args.length] ?? many;
-  const known = (argument?.choices ?? [])
-    .filter((word) => word.startsWith(last))
-    .map((word) => ({ word, text: "" }));
-  return { command, known, completes: argument?.completes, flags, args };
+  const isKind = argument?.completes === "objects" && askedObject(last) === undefined;
+  const choices: readonly Proposal[] = isKind
+    ? Object.entries(askedKinds).map(([kind, { help }]) => ({ word: `${kind}/`, text: help }))
+    : (argument?.choices ?? []).map((word) => ({ word, text: "" }));
+  const known = choices.filter(({ word }) => word.startsWith(last));
+  const completes = isKind ? undefined : argument?.completes;
+  return { command, known, completes, flags, args };
 }
 
 function commandIn(
@@ -125,7 +129,7 @@ export function completionText(proposals: readonly Proposal[], files: boolean): 
   const lines = proposals.map(({ word, text }) =>
     text === "" ? `${word}\n` : `${word}\t${text}\n`,
   );
-  const isFlag = proposals.some(({ word }) => word.endsWith("="));
+  const isOpen = proposals.some(({ word }) => /[=/]$/.test(word));
   // Cobra's directives: 0 also proposes files, 2 adds no space, 4 proposes no files.
-  return `${lines.join("")}:${files ? 0 : isFlag ? 6 : 4}\n`;
+  return `${lines.join("")}:${files ? 0 : isOpen ? 6 : 4}\n`;
 }

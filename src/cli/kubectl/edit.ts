@@ -29,6 +29,8 @@ export const editValues: Action<typeof commands.edit.flags> = async (
   { flags, args: [name = ""] },
   cli,
 ) => {
+  const shellProblem = missingShell(process.platform);
+  if (shellProblem !== undefined) throw new Failure(shellProblem);
   const cluster = await cli.connect(flags);
   await cluster.get(resource, { namespace: cluster.choice.namespace, name });
   const directory = mkdtempSync(join(temporaryDirectory(cli.env), "latchkey-"));
@@ -49,6 +51,13 @@ export const editValues: Action<typeof commands.edit.flags> = async (
     for (const signal of endings) process.off(signal, end);
   }
 };
+
+/** Why no editor can be started; undefined on a platform with a POSIX shell. */
+export function missingShell(platform: NodeJS.Platform): string | undefined {
+  return platform === "win32"
+    ? "edit starts the editor with /bin/sh, which Windows does not have; use kubectl latchkey get and set, or run edit in WSL"
+    : undefined;
+}
 
 const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 

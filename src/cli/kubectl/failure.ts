@@ -1,6 +1,7 @@
 import { CredentialsError } from "../../kube/credentials.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
+import { rightHint } from "./right-hint.ts";
 
 /** The exit codes of every command but `run`, with their meaning in docs/cli.md. */
 export const exitCodes = {
@@ -55,8 +56,11 @@ function kubeSentence(error: KubeError): string {
       return error.objectName === undefined
         ? `${error.explanation}; Latchkey may not be installed in this cluster, check with kubectl latchkey check`
         : error.explanation;
+    case "Forbidden": {
+      const hint = error.lacksPermission ? rightHint(error.explanation) : undefined;
+      return hint === undefined ? error.explanation : `${error.explanation}: ${hint}`;
+    }
     case "BadRequest":
-    case "Forbidden":
     case "AlreadyExists":
     case "Conflict":
     case "Gone":

@@ -2,13 +2,19 @@ import type { ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 
-/** A right that the user does not have, so that objects could not be read. */
-export interface MissingRight {
-  readonly verb: "get" | "list" | "create";
-  readonly resource: Resource;
+/** A right to objects. */
+export interface Right {
+  readonly verb: string;
+  readonly resource: Pick<Resource, "group" | "plural" | "namespaced">;
   /** All namespaces without it, if the resource is namespaced. */
   readonly namespace?: string;
   readonly name?: string;
+}
+
+/** A right that the user does not have, so that objects could not be read. */
+export interface MissingRight extends Right {
+  readonly verb: "get" | "list" | "create";
+  readonly resource: Resource;
 }
 
 /** What was read, and the rights without which the rest could not be read. */
@@ -72,7 +78,7 @@ export function distinctRights(missing: readonly MissingRight[]): readonly Missi
 }
 
 /** A right as `kubectl auth can-i` takes it, such as `get secrets/database in namespace web`. */
-export function rightText({ verb, resource, namespace, name }: MissingRight): string {
+export function rightText({ verb, resource, namespace, name }: Right): string {
   const group = resource.group === "" ? "" : `.${resource.group}`;
   const object = name === undefined ? "" : `/${name}`;
   const all = resource.namespaced && namespace === undefined ? " in all namespaces" : "";

@@ -48,7 +48,7 @@ export const tokenCommands = {
     name: "kubeconfig",
     brief: "prints a kubeconfig for a connected cluster",
     details: [
-      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, and an exec plugin gets direct tokens. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
+      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
     ],
     arguments: [{ name: "CLUSTER", help: "name of the connected cluster", completes: "clusters" }],
     flags: {

@@ -18,7 +18,11 @@ export const whyCommands = {
       "Set the options of the controller here, too, if it runs with them.",
     ],
     arguments: [
-      { name: "KIND/NAME", help: "secret/NAME, shsec/NAME, oak/NAME or dcet/NAME" },
+      {
+        name: "KIND/NAME",
+        help: "secret/NAME, shsec/NAME, oak/NAME or dcet/NAME",
+        completes: "objects",
+      },
       { name: "VERB", help: "verb of a request with the key, such as get", optional: true },
       { name: "RESOURCE", help: "resource or path of the request", optional: true },
       { name: "NAME", help: "name of the object of the request", optional: true },

@@ -1,10 +1,11 @@
 import { parseEndpointToken } from "../../api/endpoint-token.ts";
 import { type ObjectRef, keyOf } from "../../api/object.ts";
-import { type Resource, resources } from "../../api/resources.ts";
+import { resources } from "../../api/resources.ts";
 import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
+import { type AskedKind, type AskedObject, askedObject } from "./asked-kinds.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
@@ -57,36 +58,12 @@ const answers = {
   shsec: whySharedSecret,
   oak: whyKey,
   dcet: whyToken,
-} as const;
+} as const satisfies Readonly<Record<AskedKind, (question: Question) => Promise<WhyReport>>>;
 
-type AskedKind = keyof typeof answers;
-
-const kinds: ReadonlyMap<string, AskedKind> = new Map(
-  (
-    [
-      ["secret", resources.secrets],
-      ["shsec", resources.sharedSecrets],
-      ["oak", resources.ownedAccessKeys],
-      ["dcet", resources.endpointTokens],
-    ] as const
-  ).flatMap(([kind, resource]) => wordsFor(resource).map((word) => [word, kind] as const)),
-);
-
-function wordsFor({ kind, plural, group }: Resource): readonly string[] {
-  const names = [kind.toLowerCase(), plural];
-  return group === "" ? names : [...names, ...names.map((name) => `${name}.${group}`)];
-}
-
-function parseObject(word: string): { readonly kind: AskedKind; readonly name: string } {
-  const slash = word.indexOf("/");
-  const [type, name] = [word.slice(0, slash).toLowerCase(), word.slice(slash + 1)];
-  const kind = kinds.get(type) ?? Object.keys(answers).find((known) => known === type);
-  if (slash !== -1 && name !== "" && isAsked(kind)) return { kind, name };
+function parseObject(word: string): AskedObject {
+  const asked = askedObject(word);
+  if (asked !== undefined && asked.name !== "") return asked;
   throw new UsageError(`"${word}" is not one of secret/NAME, shsec/NAME, oak/NAME and dcet/NAME`);
-}
-
-function isAsked(kind: string | undefined): kind is AskedKind {
-  return kind !== undefined && Object.hasOwn(answers, kind);
 }
 
 async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport> {

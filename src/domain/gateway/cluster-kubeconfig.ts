@@ -1,5 +1,6 @@
 import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { SecretText } from "../../api/secret-text.ts";
+import { isHttpsServer } from "./direct-address.ts";
 
 /** How the API server of a connected cluster is reached; certificates are PEM. */
 export interface ClusterAccess {
@@ -106,12 +107,6 @@ function unknownField(
   return found === undefined
     ? undefined
     : `${prefix}${/^[A-Za-z-]{1,40}$/.test(found) ? found : "an unknown field"}`;
-}
-
-function isHttpsServer(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, search, hash } = new URL(text);
-  return protocol === "https:" && username + password + search + hash === "";
 }
 
 function pemAt(fields: Fields, name: string): string | undefined {

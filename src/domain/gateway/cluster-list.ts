@@ -1,3 +1,5 @@
+import { certificatesIn, type DirectAddress } from "./direct-address.ts";
+
 /** How clients reach the gateway. */
 export interface GatewayAddress {
   /** https, without a path; undefined if the gateway does not know it. */
@@ -17,25 +19,29 @@ export interface ClusterList {
 /** A ConfigMap is at most 1 MiB (Kubernetes, ConfigMap); the fields of its manager count, too. */
 const mostCharacters = 768 * 1024;
 
+/** The clusters to list, by name, with their direct address. */
+export type ListedClusters = ReadonlyMap<string, DirectAddress | undefined>;
+
 /**
  * The list of these clusters: in the order of their names, up to its maximum size. Everything in it
  * is public.
  */
-export function clusterList(names: readonly string[], gateway: GatewayAddress): ClusterList {
-  const certificates = certificatesIn(gateway.ca);
-  const trust =
-    certificates === ""
-      ? {}
-      : { certificateAuthorityData: Buffer.from(certificates).toString("base64") };
+export function clusterList(clusters: ListedClusters, gateway: GatewayAddress): ClusterList {
+  const trust = trustIn(certificatesIn(gateway.ca));
   const entries: [string, string][] = [];
   let characters = 0;
-  const sorted = names.toSorted();
+  const sorted = [...clusters.keys()].toSorted();
   for (const name of sorted) {
     const server =
       gateway.externalUrl === undefined
         ? {}
         : { server: `${gateway.externalUrl}/kubernetes/cluster/${name}` };
-    const document = JSON.stringify({ gateway: { ...server, ...trust } }, undefined, 2);
+    const direct = clusters.get(name);
+    const ways = {
+      gateway: { ...server, ...trust },
+      ...(direct && { direct: { server: direct.server, ...trustIn(direct.ca ?? "") } }),
+    };
+    const document = JSON.stringify(ways, undefined, 2);
     characters += name.length + document.length;
     if (characters > mostCharacters) break;
     entries.push([name, document]);
@@ -43,9 +49,9 @@ export function clusterList(names: readonly string[], gateway: GatewayAddress): 
   return { data: Object.fromEntries(entries), omitted: sorted.length - entries.length };
 }
 
-/** The certificates of a PEM file, which may contain a key by mistake. */
-function certificatesIn(pem: string): string {
-  const blocks =
-    pem.match(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g) ?? [];
-  return blocks.map((block) => `${block}\n`).join("");
+/** The CA of an address as in a kubeconfig; empty without certificates. */
+function trustIn(certificates: string): { readonly certificateAuthorityData?: string } {
+  return certificates === ""
+    ? {}
+    : { certificateAuthorityData: Buffer.from(certificates).toString("base64") };
 }

@@ -30,6 +30,16 @@ describe("the last word can be", () => {
       ["--output-file=", "--output="],
     ],
     [["completion", "b"], ["bash"]],
+    [
+      ["why", ""],
+      ["secret/", "shsec/", "oak/", "dcet/"],
+    ],
+    [
+      ["why", "-n", "web", "s"],
+      ["secret/", "shsec/"],
+    ],
+    [["why", "oak/ci"], []],
+    [["why", "pod/"], []],
     [["constructor", ""], []],
   ])("%j: %j", (line, expected) => {
     expect(words(line)).toEqual(expected);
@@ -46,6 +56,12 @@ describe("names come from the cluster", () => {
     [["list", "--context="], "contexts"],
     [["keys", "create", "--output-file", "x"], "files"],
     [["list", ""], undefined],
+    [["why", "secret/"], "objects"],
+    [["why", "-n", "web", "SharedSecrets/da"], "objects"],
+    [["why", "ownedaccesskey.management.service/"], "objects"],
+    [["why", "secret"], undefined],
+    [["why", "pod/"], undefined],
+    [["why", "oak/ci", ""], undefined],
   ])("%j: %s", (line, completes) => {
     expect(completionOf(line, table).completes).toBe(completes);
   });
@@ -59,5 +75,7 @@ describe("names come from the cluster", () => {
 test("the answer has the form of kubectl and cobra", () => {
   expect(completionText([{ word: "get", text: "prints" }], false)).toBe("get\tprints\n:4\n");
   expect(completionText([{ word: "--context=", text: "" }], false)).toBe("--context=\n:6\n");
+  expect(completionText([{ word: "oak/", text: "a key" }], false)).toBe("oak/\ta key\n:6\n");
+  expect(completionText([{ word: "oak/ci", text: "" }], false)).toBe("oak/ci\n:4\n");
   expect(completionText([], true)).toBe(":0\n");
 });

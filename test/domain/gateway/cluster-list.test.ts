@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { clusterList } from "../../../src/domain/gateway/cluster-list.ts";
+import { clusterList, type ListedClusters } from "../../../src/domain/gateway/cluster-list.ts";
 import { mergePatch } from "../../../src/domain/plan/merge-patch.ts";
 
 const certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -7,12 +7,15 @@ const key = "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const externalUrl = "https://latchkey.example.com";
 
+const withoutDirect = (names: readonly string[]): ListedClusters =>
+  new Map(names.map((name) => [name, undefined]));
+
 /** The documents of a list by name, parsed. */
 function documents(
   names: readonly string[],
   gateway: Partial<Parameters<typeof clusterList>[1]> = {},
 ): readonly unknown[] {
-  const { data } = clusterList(names, { externalUrl, ca: certificate, ...gateway });
+  const { data } = clusterList(withoutDirect(names), { externalUrl, ca: certificate, ...gateway });
   return Object.entries(data).map(([name, text]) => [name, JSON.parse(text)]);
 }
 
@@ -54,8 +57,23 @@ describe("the list of connected clusters", () => {
     ]);
   });
 
+  test.each([
+    ["with its CA", certificate, { certificateAuthorityData }],
+    ["of a public CA", undefined, {}],
+  ])("has a direct address %s", (_which, ca, trust) => {
+    const server = "https://east.example.com";
+    const { data } = clusterList(new Map([["east", { server, ca }]]), { externalUrl, ca: key });
+    expect(JSON.parse(data["east"] ?? "")).toEqual({
+      gateway: { server: `${externalUrl}/kubernetes/cluster/east` },
+      direct: { server, ...trust },
+    });
+  });
+
   test("is empty without clusters", () => {
-    expect(clusterList([], { externalUrl, ca: certificate })).toEqual({ data: {}, omitted: 0 });
+    expect(clusterList(new Map(), { externalUrl, ca: certificate })).toEqual({
+      data: {},
+      omitted: 0,
+    });
   });
 
   test("takes names that an object has anyway", () => {
@@ -65,7 +83,7 @@ describe("the list of connected clusters", () => {
   test("leaves out the last names where a ConfigMap would be too large", () => {
     const names = Array.from({ length: 5_000 }, (_, index) => `cluster-${10_000 + index}`);
     const ca = certificate.replace("MIIB", "M".repeat(800));
-    const { data, omitted } = clusterList(names.toReversed(), { externalUrl, ca });
+    const { data, omitted } = clusterList(withoutDirect(names.toReversed()), { externalUrl, ca });
     const listed = Object.keys(data);
     expect(listed).toEqual(names.slice(0, listed.length));
     expect(listed.length + omitted).toBe(names.length);
