@@ -71,7 +71,7 @@ function hasError({ metadata }: StoredSecret): boolean {
 
 function essence(secret: StoredSecret): string {
   const { [annotations.syncError]: _, ...rest } = secret.metadata.annotations;
-  const content = "digest" in secret ? [secret.type, secret.digest] : [];
+  const content = "digest" in secret ? [secret.type, secret.digest, secret.values] : [];
   return JSON.stringify([secret.metadata.labels, rest, content]);
 }
 
