@@ -225,6 +225,32 @@ describe.concurrent("the options of a SharedSecret:", () => {
     });
   });
 
+  it("a type with missing keys does not keep the data of a source that may not sync here any more", async () => {
+    const { source, project, copy } = await makeSynced();
+    // Of two SharedSecrets of the same second, the one with the lower uid is the older one.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const next = await makeSharedSecret({
+      namespace: source.namespace,
+      annotations: to(project, {
+        [annotations.syncSecretName]: source.name,
+        [annotations.syncSecretType]: "kubernetes.io/tls",
+      }),
+      spec: { data: dataOf("third") },
+    });
+    await becomes("the conflict to be told", () => view(next), {
+      sync: { failures: [expect.objectContaining({ reason: "OlderSource" })] },
+    });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncToProjects]: null } },
+    });
+    await becomesGone(copy);
+    await becomes("the refusal to be told", () => view(next), {
+      sync: { desired: 1, synced: 0, failed: 1, failures: [{ reason: "Invalid" }] },
+    });
+    await change(next.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
+    await becomesCurrent({ source: next, copy }, dataOf("third"));
+  });
+
   const wrong: { option: string; value: string }[] = [
     { option: annotations.syncSecretType, value: "kubernetes.io/service-account-token" },
     { option: annotations.syncSecretType, value: "bootstrap.kubernetes.io/token" },

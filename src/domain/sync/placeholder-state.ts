@@ -25,13 +25,14 @@ export function placeholderState(
   if (source === undefined) return unansweredState(copy, request, observed);
   const paused = pausedBy(copy, source);
   const why = request.problem ?? problemWith(copy, source, request.keys);
-  if ((paused !== undefined || why !== undefined) && hasDataOfOther(copy, request))
+  const hasWithdrawnData = hasDataOfOther(copy, request);
+  if ((paused !== undefined || why !== undefined) && hasWithdrawnData)
     return { kind: "to-empty", copy, why: why ?? pausedText };
   if (paused !== undefined) return { kind: "paused", by: paused };
   if (why !== undefined) return { kind: "unfillable", source, copy, why };
   return isCurrentlyFilled(copy, source, request.keys)
     ? { kind: "current", source }
-    : { kind: "differs", source, copy };
+    : { kind: "differs", source, copy, ...(hasWithdrawnData && { hasWithdrawnData }) };
 }
 
 function pausedBy({ metadata }: ObservedCopy, source: Source): "source" | "copy" | undefined {
@@ -95,7 +96,7 @@ function unansweredState(
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */
-export function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest): boolean {
+function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest): boolean {
   const from = copiedSource(metadata);
   return from !== undefined && !asksFor(request, from);
 }

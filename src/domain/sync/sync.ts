@@ -1,5 +1,5 @@
 import { labels } from "../../api/names.ts";
-import { byAge, type Metadata } from "../../api/object.ts";
+import { byAge, keyOf, type Metadata } from "../../api/object.ts";
 import {
   copiedSource,
   type DataForm,
@@ -41,7 +41,21 @@ function copyState(observed: ObservedTarget): TargetState {
   if (candidate === undefined) return unwanted(observed);
   const source = sourceFor(candidate, observed.allowCopyKeys);
   // A typo in the older source must not hand its targets to a newer one.
-  return isKeptByOlder(observed, source) ? unwanted(observed) : wanted(observed, source);
+  if (isKeptByOlder(observed, source)) return unwanted(observed);
+  const state = wanted(observed, source);
+  return (state.kind === "differs" || state.kind === "to-recreate") && hasWithdrawnData(observed)
+    ? { ...state, hasWithdrawnData: true }
+    : state;
+}
+
+/** Whether the existing Secret has data of a source that is no candidate any more. */
+function hasWithdrawnData({ copy, unmanaged, candidates }: ObservedTarget): boolean {
+  const { metadata } = copy ?? unmanaged ?? {};
+  const source = metadata === undefined ? undefined : copiedSource(metadata);
+  return (
+    source !== undefined &&
+    !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(source))
+  );
 }
 
 function isKeptByOlder(

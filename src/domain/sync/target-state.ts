@@ -37,8 +37,13 @@ export type TargetState =
    * A copy by its annotation, without the label; its data is compared once the label is restored.
    */
   | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
-  | { readonly kind: "differs"; readonly source: Source; readonly copy: ObservedCopy }
-  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: ObservedCopy }
+  | {
+      readonly kind: "differs" | "to-recreate";
+      readonly source: Source;
+      readonly copy: ObservedCopy;
+      /** The copy has data of another source, which may not stay if this one cannot be written. */
+      readonly hasWithdrawnData?: boolean;
+    }
   /**
    * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
    */

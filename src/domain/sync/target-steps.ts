@@ -13,7 +13,6 @@ import {
   withoutMarks,
 } from "./copy.ts";
 import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
-import { hasDataOfOther } from "./placeholder-state.ts";
 import { isRefusedType } from "./sync-options.ts";
 import type { TargetState } from "./target-state.ts";
 
@@ -165,17 +164,13 @@ function withData(
 
 /**
  * Records the error of a rejected write in an annotation of the existing copy; no write if it is
- * already recorded or there is no copy. A placeholder gives up the data of another source than it
- * asks for.
+ * already recorded or there is no copy. Removes data that may not stay.
  */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
-  const { copy } = state;
+  const { copy, hasWithdrawnData = false } = state;
   const error = why.slice(0, longestError);
-  const request = placeholderRequestOf(copy.metadata);
-  return request !== undefined && hasDataOfOther(copy, request)
-    ? [[removalWrite(copy, { why: error })]]
-    : syncErrorSteps(copy, error);
+  return hasWithdrawnData ? [[removalWrite(copy, { why: error })]] : syncErrorSteps(copy, error);
 }
 
 /** Writes the error annotation of the copy, unless it is already there. */

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
-import type { Source } from "../../../src/domain/sync/copy.ts";
+import type { ObservedCopy, Source } from "../../../src/domain/sync/copy.ts";
+import { placeholderRequestOf } from "../../../src/domain/sync/placeholder.ts";
+import { targetState } from "../../../src/domain/sync/sync.ts";
 import { rejectedSteps } from "../../../src/domain/sync/target-steps.ts";
 import { observedCopy } from "../../support/observed-copies.ts";
-import { live, older } from "../sync-situations.ts";
+import { live, older, retyped } from "../sync-situations.ts";
 
 /** A placeholder with the data of a source that asks for another one, or for the same. */
 function filledFrom(source: Source, { secret: { metadata } }: Source) {
@@ -17,10 +19,18 @@ function filledFrom(source: Source, { secret: { metadata } }: Source) {
   });
 }
 
+/** The state of a target with this copy or placeholder, and these permitted sources. */
+function stateOf(copy: ObservedCopy, candidates: readonly Source[]) {
+  const request = placeholderRequestOf(copy.metadata);
+  return targetState({ candidates, copy, isTerminating: false, ...(request && { request }) });
+}
+
 describe("a rejected write", () => {
   test("at a placeholder with the data of another source takes that data away", () => {
     const copy = filledFrom(older, live);
-    const [[write] = []] = rejectedSteps({ kind: "differs", source: live, copy }, "why");
+    const state = stateOf(copy, [live]);
+    expect(state).toMatchObject({ kind: "differs", hasWithdrawnData: true });
+    const [[write] = []] = rejectedSteps(state, "why");
     expect(write).toMatchObject({
       do: "replace",
       object: {
@@ -33,10 +43,28 @@ describe("a rejected write", () => {
   });
 
   test.each([
-    ["a placeholder", filledFrom(live, live)],
-    ["a copy", observedCopy(older)],
-  ])("at %s keeps the data of its own source, and says why", (_, copy) => {
-    expect(rejectedSteps({ kind: "differs", source: live, copy }, "why")).toMatchObject([
+    ["in place", "differs", live],
+    ["that is of another type", "to-recreate", retyped],
+  ])(
+    "of a copy %s deletes it if its former source may not sync here any more",
+    (_, kind, source) => {
+      const copy = observedCopy(older);
+      const state = stateOf(copy, [source]);
+      expect(state).toMatchObject({ kind, hasWithdrawnData: true });
+      expect(rejectedSteps(state, "why")).toMatchObject([
+        [{ do: "delete", uid: copy.metadata.uid, resourceVersion: copy.metadata.resourceVersion }],
+      ]);
+    },
+  );
+
+  test.each([
+    ["a placeholder", filledFrom(live, live), [live]],
+    ["a copy of the same source", observedCopy(live), [live]],
+    ["a copy of a source that may sync here, too", observedCopy(older), [live, older]],
+  ])("at %s keeps the data, and says why", (_, copy, candidates) => {
+    const state = stateOf({ ...copy, digest: "former" }, candidates);
+    expect(state).toMatchObject({ kind: "differs" });
+    expect(rejectedSteps(state, "why")).toMatchObject([
       [{ do: "patch", body: { metadata: { annotations: { [annotations.syncError]: "why" } } } }],
     ]);
   });
