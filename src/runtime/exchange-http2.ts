@@ -41,6 +41,9 @@ export function http2Exchange(request: Http2Request): Exchange {
   const { stream, unread } = request;
   const head = http2Head({ ...request, endsAfterHead: stream.endAfterHeaders });
   const expectsContinue = hasExpect(head.rawHeaders);
+  // Node resets a stream whose body nothing reads as soon as its answer is written, and then the end
+  // of an answer that waits for the flow control of its client is never sent.
+  if (stream.endAfterHeaders) stream.resume();
   // After a RST_STREAM with NO_ERROR, Node waits until what was written is sent: it never is.
   stream.once("aborted", () => stream.destroy());
   return {

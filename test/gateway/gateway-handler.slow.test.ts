@@ -152,6 +152,28 @@ describe.each(frontWays)("through the $name", (way) => {
     });
   });
 
+  describe("a client whose window is as large as its answer", () => {
+    it("gets the end of the answer over HTTP/2 when it opens the window", async () => {
+      const gateway = await started();
+      const body = "a".repeat(20_000);
+      gateway.recorder.respond = (_request, socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${body}\r\n`);
+        setTimeout(() => socket.write("0\r\n\r\n"), 20);
+      };
+      const session = await rawSession(gateway, { settings: [4, body.length] });
+      session.write(headers(1, requestFields()));
+      await session.until(() => session.stream(1).body.length === body.length);
+      await pause(200);
+      expect(session.stream(1).resetCode).toBeUndefined();
+      session.write(windowUpdate(1, 1), windowUpdate(0, 1));
+      await session.until(() => session.stream(1).isWhole);
+      expect(session.stream(1)).toMatchObject({ isWhole: true });
+      expect(session.stream(1).resetCode).toBeUndefined();
+      await session.until(() => gateway.live.count("answer") === 0);
+      session.destroy();
+    });
+  });
+
   describe("answers that were sent and are not read", () => {
     it.each<[string, string]>([
       ["refusals", "/%zz"],
