@@ -11,6 +11,7 @@ import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
 import { directRows } from "./direct.ts";
 import { gatewayRows } from "./gateway.ts";
+import { copiesMemoryRows } from "./copies-memory.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
 import { mintRounds } from "./mint.ts";
@@ -135,6 +136,11 @@ async function start({ fixture, size, report }: Bench): Promise<void> {
   await running.stop();
 }
 
+function memory({ size, report }: Bench): Promise<void> {
+  report(copiesMemoryRows(size.memory));
+  return Promise.resolve();
+}
+
 async function sizes({ fixture, size, report }: Bench): Promise<void> {
   await bigObjectRows(fixture, size.big, report);
 }
@@ -160,6 +166,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   newcomer,
   mint,
   start,
+  memory,
   keys,
   reviews,
   sizes,

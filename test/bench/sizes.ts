@@ -7,6 +7,8 @@ export interface Size {
   readonly samples: number;
   readonly newcomers: { readonly atLeast: number; readonly beside: number };
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
+  /** SharedSecrets, each with a copy in as many namespaces, in the informers alone. */
+  readonly memory: { readonly sources: number; readonly targets: number };
   /**
    * Copies of one big SharedSecret each, and big SharedSecrets that are not synced; kilobytes of
    * data before base64.
@@ -45,6 +47,7 @@ const tiny: Size = {
   samples: 20,
   newcomers: { atLeast: 10, beside: 500 },
   many: { sources: 50, targets: 4, foreign: 100 },
+  memory: { sources: 100, targets: 10 },
   big: {
     fanOuts: [
       { targets: 20, kilobytes: 220 },
@@ -68,6 +71,7 @@ const small: Size = {
   samples: 100,
   newcomers: { atLeast: 60, beside: 5000 },
   many: { sources: 500, targets: 10, foreign: 2500 },
+  memory: { sources: 1000, targets: 50 },
   big: {
     fanOuts: [
       { targets: 100, kilobytes: 220 },
@@ -98,6 +102,7 @@ const full: Size = {
   samples: 500,
   newcomers: { atLeast: 200, beside: 5000 },
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
+  memory: { sources: 10_000, targets: 50 },
   big: {
     fanOuts: [
       { targets: 500, kilobytes: 220 },
