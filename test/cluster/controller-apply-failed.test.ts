@@ -86,32 +86,36 @@ describe.concurrent("a repeated failure", () => {
     );
   });
 
-  it("for the finalizer is reported in the status of a key, and the key gets its grant afterwards", async () => {
-    const name = unique("held-up");
-    const takeAway = await putDeadWebhook({
-      group: "management.service",
-      resources: ["ownedaccesskeys"],
-      operations: ["UPDATE"],
-      expression: `object.metadata.name == "${name}"`,
-    });
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    const key = await make("OwnedAccessKey", {
-      name,
-      spec: { user: "alice", key: unique("lk.plain") },
-    });
-    await becomes("the failure to be said", () => viewOf(key), {
-      settled: true,
-      conditions: atWork("InternalError"),
-    });
-    await becomes("the Event", () => eventsAbout(key), ["ApplyFailed"]);
-    expect(await writesWhile(key.path, 20_000)).toBe(0);
-    await takeAway();
-    await becomes("the key to be in order", () => viewOf(key), {
-      settled: true,
-      conditions: { Ready: { status: "True", reason: "Active" } },
-    });
-    expect((await viewOf(key)).conditions).not.toHaveProperty("Reconciling");
-  });
+  // Before 1.36 the webhook writes everything with the create, so the controller updates no key.
+  it.skipIf(inject("isStampedByWebhook"))(
+    "for the finalizer is reported in the status of a key, and the key gets its grant afterwards",
+    async () => {
+      const name = unique("held-up");
+      const takeAway = await putDeadWebhook({
+        group: "management.service",
+        resources: ["ownedaccesskeys"],
+        operations: ["UPDATE"],
+        expression: `object.metadata.name == "${name}"`,
+      });
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      const key = await make("OwnedAccessKey", {
+        name,
+        spec: { user: "alice", key: unique("lk.plain") },
+      });
+      await becomes("the failure to be said", () => viewOf(key), {
+        settled: true,
+        conditions: atWork("InternalError"),
+      });
+      await becomes("the Event", () => eventsAbout(key), ["ApplyFailed"]);
+      expect(await writesWhile(key.path, 20_000)).toBe(0);
+      await takeAway();
+      await becomes("the key to be in order", () => viewOf(key), {
+        settled: true,
+        conditions: { Ready: { status: "True", reason: "Active" } },
+      });
+      expect((await viewOf(key)).conditions).not.toHaveProperty("Reconciling");
+    },
+  );
 
   it("for a requester's grants is reported in the status of the keys and tokens that wait for them", async () => {
     const user = unique("waiting");

@@ -41,7 +41,8 @@ export async function setup(project: TestProject): Promise<void> {
     const { stop } = started;
     const controlPlane = asData(started);
     stops.unshift(stop);
-    const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
+    const installed = await installLatchkey(controlPlane, report);
+    const { hasPolicies, isStampedByWebhook, stop: stopStamping } = installed;
     stops.unshift(stopStamping);
     const controller = await startController({
       controlPlane,
@@ -53,6 +54,7 @@ export async function setup(project: TestProject): Promise<void> {
     const auditLog = controlPlane.auditLogPath;
     project.provide("controlPlane", controlPlane);
     project.provide("hasPolicies", hasPolicies);
+    project.provide("isStampedByWebhook", isStampedByWebhook);
     project.provide("controller", {
       url,
       issuerUrl,

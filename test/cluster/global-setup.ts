@@ -13,6 +13,8 @@ declare module "vitest" {
     controlPlane: ControlPlane;
     /** False if requester annotations are not written: on an existing cluster before 1.36. */
     hasPolicies: boolean;
+    /** Before 1.36: the webhook records the requester, and the start of the lifetime with it. */
+    isStampedByWebhook: boolean;
   }
 }
 
@@ -26,13 +28,15 @@ export async function setup(project: TestProject): Promise<void> {
   const controlPlane = asData(started);
   stopControlPlane = stop;
   try {
-    const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
+    const installed = await installLatchkey(controlPlane, report);
+    const { hasPolicies, isStampedByWebhook, stop: stopStamping } = installed;
     stopControlPlane = async () => {
       await stopStamping();
       await stop();
     };
     project.provide("controlPlane", controlPlane);
     project.provide("hasPolicies", hasPolicies);
+    project.provide("isStampedByWebhook", isStampedByWebhook);
   } catch (error) {
     await stopControlPlane();
     throw error;

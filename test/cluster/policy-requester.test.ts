@@ -32,6 +32,12 @@ const stampOfAlice = {
   [key("-groups")]: `devs\nops\n${requesters}\nsystem:authenticated`,
 };
 
+const isStampedByWebhook = inject("isStampedByWebhook");
+/** The webhook records the start of the lifetime, too; before 1.36 it is always there. */
+const begun = isStampedByWebhook
+  ? { "management.service/created-at": expect.stringMatching(/^20.*Z$/) }
+  : {};
+
 beforeAll(() => bind({ kind: "Group", name: requesters }, "latchkey-requester"));
 
 function stamp({ metadata }: Answer): Record<string, string> {
@@ -112,6 +118,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         });
         expect(answer.metadata.annotations).toEqual({
           ...stampOfAlice,
+          ...begun,
           "example.com/note": "mine",
         });
       });
@@ -239,7 +246,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     ])("is checked on creation: %s", async ([, by, annotations, then]) => {
       const answer = await make(by, annotations, "?dryRun=All");
       expect(answer).toMatchObject({ code: 201 });
-      expect(kept(answer)).toEqual(then);
+      expect(kept(answer)).toEqual({ ...begun, ...then });
     });
 
     it("can be written only by Latchkey's accounts afterwards", async () => {
@@ -312,13 +319,17 @@ describe.skipIf(!inject("hasPolicies"))("a token that is created from an export"
     });
   const start = ({ metadata }: Answer) => metadata.annotations?.["management.service/created-at"];
 
-  it("counts as expired, because nothing says when its lifetime began", async () => {
-    const { annotations } = (await make()).metadata;
-    expect(start(await make({ annotations, finalizers }))).toBe("1970-01-01T00:00:00Z");
+  it("counts as expired if nothing says when its lifetime began", async () => {
+    const made = await make();
+    expect(made.metadata.annotations).toEqual({ ...stampOfAlice, ...begun });
+    const { annotations } = made.metadata;
+    const expected = isStampedByWebhook ? start(made) : "1970-01-01T00:00:00Z";
+    expect(start(await make({ annotations, finalizers }))).toBe(expected);
   });
 
   it("is not an export if only the requester is forged", async () => {
-    expect(start(await make({ annotations: forged }))).toBeUndefined();
+    const answer = await make({ annotations: forged });
+    expect(answer.metadata.annotations).toEqual({ ...stampOfAlice, ...begun });
   });
 
   it("keeps a start that an earlier version recorded", async () => {
@@ -327,26 +338,29 @@ describe.skipIf(!inject("hasPolicies"))("a token that is created from an export"
     expect(start(await make({ annotations, finalizers }))).toBe("2025-01-01T00:00:00Z");
   });
 
-  it("is told from a new token that the policy sees a second time", async () => {
-    const name = unique("relabel");
-    await arrange({
-      method: "POST",
-      path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
-      body: labelsStampedTokens(name),
-    });
-    await arrange({
-      method: "POST",
-      path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
-      body: { metadata: { name }, spec: { policyName: name } },
-    });
-    await eventually(async () => (await make()).metadata.labels?.["seen"] === name, {
-      what: "the other policy to change tokens",
-    });
-    const answer = await make();
-    expect(answer.metadata).toMatchObject({ labels: { seen: name } });
-    expect(start(answer)).toBeUndefined();
-    expect(answer["status"]).toEqual({ observedGeneration: -1 });
-  });
+  it.skipIf(isStampedByWebhook)(
+    "is told from a new token that the policy sees a second time",
+    async () => {
+      const name = unique("relabel");
+      await arrange({
+        method: "POST",
+        path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies",
+        body: labelsStampedTokens(name),
+      });
+      await arrange({
+        method: "POST",
+        path: "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings",
+        body: { metadata: { name }, spec: { policyName: name } },
+      });
+      await eventually(async () => (await make()).metadata.labels?.["seen"] === name, {
+        what: "the other policy to change tokens",
+      });
+      const answer = await make();
+      expect(answer.metadata).toMatchObject({ labels: { seen: name } });
+      expect(start(answer)).toBeUndefined();
+      expect(answer["status"]).toEqual({ observedGeneration: -1 });
+    },
+  );
 });
 
 /**

@@ -11,6 +11,8 @@ export interface InstalledLatchkey {
    * server cannot connect to a webhook on this machine.
    */
   hasPolicies: boolean;
+  /** Whether the webhook writes them, and with them the start of the lifetime. */
+  isStampedByWebhook: boolean;
   /** Stops the processes that were started for it. */
   stop: () => Promise<void>;
 }
@@ -28,11 +30,11 @@ export async function installLatchkey(
 ): Promise<InstalledLatchkey> {
   const { stampedBy } = await applyLatchkey(controlPlane, report);
   if (stampedBy === "webhook" && controlPlane.kind === "existing")
-    return { hasPolicies: false, stop: async () => {} };
+    return { hasPolicies: false, isStampedByWebhook: false, stop: async () => {} };
   const stop = await startStamping(controlPlane, { stampedBy });
   try {
     await policiesCount(controlPlane);
-    return { hasPolicies: true, stop };
+    return { hasPolicies: true, isStampedByWebhook: stampedBy === "webhook", stop };
   } catch (error) {
     await stop();
     throw error;
