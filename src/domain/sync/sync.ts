@@ -48,10 +48,9 @@ function copyState(observed: ObservedTarget): TargetState {
     : state;
 }
 
-/** Whether the existing Secret has data of a source that is no candidate any more. */
-function hasWithdrawnData({ copy, unmanaged, candidates }: ObservedTarget): boolean {
-  const { metadata } = copy ?? unmanaged ?? {};
-  const source = metadata === undefined ? undefined : copiedSource(metadata);
+/** Whether the copy has data of a source that is no candidate any more. */
+function hasWithdrawnData({ copy, candidates }: ObservedTarget): boolean {
+  const source = copy && copiedSource(copy.metadata);
   return (
     source !== undefined &&
     !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(source))
