@@ -30,8 +30,8 @@ export interface ExchangeOptions {
 
 /**
  * Sends a request and collects its response; rejects with the error of undici or of `onWrite`, or
- * when the time has passed. undici's own `request` makes a stream of each response, and a signal
- * for each timeout, which costs more than a small response itself.
+ * when the time has passed. undici's own `request` makes a stream of each response and needs a
+ * signal for each timeout; a small response needs neither.
  */
 export function exchange(
   dispatcher: Pick<Dispatcher, "dispatch">,

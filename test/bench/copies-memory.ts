@@ -25,7 +25,7 @@ export function copiesMemoryRows({ sources, targets }: ManyCopies): readonly Row
   const at = (name: string): number => numberAt(seen, name) ?? Number.NaN;
   const copies = sources * targets;
   const perObject = (name: string, count: number): string =>
-    `${Math.round((at(name) * 1024 * 1024) / count)} bytes each`;
+    `${Math.round((at(name) * 2 ** 20) / count)} bytes each`;
   const row = (name: string, measured: number, note: string): Row => ({
     name,
     measured,
