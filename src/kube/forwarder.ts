@@ -1,6 +1,7 @@
 import { type Dispatcher, Pool } from "undici";
 import type { Credentials } from "./credentials.ts";
 import { Slots } from "./slots.ts";
+import { createTlsConnector } from "./tls-connector.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 
 /** A request that is forwarded; header names and values in turn. */
@@ -68,11 +69,10 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const origin = new URL(credentials.server);
   const prefix = origin.pathname.replace(/\/$/, "");
   const shared = {
-    allowH2: false,
     pipelining: 1,
     keepAliveTimeout: idleConnectionMs,
     headersTimeout: headTimeoutMs,
-    connect: { ...credentials.tls, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    connect: createTlsConnector({ tls: credentials.tls, keepAliveInitialDelay: 30_000 }),
   };
   const pools = {
     answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),

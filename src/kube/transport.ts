@@ -5,6 +5,7 @@ import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
 import { exchange } from "./exchange.ts";
+import { createTlsConnector } from "./tls-connector.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { Yielder } from "./yielder.ts";
 
@@ -97,9 +98,8 @@ class PooledTransport implements Transport {
     const { credentials, connections, clock, onLimit } = options;
     const origin = new URL(credentials.server);
     const shared = {
-      allowH2: false,
       keepAliveTimeout: idleConnectionMs,
-      connect: { ...credentials.tls },
+      connect: createTlsConnector({ tls: credentials.tls }),
     };
     this.#options = options;
     this.#prefix = origin.pathname.replace(/\/$/, "");

@@ -59,6 +59,7 @@ const doors: readonly Door[] = [
       "node:path",
       "node:stream",
       "node:timers/promises",
+      "node:tls",
       "undici",
     ],
   },
