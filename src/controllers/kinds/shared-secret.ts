@@ -42,8 +42,7 @@ function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): vo
   queues.sharedSecret.add(key, "high");
   enqueuer.forgetDeleted(before?.secret, after?.secret);
   if (!concernsCopies(before, after)) return;
-  for (const source of [before, after]) {
-    if (source === undefined) continue;
+  for (const source of statesWithTargets(before, after)) {
     const targets = targetsOf(source, stores);
     const wanted = new Set(targets.map(keyOf));
     for (const target of wanted)
@@ -54,6 +53,27 @@ function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): vo
   }
   // Those that are not permitted: any namespace may ask.
   for (const request of requestsFor(refOf(key), stores)) queues.copy.add(request, "low");
+}
+
+/** The states whose targets differ: a change of the data alone does not change them. */
+function statesWithTargets(
+  before: Source | undefined,
+  after: Source | undefined,
+): readonly Source[] {
+  const states = [before, after].filter((state) => state !== undefined);
+  const [first, second] = states;
+  return first !== undefined && second !== undefined && haveSameTargets(first, second)
+    ? [second]
+    : states;
+}
+
+function haveSameTargets(before: Source, after: Source): boolean {
+  const [one, other] = [before.secret.metadata, after.secret.metadata];
+  return (
+    one.uid === other.uid &&
+    one.deletionTimestamp === other.deletionTimestamp &&
+    isSame(before.options, after.options)
+  );
 }
 
 /** Enqueues the other SharedSecrets that sync to the target of this one. */
