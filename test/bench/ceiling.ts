@@ -1,10 +1,12 @@
 import type { BareClient } from "../support/bare-client.ts";
 import {
+  ceilingName,
   copyLikeBody,
   metadataOf,
   ownPath,
   parsed,
   secretPath,
+  type TargetForm,
   tokenRequest,
 } from "../support/bench-objects.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
@@ -28,11 +30,20 @@ export interface SecretCeiling {
   remove(): Promise<void>;
 }
 
-/** The rate at which the bare client writes a Secret into each namespace. */
-export function secretCeiling(client: BareClient, namespaces: readonly string[]): SecretCeiling {
+/**
+ * The rate at which the bare client writes a Secret into each namespace. Another field manager
+ * creates those in the form of placeholders, which costs the API server more in each update.
+ */
+export function secretCeiling(
+  client: BareClient,
+  namespaces: readonly string[],
+  form: TargetForm,
+): SecretCeiling {
+  const creator = form === "copies" ? ceilingName : "creator";
   const at = (index: number): string => namespaces[index] ?? "";
   const count = namespaces.length;
   const versions: string[] = [];
+  let version = 1;
   const note = (body: string, index: number): void =>
     void (versions[index] = metadataOf(parsed(body)).resourceVersion);
   return {
@@ -41,24 +52,29 @@ export function secretCeiling(client: BareClient, namespaces: readonly string[])
         count,
         (index) => ({
           method: "POST",
-          path: secretPath(at(index)),
-          body: copyLikeBody(at(index), { version: 1 }),
+          path: `${secretPath(at(index))}?fieldManager=${creator}`,
+          body: copyLikeBody(at(index), { version, form }),
         }),
         note,
       ),
     replace() {
+      version += 1;
       const body = (index: number): object =>
-        copyLikeBody(at(index), { version: 2, resourceVersion: versions[index] ?? "" });
-      return client.pour(count, (index) => ({
-        method: "PUT",
-        path: secretPath(at(index), "ceiling"),
-        body: body(index),
-      }));
+        copyLikeBody(at(index), { version, form, resourceVersion: versions[index] ?? "" });
+      return client.pour(
+        count,
+        (index) => ({
+          method: "PUT",
+          path: `${secretPath(at(index), ceilingName)}?fieldManager=${ceilingName}`,
+          body: body(index),
+        }),
+        note,
+      );
     },
     async remove() {
       await client.pour(count, (index) => ({
         method: "DELETE",
-        path: secretPath(at(index), "ceiling"),
+        path: secretPath(at(index), ceilingName),
       }));
     },
   };

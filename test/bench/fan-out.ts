@@ -1,32 +1,34 @@
 import { performance } from "node:perf_hooks";
-import { labels } from "../../src/api/names.ts";
 import { numberAt, recordAt } from "../../src/api/parse.ts";
-import type { Watch } from "../support/bare-client.ts";
-import { secretCeiling } from "./ceiling.ts";
+import { secretCeiling, type SecretCeiling } from "./ceiling.ts";
 import {
   dataOf,
   home,
-  metadataOf,
   parsed,
+  placeholderRequest,
+  secretPath,
   sharedSecretPath,
   sharedSecretRequest,
+  type TargetForm,
 } from "../support/bench-objects.ts";
 import { median } from "../support/percentile.ts";
+import { type BareRound, countArrivals, type Round, timerOf } from "./fan-out-rounds.ts";
+import type { Costs } from "./processor-costs.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
-/** Times of the fan-outs to this many namespaces of one project: one entry for each round. */
+/** Rounds of the same change, with as many rounds of the bare client. */
 interface Rounds {
-  readonly create: Round[];
-  readonly update: Round[];
-  readonly unchanged: Round[];
-  /** Milliseconds that the bare client needed. */
-  readonly ceilings: Readonly<Record<"create" | "update", number[]>>;
+  readonly latchkey: Round[];
+  readonly bare: BareRound[];
 }
 
-interface Round {
-  readonly ms: number;
-  readonly usage: Usage;
+/** What is measured, and where. */
+interface Terms {
+  readonly project: string;
+  readonly namespaces: readonly string[];
+  readonly rounds: number;
+  readonly form: TargetForm;
 }
 
 /**
@@ -37,86 +39,88 @@ interface Round {
 export async function fanOutRows(
   fixture: BenchFixture,
   running: Running,
-  {
-    project,
-    namespaces,
-    rounds,
-  }: { readonly project: string; readonly namespaces: readonly string[]; readonly rounds: number },
+  terms: Terms,
 ): Promise<readonly Row[]> {
-  const taken: Rounds = {
-    create: [],
-    update: [],
-    unchanged: [],
-    ceilings: { create: [], update: [] },
-  };
-  const bare = secretCeiling(fixture.account, namespaces);
+  const { project, namespaces, form } = terms;
+  const [first, second]: readonly [Rounds, Rounds] = [
+    { latchkey: [], bare: [] },
+    { latchkey: [], bare: [] },
+  ];
+  const unchanged: Round[] = [];
+  const { admin, account } = fixture;
+  const bare = secretCeiling(account, namespaces, form);
   const width = namespaces.length;
-  for (let round = 0; round < rounds; round += 1) {
+  const timed = timerOf(fixture, running);
+  for (let round = 0; round < terms.rounds; round += 1) {
     const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
-    const arrivals = await countCopies(fixture);
-    taken.ceilings.create.push(await bare.create());
-    taken.create.push(
-      await timed(running, async () => {
-        await fixture.admin.send(sharedSecretRequest({ name, project }, 1));
-        return arrivals.reach(width);
+    const place = sharedSecretPath(home, name);
+    await preparePlaceholders(fixture, running, { ...terms, name, bare });
+    const arrivals = await countArrivals(fixture);
+    first.bare.push(
+      await timed.bare(async () => {
+        await (form === "copies" ? bare.create() : bare.replace());
+        return arrivals.bare.reach(width);
+      }),
+    );
+    first.latchkey.push(
+      await timed.latchkey(async () => {
+        await admin.send(sharedSecretRequest({ name, project }, 1));
+        return arrivals.latchkey.reach(width);
       }),
     );
     await running.readings.settled();
-    taken.ceilings.update.push(await bare.replace());
-    taken.update.push(
-      await timed(running, async () => {
-        await fixture.admin.send({
-          method: "PATCH",
-          path: sharedSecretPath(home, name),
-          body: { spec: { data: dataOf(2) } },
-        });
-        return arrivals.reach(2 * width);
+    second.bare.push(
+      await timed.bare(async () => {
+        await bare.replace();
+        return arrivals.bare.reach(2 * width);
+      }),
+    );
+    second.latchkey.push(
+      await timed.latchkey(async () => {
+        await admin.send({ method: "PATCH", path: place, body: { spec: { data: dataOf(2) } } });
+        return arrivals.latchkey.reach(2 * width);
       }),
     );
     await running.readings.settled();
-    taken.unchanged.push(await timed(running, () => describeAnew(fixture, name)));
+    unchanged.push(await timed.latchkey(() => describeAnew(fixture, name)));
     arrivals.stop();
     await bare.remove();
-    await fixture.admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
+    await admin.send({ method: "DELETE", path: place });
+    await running.readings.settled();
+    await removePlaceholders(fixture, { ...terms, name });
     await running.readings.settled();
   }
-  return rowsOf(width, taken);
+  const names = form === "copies" ? ["create", "update"] : ["fill", "update placeholders of"];
+  return [
+    ...ratesOf(`${names[0]} ${width}`, width, first),
+    ...ratesOf(`${names[1]} ${width}`, width, second),
+    ...(form === "copies" ? [unchangedRow(width, unchanged)] : []),
+  ];
 }
 
-async function timed(running: Running, work: () => Promise<number>): Promise<Round> {
-  const end = await running.readings.begin();
-  const began = performance.now();
-  const ms = (await work()) - began;
-  // The last responses to the controller may still be pending when the watch has delivered the
-  // events of their writes.
-  return { ms, usage: await end() };
+/** Creates a Secret in each namespace for the round, and one for the bare client. */
+async function preparePlaceholders(
+  { admin }: BenchFixture,
+  running: Running,
+  { namespaces, form, name, bare }: Terms & { readonly name: string; readonly bare: SecretCeiling },
+): Promise<void> {
+  if (form === "copies") return;
+  await admin.pour(namespaces.length, (index) =>
+    placeholderRequest(namespaces[index] ?? "", { namespace: home, name }),
+  );
+  await bare.create();
+  await running.readings.settled();
 }
 
-/** Counts the events of all copies, without parsing the lines. */
-async function countCopies({
-  admin,
-}: BenchFixture): Promise<{ reach(count: number): Promise<number>; stop: () => void }> {
-  let seen = 0;
-  let wake: { readonly count: number; readonly resolve: (at: number) => void } | undefined;
-  const { resourceVersion } = metadataOf(
-    parsed(await admin.send({ method: "GET", path: "/api/v1/secrets?limit=1" })),
-  );
-  const selector = encodeURIComponent(labels.sourceUid);
-  const watch: Watch = admin.watch(
-    `/api/v1/secrets?watch=1&labelSelector=${selector}&resourceVersion=${resourceVersion}`,
-    (_, at) => {
-      seen += 1;
-      if (seen === wake?.count) wake.resolve(at);
-    },
-  );
-  await watch.opened;
-  return {
-    reach: (count) =>
-      seen >= count
-        ? Promise.resolve(performance.now())
-        : new Promise((resolve) => void (wake = { count, resolve })),
-    stop: watch.stop,
-  };
+async function removePlaceholders(
+  { admin }: BenchFixture,
+  { namespaces, form, name }: Terms & { readonly name: string },
+): Promise<void> {
+  if (form === "copies") return;
+  await admin.pour(namespaces.length, (index) => ({
+    method: "DELETE",
+    path: secretPath(namespaces[index] ?? "", name),
+  }));
 }
 
 /** A change of the display name changes no copy; it is done when the status is updated. */
@@ -133,36 +137,62 @@ async function describeAnew({ admin }: BenchFixture, name: string): Promise<numb
   }
 }
 
-function rowsOf(width: number, { create, update, unchanged, ceilings }: Rounds): readonly Row[] {
-  const rate = (times: readonly number[]): number => (width * 1000) / median(times);
-  const against = (name: string, rounds: readonly Round[], bare: readonly number[]): Row => {
-    const [measured, ceiling] = [rate(rounds.map(({ ms }) => ms)), rate(bare)];
-    return {
+/** The rate, and the processor time of all processes, each beside the bare client's. */
+function ratesOf(name: string, width: number, { latchkey, bare }: Rounds): readonly Row[] {
+  const rate = (rounds: readonly BareRound[]): number =>
+    (width * 1000) / median(rounds.map(({ ms }) => ms));
+  const [measured, ceiling] = [rate(latchkey), rate(bare)];
+  const [costs, bareCosts] = [costsOf(latchkey, width), costsOf(bare, width)];
+  return [
+    {
       name,
       measured,
       unit: "targets/s",
       ceiling,
       wanted: ">= 0.90",
       met: measured / ceiling >= 0.9,
-      ...spent(rounds, width),
-      note: spreadOf(rounds),
-    };
-  };
-  const idle = spent(unchanged, width);
-  const writes = Math.max(...unchanged.map(({ usage }) => writesBesideStatus(usage)));
-  return [
-    against(`create ${width}`, create, ceilings.create),
-    against(`update ${width}`, update, ceilings.update),
+      ...spent(latchkey, width),
+      note: spreadOf(latchkey),
+    },
     {
-      name: `no change ${width}`,
-      measured: writes,
-      unit: "writes",
-      wanted: "0",
-      met: writes === 0,
-      ...idle,
-      note: `status after ${median(unchanged.map(({ ms }) => ms)).toFixed(0)} ms`,
+      name: `${name}: processor time`,
+      measured: sumOf(costs),
+      unit: "ms/target",
+      ceiling: sumOf(bareCosts),
+      note: Object.keys(costs)
+        .map((process) => `${process} ${ms(costs[process])} (bare ${ms(bareCosts[process])})`)
+        .join(", "),
     },
   ];
+}
+
+function unchangedRow(width: number, rounds: readonly Round[]): Row {
+  const writes = Math.max(...rounds.map(({ usage }) => writesBesideStatus(usage)));
+  return {
+    name: `no change ${width}`,
+    measured: writes,
+    unit: "writes",
+    wanted: "0",
+    met: writes === 0,
+    ...spent(rounds, width),
+    note: `status after ${median(rounds.map((round) => round.ms)).toFixed(0)} ms`,
+  };
+}
+
+/** Milliseconds of processor time for each target, by process. */
+function costsOf(rounds: readonly BareRound[], width: number): Costs {
+  const names = Object.keys(rounds[0]?.costs ?? {});
+  const sum = (name: string): number =>
+    rounds.reduce((total, { costs }) => total + (costs[name] ?? Number.NaN), 0);
+  return Object.fromEntries(names.map((name) => [name, sum(name) / rounds.length / width]));
+}
+
+function sumOf(costs: Costs): number {
+  return Object.values(costs).reduce((total, each) => total + each, 0);
+}
+
+function ms(value = Number.NaN): string {
+  return `${value.toFixed(2)} ms`;
 }
 
 /** One PUT may be the renewal of the Lease. */

@@ -21,6 +21,7 @@ import {
   namespaceRequest,
   sharedSecretPath,
   sharedSecretRequest,
+  type TargetForm,
 } from "../support/bench-objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
@@ -48,15 +49,16 @@ interface Bench {
   readonly report: (rows: readonly Row[]) => void;
 }
 
-async function fanOut({ fixture, size, report }: Bench): Promise<void> {
+async function fanOut({ fixture, size, report }: Bench, form: TargetForm): Promise<void> {
   const running = await warmController(fixture);
   for (const { targets, rounds } of size.fanOuts) {
-    say(`fan-outs to ${targets} namespaces`);
+    say(`${form} in ${targets} namespaces`);
     report(
       await fanOutRows(fixture, running, {
         project: `of-${targets}`,
         namespaces: namesOf(`of-${targets}`, targets),
         rounds,
+        form,
       }),
     );
   }
@@ -161,7 +163,8 @@ async function cli({ fixture, size, report }: Bench): Promise<void> {
 
 /** The parts that can be run separately, in this order. */
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
-  "fan-out": fanOut,
+  "fan-out": (bench) => fanOut(bench, "copies"),
+  placeholders: (bench) => fanOut(bench, "placeholders"),
   latency,
   newcomer,
   mint,

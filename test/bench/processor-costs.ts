@@ -72,7 +72,11 @@ export async function costsInTurns(
   );
 }
 
-async function usedDuring(processes: Processes, work: () => Promise<unknown>): Promise<Costs> {
+/** The processor time of each process while the work runs. */
+export async function usedDuring(
+  processes: Processes,
+  work: () => Promise<unknown>,
+): Promise<Costs> {
   const before = processorMs(processes);
   await work();
   const after = processorMs(processes);

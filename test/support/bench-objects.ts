@@ -59,15 +59,48 @@ export function secretPath(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
 }
 
+/** A Secret that asks to be filled with a SharedSecret of the same name. */
+export function placeholderRequest(
+  namespace: string,
+  source: { readonly namespace: string; readonly name: string },
+): BareRequest {
+  const asked = {
+    [labels.sharedSecretName]: source.name,
+    [labels.sharedSecretNamespace]: source.namespace,
+  };
+  return {
+    method: "POST",
+    path: secretPath(namespace),
+    body: { metadata: { name: source.name, labels: asked }, type: "Opaque" },
+  };
+}
+
+/** The name of the bare client's Secret in each namespace. */
+export const ceilingName = "ceiling";
+
+/** What a Secret is: a copy that Latchkey creates, or a placeholder that it fills. */
+export type TargetForm = "copies" | "placeholders";
+
+/** A version of the bare client's Secret, with as many labels and annotations as Latchkey's. */
+export interface CopyLike {
+  readonly version: number;
+  readonly form?: TargetForm;
+  readonly resourceVersion?: string;
+}
+
 /**
  * A Secret in the form that Latchkey writes, without its label: the controller does not treat it as
  * a copy.
  */
 export function copyLikeBody(
   namespace: string,
-  { version, resourceVersion }: { readonly version: number; readonly resourceVersion?: string },
+  { version, form = "copies", resourceVersion }: CopyLike,
 ): object {
-  const name = "ceiling";
+  const name = ceilingName;
+  const more =
+    form === "placeholders"
+      ? { [`${labels.sharedSecretName}-x`]: name, [`${labels.sharedSecretNamespace}-x`]: home }
+      : {};
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -75,8 +108,11 @@ export function copyLikeBody(
       namespace,
       name,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      labels: { [labels.component]: "00000000-0000-4000-8000-000000000000" },
-      annotations: { ceiling: copyOfText({ namespace: home, name }, { namespace, name }) },
+      labels: { [labels.component]: "00000000-0000-4000-8000-000000000000", ...more },
+      annotations: {
+        ceiling: copyOfText({ namespace: home, name }, { namespace, name }),
+        ...(form === "placeholders" && { [`${annotations.filled}-ceiling`]: "true" }),
+      },
     },
     type: "Opaque",
     data: dataOf(version),
