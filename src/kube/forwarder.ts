@@ -38,7 +38,7 @@ export interface Forwarding {
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
   readonly credentials: Pick<Credentials, "server" | "tls">;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;
   /** Connections for answers; those of streams are not bounded here. */
@@ -72,7 +72,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     pipelining: 1,
     keepAliveTimeout: idleConnectionMs,
     headersTimeout: headTimeoutMs,
-    connect: createTlsConnector({ tls: credentials.tls, keepAliveInitialDelay: 30_000 }),
+    connect: createTlsConnector({ tls: credentials.tls, clock, keepAliveInitialDelay: 30_000 }),
   };
   const pools = {
     answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),

@@ -99,7 +99,7 @@ class PooledTransport implements Transport {
     const origin = new URL(credentials.server);
     const shared = {
       keepAliveTimeout: idleConnectionMs,
-      connect: createTlsConnector({ tls: credentials.tls }),
+      connect: createTlsConnector({ tls: credentials.tls, clock }),
     };
     this.#options = options;
     this.#prefix = origin.pathname.replace(/\/$/, "");

@@ -7,21 +7,22 @@ import type { Usage } from "./report.ts";
 
 /** Writes to all targets by Latchkey. */
 export interface Round {
+  readonly firstMs: number;
   readonly ms: number;
   readonly costs: Costs;
   readonly usage: Usage;
 }
 
 /** Writes to all targets by the bare client. */
-export type BareRound = Pick<Round, "ms" | "costs">;
+export type BareRound = Omit<Round, "usage">;
 
 /** Measures rounds: the processor time of all processes, and what the controller reports. */
 export function timerOf(
   { controlPlane }: BenchFixture,
   running: Running,
 ): {
-  bare(work: () => Promise<number>): Promise<BareRound>;
-  latchkey(work: () => Promise<number>): Promise<Round>;
+  bare(work: () => Promise<Arrivals>): Promise<BareRound>;
+  latchkey(work: () => Promise<Arrivals>): Promise<Round>;
 } {
   const processes: Processes = {
     "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
@@ -29,13 +30,13 @@ export function timerOf(
     controller: running.pid,
     bench: process.pid,
   };
-  const bare = async (work: () => Promise<number>): Promise<BareRound> => {
+  const bare = async (work: () => Promise<Arrivals>): Promise<BareRound> => {
     const began = performance.now();
-    let ms = 0;
+    let arrivals: Arrivals = { first: Number.NaN, last: Number.NaN };
     const costs = await usedDuring(processes, async () => {
-      ms = (await work()) - began;
+      arrivals = await work();
     });
-    return { ms, costs };
+    return { firstMs: arrivals.first - began, ms: arrivals.last - began, costs };
   };
   return {
     bare,
@@ -49,20 +50,31 @@ export function timerOf(
   };
 }
 
-/** Counts events; one number is awaited at a time. */
-class Count {
-  #seen = 0;
-  #wake: { readonly count: number; readonly resolve: (at: number) => void } | undefined;
+/** When the first and the last event of a change arrived, on the clock of `performance`. */
+export interface Arrivals {
+  readonly first: number;
+  readonly last: number;
+}
 
-  /** Resolves to the time of the event with this number. */
-  reach(count: number): Promise<number> {
-    if (this.#seen >= count) return Promise.resolve(performance.now());
-    return new Promise((resolve) => void (this.#wake = { count, resolve }));
+/** The times of events; one number of them is awaited at a time. */
+class Count {
+  readonly #times: number[] = [];
+  #wake: { readonly count: number; readonly resolve: () => void } | undefined;
+
+  /** Waits for this many events that no earlier call has taken. */
+  async take(count: number): Promise<Arrivals> {
+    if (this.#times.length < count) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = { count, resolve };
+      await promise;
+    }
+    const taken = this.#times.splice(0, count);
+    return { first: taken[0] ?? Number.NaN, last: taken.at(-1) ?? Number.NaN };
   }
 
   add(at: number): void {
-    this.#seen += 1;
-    if (this.#seen === this.#wake?.count) this.#wake.resolve(at);
+    this.#times.push(at);
+    if (this.#times.length === this.#wake?.count) this.#wake.resolve();
   }
 }
 
@@ -72,8 +84,8 @@ class Count {
  * other.
  */
 export async function countArrivals({ admin }: BenchFixture): Promise<{
-  readonly latchkey: Pick<Count, "reach">;
-  readonly bare: Pick<Count, "reach">;
+  readonly latchkey: Pick<Count, "take">;
+  readonly bare: Pick<Count, "take">;
   readonly stop: () => void;
 }> {
   const [latchkey, bare] = [new Count(), new Count()];

@@ -12,7 +12,13 @@ import {
   type TargetForm,
 } from "../support/bench-objects.ts";
 import { median } from "../support/percentile.ts";
-import { type BareRound, countArrivals, type Round, timerOf } from "./fan-out-rounds.ts";
+import {
+  type Arrivals,
+  type BareRound,
+  countArrivals,
+  type Round,
+  timerOf,
+} from "./fan-out-rounds.ts";
 import type { Costs } from "./processor-costs.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
@@ -59,26 +65,26 @@ export async function fanOutRows(
     first.bare.push(
       await timed.bare(async () => {
         await (form === "copies" ? bare.create() : bare.replace());
-        return arrivals.bare.reach(width);
+        return arrivals.bare.take(width);
       }),
     );
     first.latchkey.push(
       await timed.latchkey(async () => {
         await admin.send(sharedSecretRequest({ name, project }, 1));
-        return arrivals.latchkey.reach(width);
+        return arrivals.latchkey.take(width);
       }),
     );
     await running.readings.settled();
     second.bare.push(
       await timed.bare(async () => {
         await bare.replace();
-        return arrivals.bare.reach(2 * width);
+        return arrivals.bare.take(width);
       }),
     );
     second.latchkey.push(
       await timed.latchkey(async () => {
         await admin.send({ method: "PATCH", path: place, body: { spec: { data: dataOf(2) } } });
-        return arrivals.latchkey.reach(2 * width);
+        return arrivals.latchkey.take(width);
       }),
     );
     await running.readings.settled();
@@ -124,7 +130,7 @@ async function removePlaceholders(
 }
 
 /** A change of the display name changes no copy; it is done when the status is updated. */
-async function describeAnew({ admin }: BenchFixture, name: string): Promise<number> {
+async function describeAnew({ admin }: BenchFixture, name: string): Promise<Arrivals> {
   const path = sharedSecretPath(home, name);
   const generation = (text: string): number =>
     numberAt(recordAt(parsed(text), "metadata"), "generation") ?? 0;
@@ -133,7 +139,9 @@ async function describeAnew({ admin }: BenchFixture, name: string): Promise<numb
   );
   for (;;) {
     const status = recordAt(parsed(await admin.send({ method: "GET", path })), "status");
-    if (numberAt(status, "observedGeneration") === wanted) return performance.now();
+    if (numberAt(status, "observedGeneration") !== wanted) continue;
+    const now = performance.now();
+    return { first: now, last: now };
   }
 }
 
@@ -152,7 +160,7 @@ function ratesOf(name: string, width: number, { latchkey, bare }: Rounds): reado
       wanted: ">= 0.90",
       met: measured / ceiling >= 0.9,
       ...spent(latchkey, width),
-      note: spreadOf(latchkey),
+      note: `${spreadOf(latchkey)}; first after ${firstOf(latchkey)} (bare ${firstOf(bare)})`,
     },
     {
       name: `${name}: processor time`,
@@ -177,6 +185,10 @@ function unchangedRow(width: number, rounds: readonly Round[]): Row {
     ...spent(rounds, width),
     note: `status after ${median(rounds.map((round) => round.ms)).toFixed(0)} ms`,
   };
+}
+
+function firstOf(rounds: readonly BareRound[]): string {
+  return `${median(rounds.map(({ firstMs }) => firstMs)).toFixed(0)} ms`;
 }
 
 /** Milliseconds of processor time for each target, by process. */

@@ -7,6 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { TlsMaterial } from "../../src/kube/credentials.ts";
 import { createTlsConnector } from "../../src/kube/tls-connector.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
@@ -58,8 +59,13 @@ async function startServer(port = 0): Promise<TestServer> {
 }
 
 /** A pool with the connector; each request needs a new connection. */
-function poolTo(port: number, tls: TlsMaterial): Pool {
-  const pool = new Pool(`https://127.0.0.1:${port}`, { connect: createTlsConnector({ tls }) });
+function poolTo(
+  port: number,
+  tls: TlsMaterial,
+  clock: Pick<Clock, "monotonic"> = systemClock,
+): Pool {
+  const connect = createTlsConnector({ tls, clock });
+  const pool = new Pool(`https://127.0.0.1:${port}`, { connect });
   running.push(() => pool.destroy());
   return pool;
 }
@@ -107,6 +113,17 @@ describe("connections of one connector", () => {
     expect(await get(pool)).toBe("good");
     expect(await get(pool)).toBe("good");
     expect(server.resumed).toEqual([false, false, true]);
+  });
+
+  test("make a full handshake each hour", async () => {
+    const server = await startServer();
+    let now = 0;
+    const pool = poolTo(server.port, await trusting(), { monotonic: () => now });
+    for (const at of [0, 1, 3_599_999, 3_600_000, 3_600_001, 7_200_000]) {
+      now = at;
+      await get(pool);
+    }
+    expect(server.resumed).toEqual([false, true, true, false, true, false]);
   });
 
   test("do not share the session of another connector", async () => {
