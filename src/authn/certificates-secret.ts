@@ -6,7 +6,8 @@ import { type CaFingerprints, parseFormerCa } from "../domain/webhook/ca-change.
 import type { ObservedSecret } from "../domain/webhook/certificate-plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { Informer } from "../kube/informer.ts";
+import type { InformerDeps } from "../kube/informer-deps.ts";
 import type { Change } from "../kube/store.ts";
 import {
   parseWebhookCertificates,

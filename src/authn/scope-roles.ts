@@ -2,7 +2,8 @@ import { labels } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import { type ObservedRole, parseRole, type PolicyRule } from "../api/role.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { Informer } from "../kube/informer.ts";
+import type { InformerDeps } from "../kube/informer-deps.ts";
 import type { ReadStore } from "../kube/store.ts";
 
 const roleIndex = "role";

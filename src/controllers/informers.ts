@@ -9,7 +9,8 @@ import {
   type WatchReading,
   watchReadings,
 } from "../kube/freshness.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { Informer } from "../kube/informer.ts";
+import type { InformerDeps } from "../kube/informer-deps.ts";
 import { rawKey, selects } from "../kube/raw-object.ts";
 import type { ReadStore } from "../kube/store.ts";
 import { aborted } from "../runtime/sleep.ts";

@@ -22,7 +22,8 @@ import {
 } from "../domain/gateway/direct-address.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { Informer } from "../kube/informer.ts";
+import type { InformerDeps } from "../kube/informer-deps.ts";
 import type { Change } from "../kube/store.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 

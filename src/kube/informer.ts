@@ -1,12 +1,10 @@
 import { type Key, refOf } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
 import { ExpectedEvents } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
+import type { InformerDeps } from "./informer-deps.ts";
 import { ResourceVersionTracker } from "./resource-version-tracker.ts";
-import type { ListWatch } from "./list-watch.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 import { type InformerOptions, InformerStore } from "./informer-store.ts";
 import { ListedObjects } from "./listed-objects.ts";
@@ -16,20 +14,6 @@ import { RelistPace } from "./relist-pace.ts";
 import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
 import { WatchProof } from "./watch-proof.ts";
 import type { ReadStore } from "./store.ts";
-import type { Yielder } from "./yielder.ts";
-
-/** Dependencies of an informer; `random` returns numbers in [0, 1). */
-export interface InformerDeps {
-  readonly listWatch: ListWatch;
-  readonly clock: Clock;
-  readonly yielder: Yielder;
-  readonly log: Logger;
-  readonly random: () => number;
-  /** Default: {@link relaxedWatchTimes}. */
-  readonly watchTimes?: WatchTimes;
-  /** Shared by all informers of a process; default: a new one. */
-  readonly recovery?: Recovery;
-}
 
 /**
  * Keeps a store in sync with the API server: resumes at the last resourceVersion after any failure
@@ -50,6 +34,7 @@ export class Informer<T> {
   #isFollowing = false;
   /** Whether the API server could not be reached, or returned 5xx or 429, at the last request. */
   #isCutOff = false;
+  /** The count of {@link Recovery} after the last attempt. */
   #recoveries = 0;
   #openedAt: number | undefined;
   #heardAt = -Infinity;
@@ -87,9 +72,11 @@ export class Informer<T> {
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
+
   get isSynced(): boolean {
     return this.#isSynced;
   }
+
   /** Whether a watch is open, so that the store is up to date. */
   get isWatchOpen(): boolean {
     return this.#isFollowing;
@@ -113,7 +100,7 @@ export class Informer<T> {
       const [opens, eventBatches] = [this.#opens, this.#eventBatches];
       let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
-        relist ||= isSilent && (await this.#isListDue(this.#deps));
+        relist ||= isSilent && (await this.#isListDue());
         isSilent = false;
         if (relist) await this.#list(signal);
         relist = false;
@@ -226,7 +213,8 @@ export class Informer<T> {
   }
 
   /** Whether to list again after a silent watch: etcd was restored, or the last list is old. */
-  async #isListDue({ clock, listWatch }: InformerDeps): Promise<boolean> {
+  async #isListDue(): Promise<boolean> {
+    const { clock, listWatch } = this.#deps;
     if (this.#relists.isDue(clock.monotonic())) return true;
     const current = await listWatch.version(this.#options.listOptions);
     return isOlder(current, this.#history.resourceVersion);

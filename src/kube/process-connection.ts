@@ -3,7 +3,7 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Credentials } from "./credentials.ts";
 import { provingWatchTimes } from "./freshness.ts";
-import type { InformerDeps } from "./informer.ts";
+import type { InformerDeps } from "./informer-deps.ts";
 import { createListWatch } from "./list-watch.ts";
 import { Recovery } from "./recovery.ts";
 import { createTransport, type Transport } from "./transport.ts";

@@ -5,7 +5,8 @@ import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/pars
 import { apiVersionOf, resources } from "../api/resources.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { Informer } from "../kube/informer.ts";
+import type { InformerDeps } from "../kube/informer-deps.ts";
 import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
