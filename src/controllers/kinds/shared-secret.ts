@@ -91,11 +91,9 @@ function enqueueConflicting(
 /** Whether a change of a SharedSecret affects its copies. */
 function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
-  const same =
-    before.digest === after.digest &&
-    before.ownDigest === after.ownDigest &&
-    isSame(before.options, after.options);
   return (
-    !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp
+    before.digest !== after.digest ||
+    before.ownDigest !== after.ownDigest ||
+    !haveSameTargets(before, after)
   );
 }
