@@ -3,22 +3,12 @@
  * the changes that no test detects. The scope engine gets every change; ROOMS names other
  * directories of src, which get SAMPLE changes that SEED selects.
  */
-import { spawn } from "node:child_process";
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { shuffled } from "../support/seeded-random.ts";
+import { filesIn, makeBed, passes, removeBed, repository } from "./bed.ts";
 import { type Mutation, mutationsOf } from "./mutations.ts";
-
-const repository = join(import.meta.dirname, "..", "..");
 
 /** Files to change, and the tests that should detect the changes. */
 interface Target {
@@ -39,13 +29,6 @@ function targetOf(room: string): Target {
   return { files, tests: [`test/${room}`] };
 }
 
-function filesIn(directory: string): readonly string[] {
-  return readdirSync(join(repository, directory), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => `${directory}/${name}`)
-    .toSorted();
-}
-
 /** The timeout is long, and it also ends an endless loop. */
 const deadlineMs = 120_000;
 
@@ -55,36 +38,10 @@ interface Job {
   readonly tests: readonly string[];
 }
 
-interface Bed {
-  readonly directory: string;
-}
-
-function makeBed(): Bed {
-  const directory = mkdtempSync(join(tmpdir(), "latchkey-mutants-"));
-  for (const entry of ["src", "test", "crds", "package.json", "tsconfig.json", "vitest.config.ts"])
-    cpSync(join(repository, entry), join(directory, entry), { recursive: true });
-  symlinkSync(join(repository, "node_modules"), join(directory, "node_modules"));
-  return { directory };
-}
-
-/** Whether the tests pass in this copy of the repository. */
-function passes({ directory }: Bed, tests: readonly string[]): Promise<boolean> {
-  return new Promise((resolve) => {
-    const child = spawn(
-      "vitest",
-      [
-        "run",
-        "--project",
-        "unit",
-        "--bail=1",
-        "--testTimeout=60000",
-        "--reporter=default",
-        ...tests,
-      ],
-      { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } },
-    );
-    child.once("close", (code) => resolve(code === 0));
-  });
+/** Whether the unit tests pass in this copy of the checkout. */
+function unitTestsPass(bed: string, tests: readonly string[]): Promise<boolean> {
+  const options = ["--project", "unit", "--bail=1", "--testTimeout=60000"];
+  return passes(bed, [...options, ...tests], deadlineMs);
 }
 
 function nameOf({ file, mutation: { line, before, after } }: Job): string {
@@ -92,12 +49,12 @@ function nameOf({ file, mutation: { line, before, after } }: Job): string {
   return `${file}:${line}: ${before.trim()} -> ${after.trim() || "nothing"} in ${text}`;
 }
 
-async function work(bed: Bed, jobs: Job[], survivors: string[]): Promise<void> {
+async function work(bed: string, jobs: Job[], survivors: string[]): Promise<void> {
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-    const path = join(bed.directory, job.file);
+    const path = join(bed, job.file);
     const original = readFileSync(path, "utf8");
     writeFileSync(path, job.mutation.text);
-    if (await passes(bed, job.tests)) survivors.push(nameOf(job));
+    if (await unitTestsPass(bed, job.tests)) survivors.push(nameOf(job));
     writeFileSync(path, original);
     if (jobs.length % 50 === 0) process.stdout.write(`${jobs.length} mutants left\n`);
   }
@@ -123,7 +80,7 @@ const beds = Array.from({ length: availableParallelism() }, makeBed);
 try {
   const targets = rooms.map(targetOf);
   for (const { tests } of targets)
-    if (!(await passes(beds[0] ?? makeBed(), tests)))
+    if (!(await unitTestsPass(beds[0] ?? makeBed(), tests)))
       throw new Error(`${tests.join(" ")}: the tests fail without any mutation`);
   const jobs = jobsOf(targets, seed);
   const count = jobs.length;
@@ -135,5 +92,5 @@ try {
   );
   process.exitCode = survivors.length === 0 ? 0 : 1;
 } finally {
-  for (const { directory } of beds) rmSync(directory, { recursive: true, force: true });
+  beds.forEach(removeBed);
 }

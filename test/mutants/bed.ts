@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The root of the checkout. */
+export const repository = join(import.meta.dirname, "..", "..");
+
+/** What a copy of the checkout needs for its tests; node_modules is a link. */
+const entries = [
+  "src",
+  "test",
+  "crds",
+  "config",
+  "docs",
+  "README.md",
+  "Makefile",
+  "Dockerfile",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+];
+
+/** The TypeScript files below a directory, relative to the checkout. */
+export function filesIn(directory: string): readonly string[] {
+  return readdirSync(join(repository, directory), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${directory}/${name}`)
+    .toSorted();
+}
+
+/** Copies the checkout to a temporary directory, in which files can be changed. */
+export function makeBed(): string {
+  const directory = mkdtempSync(join(tmpdir(), "latchkey-mutants-"));
+  for (const entry of entries)
+    cpSync(join(repository, entry), join(directory, entry), { recursive: true });
+  symlinkSync(join(repository, "node_modules"), join(directory, "node_modules"));
+  return directory;
+}
+
+/** Removes a copy of the checkout. */
+export function removeBed(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** Whether vitest passes in a copy of the checkout. */
+export function passes(
+  directory: string,
+  vitestArguments: readonly string[],
+  timeout: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn("vitest", ["run", "--reporter=default", ...vitestArguments], {
+      cwd: directory,
+      stdio: "ignore",
+      timeout,
+      env: { ...process.env, CI: "true" },
+    });
+    child.once("close", (code) => resolve(code === 0));
+  });
+}
