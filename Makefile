@@ -1,17 +1,24 @@
 # Every target runs through npm, which puts the Node 24 of node_modules first on PATH.
 export npm_config_update_notifier = false
-run = npm run --silent
+# The shell of a recipe becomes npm, which passes signals on.
+run = exec npm run --silent
 
-.PHONY: help dev test faults walks check format bench soak fuzz mutants build
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C: CONNECTED=1 adds a connected cluster
 	@CONNECTED=$(CONNECTED) $(run) dev
 
-test: check ## run unit, cluster and house tests
+test: check ## run every behaviour once, on a real control plane: VITEST_FLAGS=<flags>
 	@$(run) test -- $(VITEST_FLAGS)
+
+test-times: node_modules/.package-lock.json ## measure make test by project: time, processor time, the slowest files
+	@$(run) test-times
+
+verify: node_modules/.package-lock.json ## run what needs real time, repetition or a second form: PARTS=crash,faults,..., SEED=<number>
+	@PARTS=$(PARTS) SEED=$(SEED) $(run) verify
 
 faults: node_modules/.package-lock.json ## inject every fault at every write: SEED=<number> repeats a run
 	@$(run) faults -- $(FAULTS_FLAGS)
@@ -37,18 +44,21 @@ fuzz: node_modules/.package-lock.json ## feed random input to the code that read
 mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
 	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
+defects: node_modules/.package-lock.json ## look for 20 defects of src with all tests: DEFECTS=0,1,...
+	@DEFECTS=$(DEFECTS) $(run) defects -- run
+
 # The platforms of a release.
 all_platforms = linux-x64 linux-arm64 darwin-x64 darwin-arm64 windows-x64
 comma = ,
 platforms = $(if $(filter all,$(PLATFORMS)),$(all_platforms),$(subst $(comma), ,$(PLATFORMS)))
 
 build: node_modules/.package-lock.json ## build the bundle of the image, and kubectl latchkey: PLATFORMS=all or linux-x64,linux-arm64,darwin-x64,darwin-arm64,windows-x64
-	@$(run) build
+	@npm run --silent build
 	@rm -rf dist/kubectl-latchkey*
-	@$(run) build:cli
-	@for platform in $(or $(platforms),$$($(run) platform || echo none)); do \
+	@npm run --silent build:cli
+	@for platform in $(or $(platforms),$$(npm run --silent platform || echo none)); do \
 	  if [ "$$platform" = none ]; then echo "kubectl latchkey is built for Node.js only: bun does not run on this machine"; continue; fi; \
-	  $(run) build:program -- --target=bun-$$platform --outfile=dist/kubectl-latchkey-$$platform dist/kubectl-latchkey/kubectl-latchkey.mjs >/dev/null || exit 1; \
+	  npm run --silent build:program -- --target=bun-$$platform --outfile=dist/kubectl-latchkey-$$platform dist/kubectl-latchkey/kubectl-latchkey.mjs >/dev/null || exit 1; \
 	done
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete

@@ -1,112 +1,53 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
-// The projects take turns: each has the machine's two cores, and most have a control plane of their
-// own.
+/** Tests on a cluster mostly wait, so there are more workers than the two cores of a small machine. */
+const maxWorkers = 8;
+
+/** Files of a worker share its modules: their import takes longer than most tests. */
+const isolate = false;
+
+const onCluster = {
+  ...{ testTimeout: 300_000, hookTimeout: 600_000, maxWorkers, maxConcurrency: 8, isolate },
+};
+const onProduct = { ...onCluster, globalSetup: ["test/product/product-setup.ts"] };
+
+/** `make test`: every behaviour once. All projects run at the same time. */
+const everyChange = [
+  {
+    name: "unit",
+    include: [
+      "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,gateway,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
+    ],
+    testTimeout: 60_000,
+    maxWorkers,
+    isolate,
+  },
+  {
+    name: "cluster",
+    include: ["test/cluster/**/*.test.ts"],
+    globalSetup: ["test/cluster/global-setup.ts"],
+    ...onCluster,
+  },
+  // Through an API server without flags of Latchkey, and through one that authenticates keys.
+  { name: "product", include: ["test/product/{controller,gateway}-*.test.ts"], ...onProduct },
+  { name: "product-keys", include: ["test/product/{webhook,cli}-*.test.ts"], ...onProduct },
+  { name: "dedicated", include: ["test/dedicated/**/*.test.ts"], ...onCluster },
+];
+
+const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 2 };
+
+/** `make verify`: what needs real time, repetition or a second form. */
+const everyRelease = [
+  { name: "verify", include: ["test/verify/**/*.test.ts"], ...atLength },
+  { name: "verify-faults", include: ["test/faults/**/*.test.ts"], ...atLength },
+  // The tests of the client, on the compiled program.
+  { name: "verify-program", include: ["test/product/cli-*.test.ts"], ...onProduct },
+];
+
 export default defineConfig({
   test: {
-    projects: [
-      {
-        test: {
-          name: "unit",
-          sequence: { groupOrder: 0 },
-          include: [
-            "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,gateway,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
-          ],
-          testTimeout: 60_000,
-        },
-      },
-      {
-        test: {
-          name: "cluster",
-          sequence: { groupOrder: 1 },
-          include: ["test/cluster/**/*.test.ts"],
-          exclude: [
-            "test/cluster/controller-*.test.ts",
-            "test/cluster/crash-*.test.ts",
-            "test/cluster/webhook-*.test.ts",
-            "test/cluster/gateway-*.test.ts",
-            "test/cluster/cli-*.test.ts",
-          ],
-          globalSetup: ["test/cluster/global-setup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-        },
-      },
-      {
-        test: {
-          name: "controller",
-          sequence: { groupOrder: 2 },
-          include: ["test/cluster/controller-*.test.ts"],
-          globalSetup: ["test/cluster/controller-setup.ts"],
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-          maxConcurrency: 8,
-        },
-      },
-      {
-        test: {
-          name: "webhook",
-          sequence: { groupOrder: 3 },
-          include: ["test/cluster/webhook-*.test.ts"],
-          globalSetup: ["test/cluster/webhook-setup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-          maxConcurrency: 8,
-        },
-      },
-      {
-        test: {
-          name: "gateway",
-          sequence: { groupOrder: 4 },
-          include: ["test/cluster/gateway-*.test.ts"],
-          globalSetup: ["test/cluster/gateway-setup.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-          maxConcurrency: 8,
-        },
-      },
-      // The same tests on the bundle for Node.js, and on the compiled program.
-      client("cli", 5),
-      client("program", 6),
-      {
-        test: {
-          name: "crash",
-          sequence: { groupOrder: 7 },
-          include: ["test/cluster/crash-*.test.ts", "test/dev/**/*.test.ts"],
-          testTimeout: 900_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-        },
-      },
-      {
-        test: {
-          name: "faults",
-          sequence: { groupOrder: 8 },
-          include: ["test/faults/**/*.test.ts"],
-          testTimeout: 900_000,
-          hookTimeout: 600_000,
-          maxWorkers: 2,
-        },
-      },
-    ],
+    projects: [...everyChange, ...everyRelease].map((test) => ({ test })),
+    sequence: { sequencer: LongestFirst },
   },
 });
-
-function client(name: "cli" | "program", groupOrder: number) {
-  return {
-    test: {
-      name,
-      sequence: { groupOrder },
-      include: ["test/cluster/cli-*.test.ts"],
-      globalSetup: ["test/cluster/cli-setup.ts"],
-      testTimeout: 300_000,
-      hookTimeout: 600_000,
-      maxWorkers: 2,
-      maxConcurrency: 8,
-    },
-  };
-}

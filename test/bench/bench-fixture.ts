@@ -88,6 +88,7 @@ export async function startBenchFixture(
   const kubelet = hasKubelet ? await startFakeKubelet(say) : undefined;
   const controlPlane = await startControlPlane(binaries, {
     auditLog: false,
+    measured: true,
     ...(kubelet === undefined ? {} : { extraApiServerFlags: kubelet.apiServerFlags }),
   });
   const stop = async (): Promise<void> => {

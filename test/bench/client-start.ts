@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
 import { home, sharedSecretRequest } from "../support/bench-objects.ts";
-import { cliBundleInto, cliProgramInto, compilerRuns } from "../support/cli-bundle.ts";
+import { clientBundle } from "../support/bundle.ts";
+import { compiled, compilerRuns } from "../support/cli-form.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { median } from "../support/percentile.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
@@ -25,11 +26,11 @@ export async function clientStartRows(
   rounds: number,
 ): Promise<readonly Row[]> {
   await admin.send(sharedSecretRequest({ name, project: "nowhere" }, 1));
-  const bundle = cliBundleInto(controlPlane.directory);
+  const bundle = await clientBundle(say);
   const clients: readonly Started[] = [
-    { label: "bundle", words: bundle.words },
+    { label: "bundle", words: [process.execPath, bundle] },
     ...(compilerRuns(say)
-      ? [{ label: "program", words: cliProgramInto(controlPlane.directory).words }]
+      ? [{ label: "program", words: compiled(bundle, controlPlane.directory).words }]
       : []),
   ];
   const { kubectl } = controlPlane;

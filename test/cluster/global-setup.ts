@@ -1,8 +1,7 @@
 import type { TestProject } from "vitest/node";
-import { findOrBuildControlPlane } from "../support/binaries.ts";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
-import { asData, startControlPlane } from "../support/control-plane.ts";
-import { installLatchkey } from "../support/install-latchkey.ts";
+import { asData } from "../support/control-plane.ts";
+import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -18,32 +17,29 @@ declare module "vitest" {
   }
 }
 
-let stopControlPlane = async () => {};
+let stop = async () => {};
 
-/** Starts one control plane for the run and installs Latchkey's CRDs, RBAC and policies. */
+/** Starts one control plane with Latchkey's CRDs, RBAC and policies for the run. */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const started = await startControlPlane(await findOrBuildControlPlane(report));
-  const { stop } = started;
-  const controlPlane = asData(started);
-  stopControlPlane = stop;
+  const { controlPlane, stampedBy } = await startPrepared(report);
+  stop = () => controlPlane.stop();
   try {
-    const installed = await installLatchkey(controlPlane, report);
-    const { hasPolicies, isStampedByWebhook, stop: stopStamping } = installed;
-    stopControlPlane = async () => {
-      await stopStamping();
-      await stop();
+    const stamps = await awaitStamps(controlPlane, { stampedBy });
+    stop = async () => {
+      await stamps.stop();
+      await controlPlane.stop();
     };
-    project.provide("controlPlane", controlPlane);
-    project.provide("hasPolicies", hasPolicies);
-    project.provide("isStampedByWebhook", isStampedByWebhook);
+    project.provide("controlPlane", asData(controlPlane));
+    project.provide("hasPolicies", stamps.hasPolicies);
+    project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
   } catch (error) {
-    await stopControlPlane();
+    await stop();
     throw error;
   }
 }
 
 /** Stops the control plane. */
 export async function teardown(): Promise<void> {
-  await stopControlPlane();
+  await stop();
 }

@@ -14,6 +14,7 @@ import {
   type Caller,
 } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
+import { runs } from "../support/property-runs.ts";
 
 /** The admin of a namespace, who may share only with these projects. */
 const tenant: Caller = { user: unique("tenant") };
@@ -110,7 +111,7 @@ describe.skipIf(!inject("hasPolicies"))(
             syncList(list).kind === "refused" ? "unreadable" : "stored",
           );
         }),
-        { numRuns: 300 },
+        runs(300),
       );
     });
 
@@ -120,7 +121,7 @@ describe.skipIf(!inject("hasPolicies"))(
           const read = syncList(list);
           expect(verdictOf(await create(tenant, list))).toBe(expected(read, entriesOf(read)));
         }),
-        { numRuns: 300 },
+        runs(300),
       );
     });
 
@@ -146,7 +147,7 @@ describe.skipIf(!inject("hasPolicies"))(
                 ),
           );
         }),
-        { numRuns: 150 },
+        runs(150),
       );
     });
   },

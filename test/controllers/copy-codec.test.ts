@@ -6,6 +6,7 @@ import { type ObservedCopy, copyOfText } from "../../src/domain/sync/copy.ts";
 import { encodeCopy, decodeCopy } from "../../src/controllers/copy-codec.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { target } from "../support/observed-copies.ts";
+import { runs } from "../support/property-runs.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const sometimes = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -81,7 +82,7 @@ test("decoding returns the encoded copy, with any edits by users", () => {
     fc.property(copies, (copy) => {
       expect(decodeCopy(encodeCopy(copy), target)).toStrictEqual(copy);
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });
 

@@ -22,8 +22,8 @@ import {
 } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
-import { cliBundleInto } from "../support/cli-bundle.ts";
-import { bundleInto } from "../support/dedicated-cluster.ts";
+import { bundle, clientBundle } from "../support/bundle.ts";
+import { plugin } from "../support/cli-form.ts";
 import { freePort } from "../support/free-port.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import { directEndpointCa, gatewayCa } from "../support/gateway-address.ts";
@@ -82,8 +82,8 @@ async function up(fail: (what: string) => void): Promise<void> {
   await bindRequesters(controlPlane);
   const connected = hasConnected ? await startConnectedFor(controlPlane, source, fail) : undefined;
   say("building the bundle of the image, and kubectl latchkey");
-  const program = bundleInto(devDirectory);
-  cliBundleInto(devDirectory);
+  const program = await bundle(say);
+  plugin([process.execPath, await clientBundle(say)], devDirectory);
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
   const gateway = await startGatewayFor(controlPlane, program);
   const controller = await startControllerFor(controlPlane, program, { hasConnected });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Snapshot } from "../support/snapshot.ts";
-import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { bundle } from "../support/bundle.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { warmUp } from "./in-process-play.ts";
@@ -31,7 +32,7 @@ function leaseFrom(text: string): LeaseSeconds {
 beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startProxiedCluster((line) => say(`control plane: ${line}`));
-  program = bundleInto(cluster.controlPlane.directory);
+  program = await bundle(() => {});
 });
 
 afterAll(() => cluster?.stop());

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { targets } from "./targets.ts";
+import { runs } from "../support/property-runs.ts";
 
-/** SEED= sets the seed, FUZZ_RUNS= the number of runs; `make fuzz` runs for a configured time. */
+/** SEED= sets the seed; `make fuzz` runs for a configured time. */
 const seed = Number(process.env.SEED ?? 12);
-const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
+const { numRuns } = runs(500);
 
 /** A run that does not end is stopped after this time, many times what a slow machine needs. */
 const limitMs = 600_000;

@@ -82,31 +82,41 @@ describe("files of test", () => {
 
   test("belong to exactly one vitest project, and those of the client also to that of its program", () => {
     const projects = (config.test?.projects ?? []).map((project) => {
-      const { name, include, exclude } = recordAt(project, "test");
-      return {
-        name,
-        include: stringsAt({ include }, "include"),
-        exclude: stringsAt({ exclude }, "exclude"),
-      };
+      const { name, include } = recordAt(project, "test");
+      return { name: String(name), include: stringsAt({ include }, "include") };
     });
     const projectsOf = (path: string) =>
       projects
-        .filter(
-          ({ include, exclude }) =>
-            include.some((glob) => matchesGlob(path, glob)) &&
-            !exclude.some((glob) => matchesGlob(path, glob)),
-        )
+        .filter(({ include }) => include.some((glob) => matchesGlob(path, glob)))
         .map(({ name }) => name);
     const placed = tests
       .filter((path) => path.endsWith(".test.ts"))
       .map((path) => ({ path, projects: projectsOf(`test/${path}`) }));
     expect(placed).not.toEqual([]);
-    const ofClient = ({ path }: { readonly path: string }) => path.startsWith("cluster/cli-");
+    const ofClient = ({ path }: { readonly path: string }) => path.startsWith("product/cli-");
     const [client, others] = [placed.filter(ofClient), placed.filter((file) => !ofClient(file))];
-    expect(others.filter(({ projects }) => projects.length !== 1)).toEqual([]);
-    expect(client.filter(({ projects }) => projects.join() !== "cli,program")).toEqual([]);
+    expect(others.filter(({ projects: found }) => found.length !== 1)).toEqual([]);
+    expect(
+      client.filter(({ projects: found }) => found.join() !== "product-keys,verify-program"),
+    ).toEqual([]);
     expect(client).not.toEqual([]);
     expect(projectsOf("test/elsewhere/some.test.ts")).toEqual([]);
+  });
+
+  test("are part of make test unless their directory is that of a project of make verify", () => {
+    const { scripts } = JSON.parse(
+      readFileSync(join(import.meta.dirname, "..", "..", "package.json"), "utf8"),
+    );
+    expect(scripts.test).toContain('--project="!verify*"');
+    const verified = (config.test?.projects ?? [])
+      .map((project) => recordAt(project, "test"))
+      .filter(({ name }) => String(name).startsWith("verify"))
+      .map(({ name, include }) => [name, stringsAt({ include }, "include")]);
+    expect(verified).toEqual([
+      ["verify", ["test/verify/**/*.test.ts"]],
+      ["verify-faults", ["test/faults/**/*.test.ts"]],
+      ["verify-program", ["test/product/cli-*.test.ts"]],
+    ]);
   });
 
   test("are beside the file that they test, if they do not mirror src", () => {

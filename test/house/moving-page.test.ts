@@ -33,7 +33,7 @@ describe("docs/moving.md", () => {
   });
 
   test.each(proofs)("the test of $behaviour exists: $title", ({ file, title }) => {
-    const path = join(repository, "test", "cluster", file);
+    const path = join(repository, "test", file);
     const text = existsSync(path) ? readFileSync(path, "utf8") : "";
     expect([`"${title}`, `\`${title}`].filter((start) => text.includes(start))).toHaveLength(1);
   });

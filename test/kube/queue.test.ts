@@ -4,6 +4,7 @@ import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Priority } from "../../src/kube/queue.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { QueueModel } from "./queue-model.ts";
+import { runs } from "../support/property-runs.ts";
 
 const start = Date.UTC(2026, 0, 1);
 
@@ -45,7 +46,7 @@ describe("like the model after any sequence of calls", () => {
         const { seen, expected } = await replay(commands);
         expect(seen).toEqual(expected);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 

@@ -43,14 +43,28 @@ export function removeBed(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
 }
 
+/** Whether a copy of the checkout has no error of the compiler. */
+export function checks(directory: string): Promise<boolean> {
+  return succeeds("tsc", ["--noEmit", "-p", "."], { directory, timeout: 300_000 });
+}
+
 /** Whether vitest passes in a copy of the checkout. */
 export function passes(
   directory: string,
   vitestArguments: readonly string[],
   timeout: number,
 ): Promise<boolean> {
+  const command = ["run", "--reporter=default", ...vitestArguments];
+  return succeeds("vitest", command, { directory, timeout });
+}
+
+function succeeds(
+  program: string,
+  command: readonly string[],
+  { directory, timeout }: { readonly directory: string; readonly timeout: number },
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn("vitest", ["run", "--reporter=default", ...vitestArguments], {
+    const child = spawn(program, command, {
       cwd: directory,
       stdio: "ignore",
       timeout,

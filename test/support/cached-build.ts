@@ -1,7 +1,16 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { takeLock, type HeldLock } from "./lock-file.ts";
 import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
@@ -16,6 +25,8 @@ export interface CachedBuild {
   readonly takes: string;
   /** Everything that the result depends on: a change of any input causes another build. */
   readonly inputs: readonly string[];
+  /** How many results are kept, those that were used last; all by default. */
+  readonly keeps?: number;
   /** Called before a build only, with the directory to fill. */
   readonly command: (draft: string) => BuildCommand;
   /** Progress in words, from the lines of the command's log. */
@@ -43,11 +54,16 @@ export async function buildOnce(
   { report, env = process.env }: BuildDeps,
 ): Promise<string> {
   const directory = cacheDirectory(build, env);
-  if (existsSync(directory)) return directory;
+  if (existsSync(directory)) {
+    const now = new Date();
+    utimesSync(directory, now, now);
+    return directory;
+  }
   mkdirSync(join(directory, ".."), { recursive: true });
   const lock = await waitForLock(`${directory}.lock`, build, report);
   try {
     if (!existsSync(directory)) await buildInto(directory, build, report);
+    removeOlder(dirname(directory), build);
   } finally {
     lock.release();
   }
@@ -60,6 +76,19 @@ function cacheDirectory({ name, inputs }: CachedBuild, env: NodeJS.ProcessEnv): 
   const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const folder = name.replaceAll(" ", "-");
   return join(cacheHome, "latchkey", folder, hash.digest("hex").slice(0, 16));
+}
+
+function removeOlder(folder: string, { keeps }: CachedBuild): void {
+  if (keeps === undefined) return;
+  const results = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && /^[\da-f]{16}$/.test(entry.name),
+  );
+  const usedAt = (name: string) => statSync(join(folder, name)).mtimeMs;
+  const byUse = results.map(({ name }) => name).toSorted((a, b) => usedAt(b) - usedAt(a));
+  for (const name of byUse.slice(keeps)) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+    rmSync(join(folder, `${name}.log`), { force: true });
+  }
 }
 
 async function waitForLock(

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { kubeconfigFor, type ControlPlane, type User } from "./control-plane-handle.ts";
@@ -16,6 +16,7 @@ export interface StartSettings {
   users: readonly User[];
   auditLog?: boolean;
   extraApiServerFlags?: readonly string[];
+  etcdData?: string;
 }
 
 /** The running programs, and a function that restarts the API server. */
@@ -23,7 +24,7 @@ export interface StartedPrograms {
   controlPlane: ControlPlane;
   /** Restarts it on its port with these additional flags, and waits until it serves. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
-  addApiServer: () => Promise<AddedApiServer>;
+  addApiServer: (extraFlags?: readonly string[]) => Promise<AddedApiServer>;
   interrupt: Interrupt;
 }
 
@@ -36,11 +37,8 @@ export type Interrupt = (
   work: (etcdData: string) => Promise<void>,
 ) => Promise<void>;
 
-/** Another kube-apiserver on the same etcd, with the same users. */
-export interface AddedApiServer extends Pick<
-  ControlPlane,
-  "url" | "certificateAuthority" | "kubeconfigs"
-> {
+/** Another kube-apiserver on the same etcd, with the same users, and an audit log of its own. */
+export interface AddedApiServer extends ControlPlane {
   /**
    * Sends it a signal: between SIGSTOP and SIGCONT it receives no updates, as with a slow network.
    */
@@ -96,24 +94,17 @@ export async function startPrograms(
     await restart(extraFlags);
     await programs.whileAlive(apiServerReady(controlPlane));
   };
-  const addApiServer = async () => {
+  const addApiServer = async (extraFlags: readonly string[] = []) => {
     const name = "kube-apiserver-2";
-    const added = await add(name);
-    const addedKubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
-    const adminKubeconfig = kubeconfigFor({ kubeconfigs: addedKubeconfigs }, users[0]?.name ?? "");
-    await programs.whileAlive(
-      apiServerReady({
-        ...controlPlane,
-        ...added.cluster,
-        kubeconfigs: addedKubeconfigs,
-        adminKubeconfig,
-      }),
-    );
-    return {
-      ...added.cluster,
-      kubeconfigs: addedKubeconfigs,
-      signal: (signal: NodeJS.Signals) => programs.signal(name, signal),
+    const added = await add(name, extraFlags);
+    const kubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
+    const server: ControlPlane = {
+      ...{ ...controlPlane, ...added.cluster, kubeconfigs, directory: added.directory },
+      adminKubeconfig: kubeconfigFor({ kubeconfigs }, users[0]?.name ?? ""),
+      ...(added.audit !== undefined && { auditLogPath: added.audit }),
     };
+    await programs.whileAlive(apiServerReady(server));
+    return { ...server, signal: (signal: NodeJS.Signals) => programs.signal(name, signal) };
   };
   const interrupt: Interrupt = async (down, work) => {
     if (down !== "etcd") await programs.kill("kube-apiserver");
@@ -129,7 +120,12 @@ export async function startPrograms(
 interface StartedApiServer {
   add: (
     name: string,
-  ) => Promise<{ readonly cluster: KubeconfigCluster; readonly directory: string }>;
+    extraFlags: readonly string[],
+  ) => Promise<{
+    readonly cluster: KubeconfigCluster;
+    readonly directory: string;
+    readonly audit: string | undefined;
+  }>;
   cluster: KubeconfigCluster;
   audit: string | undefined;
   restart: (extraFlags: readonly string[]) => Promise<void>;
@@ -140,18 +136,16 @@ interface StartedApiServer {
 async function startApiServer(
   binaries: Binaries,
   programs: Programs,
-  { directory, auditLog = true, extraApiServerFlags = [] }: StartSettings,
+  { directory, auditLog = true, extraApiServerFlags = [], etcdData }: StartSettings,
 ): Promise<StartedApiServer> {
+  const data = join(directory, "etcd");
+  if (etcdData !== undefined) cpSync(etcdData, data, { recursive: true });
   writeServiceAccountKeys(directory);
   writeFileSync(join(directory, "audit-policy.json"), auditPolicy);
   const audit = auditLog ? join(programs.logs, "audit.log") : undefined;
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
   const startEtcd = () =>
-    programs.run(
-      "etcd",
-      binaries.etcd,
-      etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }),
-    );
+    programs.run("etcd", binaries.etcd, etcdFlags({ data, port: etcdPort, peerPort }));
   startEtcd();
   const flags = (more: readonly string[]) =>
     apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
@@ -160,28 +154,30 @@ async function startApiServer(
   const certificateAuthority = await programs.whileAlive(
     certificate(join(directory, "certificates")),
   );
+  const auditOf = (name: string) => join(programs.logs, `${name}-audit.log`);
   const restart = (more: readonly string[]) =>
     programs.restart("kube-apiserver", binaries.apiServer, flags(more));
-  const add = async (name: string) => {
+  const add = async (name: string, extraFlags: readonly string[]) => {
     const own = join(directory, name);
-    mkdirSync(own, { recursive: true });
+    const certificates = join(own, "certificates");
+    mkdirSync(certificates, { recursive: true });
     const addedPort = await freePort();
     programs.run(
       name,
       binaries.apiServer,
       flags([
         `--secure-port=${addedPort}`,
-        `--cert-dir=${own}`,
-        ...(audit === undefined
-          ? []
-          : [`--audit-log-path=${join(programs.logs, `${name}-audit.log`)}`]),
+        `--cert-dir=${certificates}`,
+        ...(audit === undefined ? [] : [`--audit-log-path=${auditOf(name)}`]),
+        ...extraFlags,
       ]),
     );
     return {
       directory: own,
+      audit: audit === undefined ? undefined : auditOf(name),
       cluster: {
         url: `https://127.0.0.1:${addedPort}`,
-        certificateAuthority: await programs.whileAlive(certificate(own)),
+        certificateAuthority: await programs.whileAlive(certificate(certificates)),
       },
     };
   };

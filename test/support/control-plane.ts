@@ -17,7 +17,7 @@ export interface StartedControlPlane extends ControlPlane {
   /** Restarts the API server with these additional flags; rejects on an existing cluster. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
-  addApiServer: () => Promise<AddedApiServer>;
+  addApiServer: (extraFlags?: readonly string[]) => Promise<AddedApiServer>;
   /** The pid of `kube-apiserver` or another program; undefined on an existing cluster. */
   pidOf: (program: string) => number | undefined;
   /** Interrupts the control plane and restarts it; rejects on an existing cluster. */
@@ -38,6 +38,10 @@ export interface ControlPlaneOptions {
   extraApiServerFlags?: readonly string[];
   /** Called with a description if a program exits unexpectedly. */
   onDeath?: (what: string) => void;
+  /** Whether its programs collect garbage as often as in a cluster, for measurements. */
+  measured?: boolean;
+  /** A data directory of which etcd gets a copy; empty by default. */
+  etcdData?: string;
 }
 
 /** The default users of a control plane. */
@@ -98,6 +102,8 @@ export async function startControlPlane(
   const programs = new Programs(logs, {
     ...(options.directory === undefined && { removeWithParent: directory }),
     ...(options.onDeath && { onDeath: options.onDeath }),
+    // A fifth of the processor time, for memory that test machines have.
+    ...(options.measured !== true && { env: { GOGC: "400" } }),
   });
   try {
     const settings = { ...options, directory, users: [administrator, ...users] };

@@ -1,8 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
+import { findOrBuildControlPlane, type Report } from "./binaries.ts";
+import { bundle } from "./bundle.ts";
+import {
+  type ControlPlaneOptions,
+  startControlPlane,
+  type StartedControlPlane,
+} from "./control-plane.ts";
+import { type Installation, installationOf } from "./install.ts";
 import {
   type ControllerProcess,
   type ControllerProcessOptions,
@@ -10,9 +14,8 @@ import {
   startController,
 } from "./latchkey-process.ts";
 import { readVitals } from "./controller-vitals.ts";
-import { repository } from "./install.ts";
 import { untilStill } from "./until-still.ts";
-import { installLatchkey } from "./install-latchkey.ts";
+import { awaitStamps, type PreparedControlPlane, startPrepared } from "./install-latchkey.ts";
 
 /**
  * False if tests cannot have dedicated control planes: on an existing cluster, and without a
@@ -22,7 +25,7 @@ export const hasDedicatedClusters =
   process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
 
 /** A control plane that only one test file uses. */
-export interface DedicatedCluster {
+export interface DedicatedCluster extends Installation {
   readonly controlPlane: StartedControlPlane;
   /** Path of Latchkey's bundle. */
   readonly program: string;
@@ -39,19 +42,25 @@ export interface DedicatedCluster {
 
 /** The initial state of a dedicated cluster. */
 export interface DedicatedClusterOptions {
-  /** False leaves the installation to the test. */
-  readonly install?: boolean;
+  /**
+   * `stamped` by default: CRDs, RBAC, policies, and before 1.36 a webhook that writes the requester
+   * annotations. `manifests` leaves that webhook to the test, `nothing` leaves everything.
+   */
+  readonly install?: "stamped" | "manifests" | "nothing";
   /** Additional flags of kube-apiserver. */
   readonly extraApiServerFlags?: readonly string[];
 }
 
 /** Starts a control plane and installs Latchkey; no controller runs. */
 export async function startDedicatedCluster({
-  install = true,
+  install = "stamped",
   ...options
 }: DedicatedClusterOptions = {}): Promise<DedicatedCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
+  const [{ controlPlane, stampedBy }, program] = await Promise.all([
+    install === "nothing" ? startEmpty(options, report) : startPrepared(report, options),
+    bundle(report),
+  ]);
   const connection = await connect(controlPlane.adminKubeconfig);
   const controllers: LatchkeyProcess[] = [];
   let stopStamping = async () => {};
@@ -61,16 +70,16 @@ export async function startDedicatedCluster({
     await controlPlane.stop();
   };
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
-  let program: string;
   try {
-    program = bundleInto(controlPlane.directory);
-    if (install) ({ stop: stopStamping } = await installLatchkey(controlPlane, report));
+    if (install === "stamped")
+      ({ stop: stopStamping } = await awaitStamps(controlPlane, { stampedBy }));
   } catch (error) {
     await stop();
     throw error;
   }
   return {
     controlPlane,
+    stampedBy,
     program,
     audit: controlPlane.auditLogPath ?? "",
     ask,
@@ -94,13 +103,12 @@ export async function startDedicatedCluster({
   };
 }
 
-/** Builds the shipped bundle and returns its path: it starts five times as fast as the sources. */
-export function bundleInto(directory: string): string {
-  const program = join(directory, "latchkey.mjs");
-  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], {
-    cwd: repository,
-  });
-  return program;
+async function startEmpty(
+  options: ControlPlaneOptions,
+  report: Report,
+): Promise<PreparedControlPlane> {
+  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
+  return { controlPlane, ...(await installationOf(controlPlane)) };
 }
 
 /**

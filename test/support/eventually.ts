@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface Patience {
   /** Milliseconds; 150,000 by default, for a machine with much else to do. */
   within?: number;
-  /** Milliseconds between two attempts; 100 by default. */
+  /** Milliseconds between two attempts; by default from 50 to 500, more after each attempt. */
   every?: number;
   /** Completes the sentence "waited 60 s for ...". */
   what: string;
@@ -13,15 +13,15 @@ export interface Patience {
 /** Calls `look` until it returns something other than undefined or false; throws its last error. */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  { within = 150_000, every = 100, what }: Patience,
+  { within = 150_000, every, what }: Patience,
 ): Promise<T> {
   const deadline = Date.now() + within;
-  for (;;) {
+  for (let delay = every ?? 50; ; delay = every ?? Math.min(500, delay * 1.25)) {
     const seen = await attempt(look);
     if ("value" in seen) return seen.value;
     if (Date.now() >= deadline)
       throw new Error(`waited ${within / 1000} s for ${what}`, { cause: seen.error });
-    await pause(every);
+    await pause(delay);
   }
 }
 

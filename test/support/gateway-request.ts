@@ -1,5 +1,5 @@
 import { connect as connectHttp2 } from "node:http2";
-import { request as httpsRequest } from "node:https";
+import { Agent, request as httpsRequest } from "node:https";
 import { inject } from "vitest";
 
 /** A cut takes milliseconds; a busy machine gets a hundred times as long. */
@@ -14,6 +14,8 @@ export interface GatewayRequest {
   readonly body?: string | Buffer;
   readonly replica?: number;
   readonly http2?: boolean;
+  /** Whether the connection is kept for the next request; each has one of its own by default. */
+  readonly keepAlive?: boolean;
   /** Another server than the gateway. */
   readonly server?: { readonly url: string; readonly certificateAuthority: string };
 }
@@ -54,7 +56,7 @@ export async function askGateway(request: GatewayRequest): Promise<GatewayAnswer
   const stream = openGatewayStream(request);
   const status = await stream.opened;
   await stream.ended;
-  stream.close();
+  if (request.keepAlive !== true) stream.close();
   return { status, headers: stream.headers(), text: stream.text() };
 }
 
@@ -102,8 +104,10 @@ function headersOf({ key, headers = {} }: GatewayRequest): Record<string, string
   return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
 }
 
+const connections = new Agent({ keepAlive: true });
+
 function overHttp1(request: GatewayRequest): ReturnType<typeof openGatewayStream> {
-  const { method = "GET", path, body } = request;
+  const { method = "GET", path, body, keepAlive = false } = request;
   const { url, ca } = serverOf(request);
   const { hostname, port } = url;
   const opened = Promise.withResolvers<number>();
@@ -112,8 +116,8 @@ function overHttp1(request: GatewayRequest): ReturnType<typeof openGatewayStream
   let headers: GatewayAnswer["headers"] = {};
   const outgoing = httpsRequest(
     {
-      ...{ method, path, hostname, port, agent: false },
-      ca,
+      ...{ method, path, hostname, port, ca },
+      agent: keepAlive && connections,
       headers: headersOf(request),
     },
     (incoming) => {

@@ -1,8 +1,47 @@
 import { join } from "node:path";
+import { findOrBuildControlPlane, type Report } from "./binaries.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
-import { applyLatchkey, type Installation, policiesCount } from "./install.ts";
+import {
+  type ControlPlaneOptions,
+  startControlPlane,
+  type StartedControlPlane,
+} from "./control-plane.ts";
+import { applyLatchkey, type Installation, installationOf, policiesCount } from "./install.ts";
 import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
+import { preparedEtcd } from "./prepared-etcd.ts";
 import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
+
+/** A control plane with Latchkey's CRDs, RBAC and policies; no process of Latchkey runs. */
+export interface PreparedControlPlane extends Installation {
+  readonly controlPlane: StartedControlPlane;
+}
+
+/** What is different about a prepared control plane. */
+export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
+  /** False: without a controller manager, so nothing but the test and Latchkey writes. */
+  readonly controllerManager?: boolean;
+}
+
+/**
+ * Starts a control plane from etcd data with Latchkey's CRDs, RBAC and policies, which are old
+ * enough for requester annotations to be trusted; on an existing cluster they are applied.
+ */
+export async function startPrepared(
+  report: Report,
+  { controllerManager = true, ...options }: PreparedOptions = {},
+): Promise<PreparedControlPlane> {
+  const source = await findOrBuildControlPlane(report);
+  if (source.kind === "existing") {
+    const controlPlane = await startControlPlane(source, options);
+    return { controlPlane, ...(await applyLatchkey(controlPlane, report)) };
+  }
+  const { controllerManager: _, ...withoutManager } = source;
+  const controlPlane = await startControlPlane(controllerManager ? source : withoutManager, {
+    ...options,
+    etcdData: await preparedEtcd(source, { report }),
+  });
+  return { controlPlane, ...(await installationOf(controlPlane)) };
+}
 
 /** A cluster in which the requester of a new key or token can be verified. */
 export interface InstalledLatchkey {
@@ -21,14 +60,12 @@ export interface InstalledLatchkey {
 const stampConfiguration = join("before-1.36", "requester-stamp.yaml");
 
 /**
- * Applies CRDs, RBAC and policies as administrator, starts the webhook if it writes the requester
- * annotations, and waits until they are trusted.
+ * Starts the webhook if it writes the requester annotations, and waits until they are trusted.
  */
-export async function installLatchkey(
+export async function awaitStamps(
   controlPlane: ControlPlane,
-  report: (line: string) => void = () => {},
+  { stampedBy }: Installation,
 ): Promise<InstalledLatchkey> {
-  const { stampedBy } = await applyLatchkey(controlPlane, report);
   if (stampedBy === "webhook" && controlPlane.kind === "existing")
     return { hasPolicies: false, isStampedByWebhook: false, stop: async () => {} };
   const stop = await startStamping(controlPlane, { stampedBy });
@@ -70,5 +107,5 @@ export async function stampByWebhook(
   controlPlane: ControlPlane,
   webhook: Pick<WebhookProcess, "webhookUrl">,
 ): Promise<void> {
-  await askWebhookAtAdmission(controlPlane, webhook, stampConfiguration);
+  await askWebhookAtAdmission(controlPlane, webhook, { file: stampConfiguration });
 }

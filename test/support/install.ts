@@ -42,13 +42,19 @@ export async function applyLatchkey(
     .split("\n");
   await kubectl(access, ["wait", "--for=condition=Established", "--timeout=60s", ...crds]);
   await apply(access, join("config", "rbac"));
-  if (await servesMutatingPolicies(access)) {
+  const installation = await installationOf(access);
+  if (installation.stampedBy === "policy") {
     await apply(access, join("config", "policies"));
-    return { stampedBy: "policy" };
+    return installation;
   }
   report("the webhook stamps keys and tokens: MutatingAdmissionPolicy v1 needs Kubernetes 1.36");
   await applyValidatingPolicies(access);
-  return { stampedBy: "webhook" };
+  return installation;
+}
+
+/** What writes the requester annotations in a cluster of this version. */
+export async function installationOf(access: KubectlAccess): Promise<Installation> {
+  return { stampedBy: (await servesMutatingPolicies(access)) ? "policy" : "webhook" };
 }
 
 /**

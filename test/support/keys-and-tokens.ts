@@ -13,6 +13,7 @@ import { collectionOf, objectOf } from "./crd-requests.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
 import { admin, arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
+import { withoutAdmission } from "./trust.ts";
 
 /** A kind whose objects belong to their requesters. */
 export type OwnKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
@@ -36,6 +37,8 @@ export interface WantedOwn {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
+  /** Whether the API server stores it without asking the webhook, as if there were none. */
+  readonly withoutWebhook?: boolean;
 }
 
 /**
@@ -72,13 +75,15 @@ export async function make(kind: OwnKind, wanted: WantedOwn = {}): Promise<Own> 
 /** Requests to create a key or token and returns the response. */
 export function tryToMake(
   kind: OwnKind,
-  { by = admin, name = unique("own"), spec = {}, annotations, finalizers }: WantedOwn,
+  { by = admin, name = unique("own"), spec = {}, withoutWebhook = false, ...metadata }: WantedOwn,
 ): Promise<Answer> {
+  const { annotations, finalizers } = metadata;
   const object = objectOf(kind, name, spec);
+  const unasked = withoutWebhook ? { labels: withoutAdmission } : {};
   return ask(by, {
     method: "POST",
     path: collectionOf(kind),
-    body: { ...object, metadata: { name, annotations, finalizers } },
+    body: { ...object, metadata: { name, annotations, finalizers, ...unasked } },
   });
 }
 

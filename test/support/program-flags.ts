@@ -25,8 +25,6 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
     "--unsafe-no-fsync",
     // Every change of an object of 1 MB adds a megabyte until the history is compacted.
     `--quota-backend-bytes=${8 * 1024 ** 3}`,
-    "--heartbeat-interval=10",
-    "--election-timeout=100",
   ];
 }
 

@@ -5,6 +5,8 @@ import { describeExit, logTail, startTiedChild, type TiedChild } from "./tied-ch
 export interface ProgramsOptions {
   /** A directory that is removed when this process is killed. */
   removeWithParent?: string;
+  /** Variables of the programs, in addition to those of this process. */
+  env?: Readonly<Record<string, string>>;
   /** Called with a description if a program exits unexpectedly. */
   onDeath?: (what: string) => void;
 }
@@ -27,10 +29,11 @@ export class Programs {
   /** Starts a program; its log is `<name>.log`. */
   run(name: string, program: string, flags: readonly string[]): void {
     const log = join(this.logs, `${name}.log`);
-    const { removeWithParent } = this.#options;
+    const { removeWithParent, env } = this.#options;
     const child = startTiedChild([program, ...flags], {
       log,
       ...(removeWithParent && { removeWithParent }),
+      ...(env && { env: { ...process.env, ...env } }),
     });
     this.#children.set(name, child);
     const death = child.exited.then((exit): Promise<never> => {

@@ -5,14 +5,13 @@ import { Pool } from "undici";
 import type { Credentials } from "../../src/kube/credentials.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { findOrBuildControlPlane } from "./binaries.ts";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 import { accountKubeconfig, type Account, type ServiceAccountLogin } from "./account-login.ts";
-import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
+import type { StartedControlPlane } from "./control-plane.ts";
 import { requesters } from "./actions.ts";
 import { mayActAsAnybody } from "./may-act-as-anybody.ts";
 import { applyGatewayRbac } from "./install.ts";
-import { installLatchkey } from "./install-latchkey.ts";
+import { awaitStamps, startPrepared } from "./install-latchkey.ts";
 
 /**
  * A real control plane with Latchkey's CRDs, RBAC and policies, and without controllers except
@@ -36,10 +35,12 @@ const rbac = "rbac.authorization.k8s.io";
  * Throws on an existing cluster.
  */
 export async function startProxiedCluster(report: (line: string) => void): Promise<ProxiedCluster> {
-  const source = await findOrBuildControlPlane(report);
-  if (source.kind === "existing") throw new Error("faults need a control plane of their own");
-  const { controllerManager: _, ...programs } = source;
-  const controlPlane = await startControlPlane(programs, { auditLog: false });
+  if (process.env.USE_EXISTING_CLUSTER === "true")
+    throw new Error("faults need a control plane of their own");
+  const { controlPlane, ...installation } = await startPrepared(report, {
+    auditLog: false,
+    controllerManager: false,
+  });
   const connection = await connect(controlPlane.adminKubeconfig);
   const directory = mkdtempSync(join(controlPlane.directory, "faults-"));
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
@@ -49,12 +50,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
       throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
     return answer;
   };
-  const [installation] = await Promise.allSettled([installLatchkey(controlPlane, report)]);
-  if (installation.status === "rejected") {
-    await connection.pool.destroy();
-    await controlPlane.stop();
-    throw installation.reason;
-  }
+  const { stop: stopStamping } = await awaitStamps(controlPlane, installation);
   await applyGatewayRbac(controlPlane);
   await allow(arrange);
   const logins: ServiceAccountLogin[] = [];
@@ -88,6 +84,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
       pause(10_000, false, { ref: false }),
     ]);
     await Promise.all([isClosed ? undefined : upstream.destroy(), connection.pool.destroy()]);
+    await stopStamping();
     await controlPlane.stop();
   };
   return { controlPlane, credentials, upstream, ask, arrange, stop };

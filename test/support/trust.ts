@@ -21,9 +21,19 @@ const run = promisify(execFile);
  */
 export async function trustWebhook(
   controlPlane: StartedControlPlane,
-  { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
+  webhook: Pick<WebhookProcess, "webhookUrl">,
   program = join(repository, "src", "main.ts"),
 ): Promise<void> {
+  await controlPlane.restartApiServer(await trustFiles(controlPlane, webhook, program));
+  await servesOwnKinds(controlPlane);
+}
+
+/** Writes the files with which kube-apiserver asks the webhook about keys; returns its flags. */
+export async function trustFiles(
+  controlPlane: Pick<StartedControlPlane, "adminKubeconfig" | "directory">,
+  { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
+  program: string,
+): Promise<readonly string[]> {
   const files = join(controlPlane.directory, "trust");
   const options = [
     `--kubeconfig=${controlPlane.adminKubeconfig}`,
@@ -36,8 +46,12 @@ export async function trustWebhook(
     [program, "trust-config", "--authorization", ...options],
     { cwd: repository },
   );
-  await controlPlane.restartApiServer(flagsIn(stdout));
-  // An API server is ready before it serves the kinds of CRDs again, each at a different time.
+  return flagsIn(stdout);
+}
+
+/** Waits until an API server that has just become ready serves the three kinds. */
+export async function servesOwnKinds(controlPlane: KubectlAccess): Promise<void> {
+  // An API server is ready before it serves the kinds of CRDs, each at a different time.
   // Before 1.36 a policy rejects keys: nothing writes requester annotations yet.
   const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) =>
     JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }),
@@ -106,6 +120,16 @@ export async function trustTokens(
   return { printed, flags };
 }
 
+/** The label of objects that the API server stores without asking the webhook. */
+export const withoutAdmission = { "latchkey-test": "without-admission" } as const;
+
+/** Selects all other objects. */
+export const admitted = {
+  matchExpressions: Object.entries(withoutAdmission).map(([key, value]) => ({
+    ...{ key, operator: "NotIn", values: [value] },
+  })),
+};
+
 /**
  * The host name by which an API server on the same machine connects to a webhook; its certificate
  * must include it.
@@ -119,7 +143,10 @@ export const webhookHost = "localhost";
 export async function askWebhookAtAdmission(
   controlPlane: KubectlAccess,
   { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
-  file = join("webhook", "admission.yaml"),
+  {
+    file = join("webhook", "admission.yaml"),
+    objectSelector,
+  }: { readonly file?: string; readonly objectSelector?: object } = {},
 ): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
   const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
@@ -127,7 +154,11 @@ export async function askWebhookAtAdmission(
   const pathOf = (webhook: unknown) => admissionPath(segment, stringAt(webhook, "name") ?? "");
   const webhooks = listAt(manifest, "webhooks")
     .filter(isRecord)
-    .map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
+    .map((webhook) => ({
+      ...webhook,
+      ...(objectSelector === undefined ? {} : { objectSelector }),
+      clientConfig: { url: `${origin}${pathOf(webhook)}` },
+    }));
   const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
   await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
   const published = async () =>

@@ -22,6 +22,7 @@ import {
   signerWith,
   strangeKey,
 } from "./signed-text.ts";
+import { runs } from "../support/property-runs.ts";
 
 const second = 1_767_225_600;
 const now = second * 1000;
@@ -170,7 +171,7 @@ describe("a deny list is refused", () => {
         const result = await verify(changed);
         expect(!result.ok && listProblems.includes(result.reason)).toBe(true);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 

@@ -22,6 +22,7 @@ import {
   strangeKey,
   textOf,
 } from "./signed-text.ts";
+import { runs } from "../support/property-runs.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".split("");
 const second = 1_767_225_600;
@@ -396,7 +397,7 @@ describe("any text", () => {
         const result = await verify(text);
         expect(!result.ok && tokenProblems.includes(result.reason)).toBe(true);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -414,7 +415,7 @@ describe("any text", () => {
         fc.pre(text !== good);
         expect((await verify(text)).ok).toBe(false);
       }),
-      { numRuns: 400 },
+      runs(400),
     );
   });
 

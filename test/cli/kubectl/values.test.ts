@@ -9,6 +9,7 @@ import {
   valuesObject,
   variablesOf,
 } from "../../../src/cli/kubectl/values.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const values = new Map([
   ["PASSWORD", Buffer.from("it's $HOME\n`x`")],
@@ -44,7 +45,7 @@ test("a shell reads back what was printed", () => {
       });
       expect(printed).toBe(value);
     }),
-    { numRuns: 25 },
+    runs(25),
   );
 });
 

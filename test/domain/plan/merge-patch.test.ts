@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isRecord } from "../../../src/api/parse.ts";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import { isSame, mergePatch } from "../../../src/domain/plan/merge-patch.ts";
+import { runs } from "../../support/property-runs.ts";
 
 /** RFC 7386, section 2. */
 function apply(target: unknown, patch: unknown): unknown {
@@ -37,7 +38,7 @@ describe("a merge patch", () => {
         expect(patch === undefined).toBe(isSame(from, to));
         expect(mergePatch(from, structured(from))).toBeUndefined();
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 

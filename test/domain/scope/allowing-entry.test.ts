@@ -5,6 +5,7 @@ import { allowingEntry } from "../../../src/domain/scope/allowing-entry.ts";
 import { isAlwaysAllowed } from "../../../src/domain/scope/always-allowed.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { context, isAllowed } from "./verdict-of.ts";
+import { runs } from "../../support/property-runs.ts";
 
 test("a scope with entries allows a request exactly if one of them does", () => {
   let allowed = 0;
@@ -15,7 +16,7 @@ test("a scope with entries allows a request exactly if one of them does", () => 
       allowed += entry === undefined ? 0 : 1;
       expect(entry !== undefined).toBe(needsEntry && isAllowed(scope, request));
     }),
-    { numRuns: 3_000 },
+    runs(3_000),
   );
   expect(allowed).toBeGreaterThan(300);
 });
@@ -26,6 +27,6 @@ test("no entry is needed without a scope, and none allows in an invalid one", ()
       expect(allowingEntry("none", request, context)).toBeUndefined();
       expect(allowingEntry("unreadable", request, context)).toBeUndefined();
     }),
-    { numRuns: 100 },
+    runs(100),
   );
 });

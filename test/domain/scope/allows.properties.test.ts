@@ -7,9 +7,9 @@ import { anyRequest, anyScope } from "./arbitraries.ts";
 import { narrower } from "./narrower.ts";
 import { secondOpinion } from "./second-opinion.ts";
 import { context, isAllowed } from "./verdict-of.ts";
+import { runs } from "../../support/property-runs.ts";
 
-/** SCOPE_RUNS= sets the number of runs. */
-const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
+const often = runs(1_000);
 
 test("the engine agrees with an independent implementation", () => {
   let allowed = 0;
@@ -19,10 +19,10 @@ test("the engine agrees with an independent implementation", () => {
       allowed += verdict ? 1 : 0;
       expect(verdict).toBe(secondOpinion(scope, request));
     }),
-    runs,
+    often,
   );
   // If both always denied, the comparison would prove nothing.
-  expect(allowed).toBeGreaterThan(runs.numRuns / 10);
+  expect(allowed).toBeGreaterThan(often.numRuns / 10);
 });
 
 test("a narrower scope never allows what the wider one denies", () => {
@@ -34,7 +34,7 @@ test("a narrower scope never allows what the wider one denies", () => {
         (isEscape(request) || isGuardedNamespace(request.namespace, context.ownNamespace));
       expect(narrower(scope, mustBeNamed).filter((less) => isAllowed(less, request))).toEqual([]);
     }),
-    runs,
+    often,
   );
 });
 
@@ -68,7 +68,7 @@ test("unknown values never allow a request", () => {
       );
       expect(isAllowed({ ...scope, [field]: value }, request)).toBe(false);
     }),
-    runs,
+    often,
   );
 });
 

@@ -5,9 +5,9 @@ import { narrows } from "../../../src/domain/scope/narrows.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { anyPair, narrower } from "./narrower.ts";
 import { isAllowed } from "./verdict-of.ts";
+import { runs } from "../../support/property-runs.ts";
 
-/** SCOPE_RUNS= sets the number of runs. */
-const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
+const often = runs(1_000);
 
 function isNarrower(child: unknown, parent: unknown): boolean {
   return narrows(parseScopeLimit(child), parseScopeLimit(parent), "latchkey-system");
@@ -30,11 +30,11 @@ test("a narrower scope allows nothing that the wider scope denies", () => {
         }
       },
     ),
-    runs,
+    often,
   );
   // If nothing ever narrowed, the property would prove nothing.
-  expect(narrowed).toBeGreaterThan(runs.numRuns / 5);
-  expect(allowed).toBeGreaterThan(runs.numRuns / 10);
+  expect(narrowed).toBeGreaterThan(often.numRuns / 5);
+  expect(allowed).toBeGreaterThan(often.numRuns / 10);
 });
 
 test("every scope narrows itself, and a single narrowing step is recognized", () => {
@@ -43,7 +43,7 @@ test("every scope narrows itself, and a single narrowing step is recognized", ()
       expect(isNarrower(scope, scope)).toBe(true);
       expect(narrower(scope, true).filter((less) => !isNarrower(less, scope))).toEqual([]);
     }),
-    { numRuns: runs.numRuns / 4 },
+    { numRuns: often.numRuns / 4 },
   );
 });
 

@@ -6,6 +6,7 @@ import { scopeEntries } from "../../../src/domain/scope/scope-entries.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { pathRequest, resourceRequest } from "./requests.ts";
 import { context, isAllowed } from "./verdict-of.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const pods = { group: "", resources: ["pods"] };
 const request = resourceRequest({ project: "web" });
@@ -144,7 +145,7 @@ test("entries have the verdicts of the scope engine, and each denial names its f
         expect(isSo && mismatches.length > 0).toBe(false);
       }
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
   expect(scopeEntries("none", request, context)).toEqual([]);
   expect(scopeEntries("unreadable", request, context)).toEqual([]);

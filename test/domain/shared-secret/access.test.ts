@@ -9,6 +9,7 @@ import {
   roleManifest,
 } from "../../../src/domain/shared-secret/derived-role.ts";
 import { AccessModel, leftoverMarks, type Rights, rightsOf, secret } from "../access-model.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const users = ["ann", "ben", "cem", "dia"];
 const user = (name: string): Subject => ({
@@ -116,7 +117,7 @@ describe("the steps of a reconcile of access", () => {
         expect(model.rights()).toEqual(rightsOf(wanted));
         expect(accessSteps(model.seen(), wanted)).toEqual([]);
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 
@@ -133,7 +134,7 @@ describe("the steps of a reconcile of access", () => {
           }
         }
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 
@@ -150,7 +151,7 @@ describe("the steps of a reconcile of access", () => {
           }
         }
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 
@@ -165,7 +166,7 @@ describe("the steps of a reconcile of access", () => {
         shuffled(first, order).forEach((write) => model.apply(write));
         expect([...model.rights()].filter(isDropped)).toEqual([]);
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 
@@ -181,7 +182,7 @@ describe("the steps of a reconcile of access", () => {
           .forEach((write) => model.apply(write));
         expect(model.rights()).toEqual(rightsOf(wanted));
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 });

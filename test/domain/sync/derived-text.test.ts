@@ -5,6 +5,7 @@ import { derivedText } from "../../../src/domain/sync/derived-text.ts";
 import type { SyncFormat } from "../../../src/domain/sync/sync-format.ts";
 import type { LineProgram } from "../../support/line-program.ts";
 import { startTextReaders } from "../../support/text-readers.ts";
+import { runs } from "../../support/property-runs.ts";
 
 type Values = Readonly<Record<string, string | Uint8Array>>;
 
@@ -75,9 +76,9 @@ describe("dotenv", () => {
         for (const read of await readByGo("dotenv", derived.text))
           expect(read).toMatchObject({ values: expected });
       }),
-      { numRuns: 3_000 },
+      runs(750),
     );
-    expect(written).toBeGreaterThan(300);
+    expect(written).toBeGreaterThan(75);
   });
 
   test.for<[string, string, string]>([
@@ -136,7 +137,7 @@ describe("json", () => {
             expect(read).toEqual({ parser: "encoding/json", values: expected });
         },
       ),
-      { numRuns: 2_000 },
+      runs(500),
     );
   });
 });
@@ -163,7 +164,7 @@ describe("dockerconfigjson", () => {
             values: { ...values, authUser: username, authPassword: password },
           });
       }),
-      { numRuns: 1_000 },
+      runs(250),
     );
   });
 

@@ -8,6 +8,7 @@ import { observeTarget, targetsOf } from "../../../src/domain/sync/sync-objects.
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { targetIn } from "../../../src/domain/sync/sync-target.ts";
 import { secretsOf, settle, snapshots } from "../sync-world.ts";
+import { runs } from "../../support/property-runs.ts";
 
 /** Every SharedSecret with every namespace, and one that does not exist. */
 function pairs(snapshot: SyncSnapshot) {
@@ -33,7 +34,7 @@ describe("for random objects, the explanation", () => {
           expect(arrives(explain(source, { namespace }, objects))).toBe(isThere);
         }
       }),
-      { numRuns: 4000 },
+      runs(1_000),
     );
   });
 
@@ -59,7 +60,7 @@ describe("for random objects, the explanation", () => {
           expect(chosen.includes(keyOf(target))).toBe(atTarget.has(kind));
         }
       }),
-      { numRuns: 2000 },
+      runs(500),
     );
   });
 
@@ -83,7 +84,7 @@ describe("for random objects, the explanation", () => {
           expect(sentenceOf(explanation)).toMatch(/[a-z"\d]\.$/);
         }
       }),
-      { numRuns: 1000 },
+      runs(250),
     );
   });
 
@@ -97,7 +98,7 @@ describe("for random objects, the explanation", () => {
           expect(sentenceOf(gone)).toContain('SharedSecret "team/gone" does not exist');
         }
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });

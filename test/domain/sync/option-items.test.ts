@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemBounds, optionItems } from "../../../src/domain/sync/option-items.ts";
+import { runs } from "../../support/property-runs.ts";
 
 /** The items as pairs; throws if the text is refused. */
 function pairsOf(text: string | undefined) {
@@ -94,7 +95,7 @@ describe("items of an annotation", () => {
         expect(pairsOf(escaped.join(","))).toEqual(values.map((text, at) => [`k${at}`, text]));
         expect(pairsOf(escaped.join("\n"))).toEqual(values.map((text, at) => [`k${at}`, text]));
       }),
-      { numRuns: 2_000 },
+      runs(500),
     );
   });
 

@@ -10,6 +10,7 @@ import {
 } from "../../../src/domain/sync/plan-change.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { changes, secretsOf, settle, snapshots, type StoredSecret } from "../sync-world.ts";
+import { runs } from "../../support/property-runs.ts";
 
 /** The snapshot after a change, before the controller acts. */
 function changed(snapshot: SyncSnapshot, { kind, key, after }: ObjectChange): SyncSnapshot {
@@ -95,7 +96,7 @@ describe("the plan of a random change", () => {
           Object.fromEntries(written.map(({ target, action }) => [keyOf(target), action])),
         ).toEqual(difference(after, settledAfter(before, change)));
       }),
-      { numRuns: 4000 },
+      runs(1_000),
     );
   });
 
@@ -116,7 +117,7 @@ describe("the plan of a random change", () => {
           Object.fromEntries(written.map(({ target, action }) => [keyOf(target), action])),
         ).toEqual(difference(after, settle(after)));
       }),
-      { numRuns: 2000 },
+      runs(500),
     );
   });
 });

@@ -10,6 +10,7 @@ import {
   syncOptionsOf,
 } from "../../../src/domain/sync/sync-options.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
 
@@ -162,7 +163,7 @@ describe("globs", () => {
         );
         expect(fitsAny(text, some)).toBe(oracles.some((oracle) => oracle.test(text)));
       }),
-      { numRuns: 5000 },
+      runs(1_250),
     );
   });
 

@@ -21,6 +21,7 @@ import {
   standingSecrets,
 } from "../sync-situations.ts";
 import type { ObservedTarget, TargetState } from "../../../src/domain/sync/target-state.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const pauses = { [annotations.disableSync]: "true" };
 const nothing = { [annotations.copyOf]: undefined };
@@ -312,7 +313,7 @@ test("never writes or deletes a Secret that is not a copy by its annotation or b
         targetSteps(target, targetState({ ...context, ...placeWith(standing).seen() })),
       ).toEqual([]);
     }),
-    { numRuns: 1000 },
+    runs(1_000),
   );
 });
 
@@ -322,7 +323,7 @@ test("repeated reconciles end without writes", () => {
       const state = settle(placeWith(standing), context);
       expect(targetSteps(target, state, writtenSource(state)?.data)).toEqual([]);
     }),
-    { numRuns: 1000 },
+    runs(1_000),
   );
 });
 
@@ -340,7 +341,7 @@ test("a wanted copy becomes current, unless it is paused or not managed by Latch
         kind === "current" ? source.digest : (standing?.data ?? ""),
       );
     }),
-    { numRuns: 2000 },
+    runs(2_000),
   );
 });
 

@@ -1,0 +1,352 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { Agent, fetch } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion } from "../../src/api/names.ts";
+import { parseConditions, stringAt } from "../../src/api/parse.ts";
+import { requesters } from "../support/actions.ts";
+import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { admin, type Caller, connect, patchTypes, send } from "../support/cluster-connection.ts";
+import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
+import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
+import {
+  type DedicatedCluster,
+  hasDedicatedClusters,
+  startDedicatedCluster,
+} from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { directEndpointCa, gatewayCa, issuerCa } from "../support/gateway-address.ts";
+import {
+  applyDirectAuthorizerRbac,
+  applyDirectEndpointRbac,
+  applyGateway,
+  policiesCount,
+} from "../support/install.ts";
+import { writePrivately } from "../support/kubeconfig.ts";
+import { kubectl } from "../support/kubectl.ts";
+import {
+  type ControllerProcess,
+  type DirectEndpointProcess,
+  type GatewayProcess,
+  startDirectAuthorizer,
+  startDirectEndpoint,
+  startGateway,
+  type WebhookProcess,
+} from "../support/latchkey-process.ts";
+import { unique } from "../support/policy-request.ts";
+import { comparable, scopedObjects, scopedRequests, scopeRows } from "../support/scope-table.ts";
+import { trustTokens } from "../support/trust.ts";
+import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
+import { allowRequesters } from "../support/scenario-play.ts";
+
+const tokens = "/apis/management.service/v1/directclusterendpointtokens";
+const keys = "/apis/management.service/v1/ownedaccesskeys";
+const alice: Caller = { user: "alice", groups: ["devs", requesters] };
+const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
+  rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
+});
+
+const names = { web: unique("web"), other: unique("other") };
+const requests = scopedRequests(names);
+const inCluster = (cluster: string) => ({ rules: [{ cluster, requestTargets: ["Cluster"] }] });
+const connectedScopes = [
+  ...scopeRows(names.web),
+  ["this cluster", { clusters: [{ cluster: "east" }] }],
+  ["another cluster", { clusters: [{ cluster: "west" }] }],
+  ["a rule for this cluster", inCluster("east")],
+  ["a rule for another cluster", inCluster("west")],
+] as const;
+/** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
+const allowsFirst: ReadonlySet<string> = new Set([
+  ...["no scope", "all clusters", "this cluster", "a rule for this cluster"],
+  ...["a rule for everything", "a rule with verbs", "a rule with a resource"],
+  ...["a rule with a namespace", "a rule with the target Cluster"],
+]);
+
+describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
+  let central: DedicatedCluster;
+  let connected: StartedControlPlane;
+  let controller: ControllerProcess;
+  let authorizer: WebhookProcess;
+  let endpoint: DirectEndpointProcess;
+  let dispatcher: Agent;
+  let printed: string;
+  let gateway: GatewayProcess;
+  let ways: Readonly<Record<"server" | "endpoint" | "gateway", WayIn>>;
+
+  async function mint(name: string, spec: object = {}, by: Caller = alice): Promise<string> {
+    const kind = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
+    const body = { ...kind, metadata: { name }, spec };
+    expect(await central.ask(by, { method: "POST", path: tokens, body })).toMatchObject({
+      code: 201,
+    });
+    return eventually(
+      async () => {
+        const { status } = await central.arrange({ method: "GET", path: `${tokens}/${name}` });
+        const isReady = parseConditions(status).some(
+          ({ type, status: value }) => type === "Ready" && value === "True",
+        );
+        return isReady && (stringAt(status, "token") ?? "");
+      },
+      { what: `${name} to be minted` },
+    );
+  }
+
+  async function ask(server: string, token: string, path: string) {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(server + path, { dispatcher, headers });
+    return { status: response.status, text: await response.text() };
+  }
+  const atServer = (token: string, path: string) => ask(connected.url, token, path);
+  const atEndpoint = (token: string, path: string) =>
+    ask(`${endpoint.endpointUrl}/kubernetes/cluster`, token, path);
+
+  /** Waits until the second API server refuses the token, and prints how long it took. */
+  async function refusedAfter(what: string, token: string): Promise<void> {
+    const began = Date.now();
+    const isRefused = async () => (await atServer(token, "/api/v1/pods")).status === 403;
+    await eventually(isRefused, { what: `the token to be refused: ${what}` });
+    process.stderr.write(`authorizer: refused ${Date.now() - began} ms after ${what}\n`);
+    expect((await atServer(token, "/api/v1/pods")).text).toContain("the token was revoked");
+  }
+
+  beforeAll(async () => {
+    const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
+    const issuerAddress = `127.0.0.1:${await freePort()}`;
+    const issuer = `https://${issuerAddress}`;
+    central = await startDedicatedCluster();
+    await allowRequesters(central);
+    controller = await central.run({ issuerAddress, args: [`--issuer=${issuer}`] });
+    await controller.waitReady();
+    connected = await startControlPlane(await findOrBuildControlPlane(report));
+    const { controlPlane: management, program } = central;
+    const issuerAuthority = join(connected.directory, "issuer-ca.crt");
+    writePrivately(issuerAuthority, await issuerCa(management));
+    await applyDirectEndpointRbac(connected);
+    await applyDirectAuthorizerRbac(connected);
+    const shared = {
+      ...{ controlPlane: connected, program, restart: "never" as const },
+      args: [
+        ...["--cluster-name=east", `--issuer=${issuer}`],
+        `--certificate-authority=${issuerAuthority}`,
+      ],
+    };
+    authorizer = await startDirectAuthorizer(shared);
+    await authorizer.waitReady();
+    const { webhookUrl } = authorizer;
+    ({ printed } = await trustTokens(connected, {
+      ...{ management, issuer, program },
+      authorizer: { webhookUrl, issuerAuthority },
+    }));
+    endpoint = await startDirectEndpoint(shared);
+    await endpoint.waitReady();
+    await applyGateway(management);
+    gateway = await startGateway({
+      ...{ controlPlane: management, program, restart: "never" },
+      args: ["--external-names=localhost,127.0.0.1"],
+    });
+    await gateway.waitReady();
+    await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
+    const endpointCa = await directEndpointCa(connected);
+    const at = (url: string, certificateAuthority: string) => ({
+      server: { url, certificateAuthority },
+    });
+    ways = {
+      server: { prefix: "", server: connected },
+      endpoint: { prefix: "/kubernetes/cluster", ...at(endpoint.endpointUrl, endpointCa) },
+      gateway: {
+        prefix: "/kubernetes/cluster/east",
+        ...at(gateway.gatewayUrl, await gatewayCa(management)),
+      },
+    };
+    const ca = [connected.certificateAuthority, endpointCa];
+    dispatcher = new Agent({ connect: { ca } });
+    await kubectl(connected, [
+      ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
+      "--group=devs",
+    ]);
+    const connection = await connect(connected.adminKubeconfig);
+    for (const request of scopedObjects(names)) {
+      const { code, message } = await send(connection, admin, request);
+      if (code !== 201) throw new Error(message);
+    }
+    await connection.pool.destroy();
+    await policiesCount(management);
+    const first = await mint("first");
+    const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
+    await eventually(isTrusted, { what: "kube-apiserver to trust the issuer" });
+  });
+  afterAll(async () => {
+    await dispatcher?.close();
+    await gateway?.stop();
+    await endpoint?.stop();
+    await authorizer?.stop();
+    await connected?.stop();
+    await central?.stop();
+  });
+
+  const paths = [
+    "/api/v1/pods",
+    "/api/v1/namespaces/default/pods",
+    "/api/v1/namespaces/default/configmaps/kube-root-ca.crt",
+    "/api/v1/namespaces/default/secrets",
+    "/api/v1/secrets",
+    "/api/v1/namespaces/latchkey-system/secrets",
+    "/api/v1/nodes",
+    "/apis",
+    "/metrics",
+  ];
+  it.for<[string, object | undefined, readonly number[]]>([
+    ["none", undefined, [200, 200, 200, 200, 200, 200, 200, 200, 200]],
+    ["pods", rule(["get", "list"], "pods"), [200, 200, 403, 403, 403, 403, 403, 200, 403]],
+    [
+      "pods of a namespace",
+      rule(["list"], "pods", ["default"]),
+      [403, 200, 403, 403, 403, 403, 403, 200, 403],
+    ],
+    [
+      "this cluster",
+      { clusters: [{ cluster: "east" }] },
+      [200, 200, 200, 200, 403, 403, 200, 200, 200],
+    ],
+    [
+      "another cluster",
+      { clusters: [{ cluster: "west" }] },
+      [403, 403, 403, 403, 403, 403, 403, 200, 403],
+    ],
+  ])("gives the verdicts of the direct endpoint: %s", async ([name, scope, expected]) => {
+    const token = await mint(`scope-${name.replaceAll(" ", "-")}`, scope && { scope });
+    const statuses = async (way: typeof atServer) =>
+      Promise.all(paths.map(async (path) => (await way(token, path)).status));
+    const [server, direct] = [await statuses(atServer), await statuses(atEndpoint)];
+    expect(server).toEqual(direct);
+    expect(server).toEqual(expected);
+  });
+
+  it.concurrent.for(connectedScopes)(
+    "gives the verdicts of every other way in: %s",
+    async ([name, scope]) => {
+      const spec = scope && { scope };
+      const token = { key: await mint(unique("row"), spec) };
+      const key = { key: `row-${randomBytes(24).toString("hex")}` };
+      await central.arrange({
+        method: "POST",
+        path: keys,
+        body: {
+          ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("row") } },
+          spec: { user: "alice", groups: ["devs"], ...key, ...spec },
+        },
+      });
+      const through = async (by: typeof key, way: WayIn) => {
+        const answers = [];
+        for (const request of requests) {
+          const answer = comparable(await askAt(by, request, way));
+          answers.push([request.method ?? "GET", request.path, answer] as const);
+        }
+        return answers;
+      };
+      const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
+      await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+      const [server, direct, gated] = await Promise.all([
+        through(token, ways.server),
+        through(token, ways.endpoint),
+        through(key, ways.gateway),
+      ]);
+      expect(direct).toEqual(server);
+      expect(gated).toEqual(server);
+      expect(server[0]?.[2].isScope).toBe(!allowsFirst.has(name));
+    },
+  );
+
+  it.each([
+    ["direct-endpoint", ["secrets", "selfsubjectaccessreviews"]],
+    ["direct-authorizer", ["secrets"]],
+  ])("needs nothing of the cluster but what the shipped RBAC allows: %s", (name, resources) => {
+    const account = `system:serviceaccount:latchkey-system:latchkey-${name}`;
+    const own = latchkeyRecords(connected.auditLogPath ?? "").filter(
+      ({ user, impersonatedUser }) => user.username === account && impersonatedUser === undefined,
+    );
+    const kind = ({ verb, objectRef }: AuditRecord) => `${verb} ${objectRef?.resource ?? "path"}`;
+    // While kube-apiserver restarts, it has no roles yet.
+    const served = own.filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
+    expect(new Set(own.map(kind))).toEqual(new Set(served.map(kind)));
+    const asked = new Set(own.flatMap(({ objectRef }) => objectRef?.resource ?? []));
+    expect([...asked].toSorted()).toEqual(resources);
+    expect(own.map(({ requestURI }) => requestURI)).toContain("/version");
+  });
+
+  it("says in its files what it decides, and what it cannot end", () => {
+    expect(printed).toContain("--authorization-config=");
+    expect(printed).toContain("continues until it ends");
+  });
+
+  it("refuses the token of a deleted object", async () => {
+    const token = await mint("deleted");
+    expect((await atServer(token, "/api/v1/pods")).status).toBe(200);
+    const path = `${tokens}/deleted`;
+    expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    await refusedAfter("its object was deleted", token);
+  });
+
+  it("refuses a token while its key is disabled, and after its key is deleted", async () => {
+    const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
+    const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
+    const body = { ...kind, metadata: { name: "parent" }, spec };
+    const { metadata } = await central.arrange({ method: "POST", path: keys, body });
+    const extra = { "management.service/key-id": [String(metadata["uid"])] };
+    const token = await mint("child", {}, { ...alice, extra });
+    const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
+    await central.arrange({ ...change, body: { spec: { disabled: true } } });
+    await refusedAfter("its key was disabled", token);
+    await central.arrange({ ...change, body: { spec: { disabled: false } } });
+    const works = async () => (await atServer(token, "/api/v1/pods")).status === 200;
+    await eventually(works, { what: "the token of a key that works again" });
+    await central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await refusedAfter("its key was deleted", token);
+    expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
+  });
+
+  it("tells nothing to a client without the certificate of kube-apiserver", async () => {
+    const anyone = new Agent({ connect: { rejectUnauthorized: false } });
+    const answers = ["/access-review", "/token-review"].map(async (path) => {
+      const init = { dispatcher: anyone, method: "POST", body: "{}" };
+      const response = await fetch(authorizer.webhookUrl + path, init);
+      return [response.status, (await response.text()).includes("scope")];
+    });
+    const [review, other] = await Promise.all(answers);
+    expect(review).toEqual([401, false]);
+    expect(other).toEqual([404, false]);
+    await anyone.close();
+  });
+
+  it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
+    const [valid, revoked] = [await mint("valid"), await mint("gone")];
+    await central.arrange({ method: "DELETE", path: `${tokens}/gone` });
+    await refusedAfter("its object was deleted", revoked);
+    const isKept = async () => {
+      const data = await kubectl(connected, [
+        ...["get", "secret", "latchkey-direct-authorizer-keys", "--namespace=latchkey-system"],
+        "--output=jsonpath={.data}",
+      ]);
+      return data.includes("revoked.jwt");
+    };
+    await eventually(isKept, { what: "the list to be kept" });
+    // Each replica keeps at most one list in 5 s.
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    controller.kill("SIGKILL");
+    await controller.exited();
+    authorizer.kill("SIGKILL");
+    await authorizer.exited();
+    // kube-apiserver answers 500 when an authorizer does not.
+    const isAway = async () => (await atServer(valid, "/api/v1/pods")).status === 500;
+    await eventually(isAway, { what: "direct tokens to be denied without the authorizer" });
+    await kubectl(connected, ["get", "pods", "--all-namespaces"]);
+    authorizer.start();
+    await authorizer.waitReady();
+    const works = async () => (await atServer(valid, "/api/v1/pods")).status === 200;
+    await eventually(works, { what: "a valid token to be accepted" });
+    expect((await atServer(revoked, "/api/v1/pods")).status).toBe(403);
+  });
+});

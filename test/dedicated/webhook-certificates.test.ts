@@ -1,0 +1,279 @@
+import { execFileSync } from "node:child_process";
+import { X509Certificate } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isTrueAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import {
+  newWebhookCertificates,
+  parseWebhookCertificates,
+  tlsOf,
+  type WebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
+import { valuesOf } from "../support/controller-vitals.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { askAs } from "../support/key-request.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import {
+  certificatesPath,
+  certificateTerms,
+  digestOf,
+  keys,
+  namespace,
+  newKey,
+  poolAsApiServer,
+  serialOf,
+  shownBy,
+  startWebhookCluster,
+  tokenReview,
+  type WebhookCluster,
+} from "../support/webhook-cluster.ts";
+
+let fixture: WebhookCluster;
+/** In digest mode a key is not stored; a plain key is stored only in etcd. */
+const [digested, stored] = [newKey(), newKey()];
+
+beforeAll(async () => {
+  if (!hasDedicatedClusters) return;
+  fixture = await startWebhookCluster();
+  await fixture.makeKey("digested", { key: digestOf(digested) });
+  await fixture.makeKey("stored", { key: stored });
+  await Promise.all([fixture.becomes(200, digested), fixture.becomes(200, stored)]);
+});
+
+afterAll(() => fixture?.stop());
+
+/** Runs the work with a second replica. */
+async function withReplica(work: (replica: WebhookProcess) => Promise<void>): Promise<void> {
+  const replica = await fixture.startReplica();
+  try {
+    await replica.waitReady();
+    await work(replica);
+  } finally {
+    await replica.stop();
+  }
+}
+
+describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => {
+  it("are renewed by the CA that signed the former ones, which kube-apiserver still trusts", async () => {
+    const { aged, webhook } = fixture;
+    const shown = await shownBy(webhook);
+    expect(shown.serialNumber).not.toBe(serialOf(aged.serving.certificate));
+    expect(shown.verify(new X509Certificate(aged.ca.certificate).publicKey)).toBe(true);
+    expect(await fixture.codeOf(digested)).toBe(200);
+  });
+
+  it("are replaced in a serving webhook, regardless of who renews them", async () => {
+    const { aged, cluster, webhook } = fixture;
+    const before = [(await shownBy(webhook)).serialNumber, serialOf(aged.serving.certificate)];
+    const secret: unknown = JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace })));
+    const data = {
+      "tls.crt": Buffer.from(aged.serving.certificate).toString("base64"),
+      "tls.key": recordAt(secret, "data")["tls.key"],
+    };
+    await cluster.arrange({
+      method: "PATCH",
+      path: certificatesPath,
+      type: patchTypes.merge,
+      body: { data },
+    });
+    const changed = async () => !before.includes((await shownBy(webhook)).serialNumber);
+    await eventually(changed, { what: "another certificate to be shown" });
+    expect(webhook.starts).toBe(1);
+    expect(await fixture.codeOf(stored)).toBe(200);
+  });
+
+  it("are the same for all replicas", async () => {
+    await withReplica(async (replica) => {
+      const shown = await Promise.all([fixture.webhook, replica].map(shownBy));
+      expect(new Set(shown.map(({ serialNumber }) => serialNumber)).size).toBe(1);
+    });
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("certificates in files, as written by cert-manager", () => {
+  async function codeWith(
+    webhook: WebhookProcess,
+    certificates: WebhookCertificates,
+  ): Promise<number> {
+    const pool = poolAsApiServer(webhook, certificates);
+    const body = tokenReview(digested);
+    const answer = await pool.request({ method: "POST", path: "/token-review", body });
+    await answer.body.dump();
+    await pool.destroy();
+    return answer.statusCode;
+  }
+
+  it("are served, trusted and reloaded when they change", async () => {
+    const { controlPlane, program } = fixture.cluster;
+    const directory = mkdtempSync(join(controlPlane.directory, "files-"));
+    const write = (certificates: WebhookCertificates) => {
+      const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
+      for (const [file, text] of Object.entries({
+        "tls.crt": certificate,
+        "tls.key": privateKey,
+        "ca.crt": clientAuthority,
+      }))
+        writeFileSync(join(directory, file), text, { mode: 0o600 });
+    };
+    const [first, next] = [
+      await newWebhookCertificates({ ...certificateTerms, now: Date.now() }),
+      await newWebhookCertificates({ ...certificateTerms, now: Date.now() }),
+    ];
+    write(first);
+    const webhook = await startWebhook({
+      controlPlane,
+      program,
+      restart: "never",
+      args: [
+        `--certificate-directory=${directory}`,
+        "--admission-path=0123456789abcdef0123456789abcdef",
+      ],
+    });
+    try {
+      await webhook.waitReady();
+      expect((await shownBy(webhook)).serialNumber).toBe(serialOf(first.serving.certificate));
+      expect(await codeWith(webhook, first)).toBe(200);
+      expect(await codeWith(webhook, { ...first, client: next.client })).toBe(401);
+      write(next);
+      await eventually(
+        async () => (await shownBy(webhook)).serialNumber === serialOf(next.serving.certificate),
+        { what: "the next certificate to be shown" },
+      );
+      expect(await codeWith(webhook, next)).toBe(200);
+    } finally {
+      await webhook.stop();
+    }
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("a client that is not kube-apiserver", () => {
+  it.each(["/token-review", "/access-review"])("gets 401 from %s", async (path) => {
+    // Not as an argument: the error of a failed command contains all arguments.
+    const said = execFileSync(
+      "curl",
+      [
+        "--silent",
+        "--insecure",
+        "--write-out",
+        " %{http_code}",
+        "--data",
+        "@-",
+        `${fixture.webhook.webhookUrl}${path}`,
+      ],
+      { encoding: "utf8", input: tokenReview(stored) },
+    );
+    expect(said).toMatch(/client certificate of .* required.* 401$/s);
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("a used key", () => {
+  it("has its last use in its status, which two replicas write as rarely as one, and never to an earlier time", async () => {
+    const { cluster, webhook } = fixture;
+    const key = newKey();
+    // A twentieth of the idle timeout is a second.
+    const made = await fixture.makeKey("shared", { key, ttl: 20, ttlAfterLastActivity: true });
+    await fixture.becomes(200, key);
+    let seconds = 0;
+    await withReplica(async (replica) => {
+      seconds = await present(key, [webhook, replica]);
+    });
+    const lines = await kubectl(cluster.controlPlane, [
+      "get",
+      "--raw",
+      `${keys}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
+    ]);
+    const uses = lines
+      .split("\n")
+      .flatMap((line) =>
+        line === ""
+          ? []
+          : (stringAt(recordAt(recordAt(JSON.parse(line), "object"), "status"), "lastActivity") ??
+            []),
+      );
+    expect(uses.toSorted()).toEqual(uses);
+    expect(new Set(uses).size).toBeGreaterThan(2);
+    expect(new Set(uses).size).toBeLessThanOrEqual(seconds + 2);
+  });
+
+  it("is in no log, metric, Event or response, and with a digest not stored anywhere", async () => {
+    const { cluster, webhook } = fixture;
+    const { controlPlane } = cluster;
+    const logs = [
+      ...readdirSync(controlPlane.logs).map((file) => join(controlPlane.logs, file)),
+      webhook.log,
+    ];
+    const metrics = await (await fetch(`${webhook.url}/metrics`)).text();
+    const events = JSON.stringify(
+      await cluster.arrange({ method: "GET", path: "/apis/events.k8s.io/v1/events" }),
+    );
+    const answers = JSON.stringify(
+      await askAs(controlPlane, stored, {
+        method: "GET",
+        path: "/api/v1/namespaces/none/secrets/none",
+      }),
+    );
+    const texts = [...logs.map((log) => readFileSync(log, "utf8")), metrics, events, answers];
+    const shown = (key: string): readonly number[] =>
+      texts.flatMap((text, index) =>
+        [key, digestOf(key).slice(7)].some((disguise) => text.includes(disguise)) ? [index] : [],
+      );
+    expect([shown(stored), shown(digested)]).toEqual([[], []]);
+    expect(valuesOf(metrics, "latchkey_reviews_total").length).toBeGreaterThan(0);
+    const isInEtcd = (key: string) => isFoundIn(join(controlPlane.directory, "etcd"), key);
+    // Finding the stored key proves that the search would find the other one.
+    expect([isInEtcd(stored), isInEtcd(digested)]).toEqual([true, false]);
+  });
+
+  it("has its extras in audit logs, which do not contain the key", () => {
+    const lines = readFileSync(fixture.cluster.audit, "utf8")
+      .split("\n")
+      .filter((line) => line.includes("management.service/key-id"));
+    expect(lines.length).toBeGreaterThan(0);
+    expect(stringMapAt(recordAt(JSON.parse(lines[0] ?? "{}"), "user"), "extra")).toEqual({});
+  });
+});
+
+/** Presents a key to each webhook repeatedly; returns for how many seconds it did. */
+async function present(key: string, webhooks: readonly WebhookProcess[]): Promise<number> {
+  const certificates = parseWebhookCertificates(
+    await fixture.cluster.arrange({ method: "GET", path: certificatesPath }),
+  );
+  const pools = webhooks.map((webhook) => poolAsApiServer(webhook, certificates));
+  const body = tokenReview(key);
+  const began = performance.now();
+  while (performance.now() - began < 5_000) {
+    const answers = await Promise.all(
+      pools.map(async (pool) =>
+        (await pool.request({ method: "POST", path: "/token-review", body })).body.json(),
+      ),
+    );
+    expect(answers.map((answer) => isTrueAt(recordAt(answer, "status"), "authenticated"))).toEqual([
+      true,
+      true,
+    ]);
+  }
+  await Promise.all(pools.map((pool) => pool.destroy()));
+  return (performance.now() - began) / 1000;
+}
+
+function isFoundIn(directory: string, text: string): boolean {
+  try {
+    execFileSync("grep", [
+      "--recursive",
+      "--quiet",
+      "--binary-files=text",
+      "--fixed-strings",
+      text,
+      directory,
+    ]);
+    return true;
+  } catch {
+    return false;
+  }
+}

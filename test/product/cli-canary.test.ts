@@ -1,0 +1,204 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { commands } from "../../src/cli/kubectl/command-table.ts";
+import { allowRequesters } from "../support/keys-and-tokens.ts";
+import { arrange, unique } from "../support/policy-request.ts";
+import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";
+import { type CliOptions, cliEnvironment, runCli } from "../support/run-cli.ts";
+import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
+
+/** A run of a command. */
+interface Run {
+  readonly args: readonly string[];
+  readonly options?: CliOptions;
+  readonly code?: number;
+  /** Whether the standard output is a value, a key or a token. */
+  readonly prints?: true;
+}
+
+const canary = (what: string): string => `canary.${what}.${randomBytes(12).toString("hex")}`;
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
+  const namespace = unique("cli-canary");
+  const [key, other] = [unique("key"), unique("other")];
+  const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
+  /** What users keep: files that they named themselves. */
+  const kept = join(directory, "kept");
+  /** The home directory, with the history of the shell, and the temporary directory of commands. */
+  const watched = join(directory, "watched");
+  const secrets = new Set([canary("value"), canary("second"), canary("input"), canary("file")]);
+  const [value = "", second = "", input = "", file = ""] = secrets;
+  const bob: CliOptions = { user: "bob" };
+  const at = ["-n", namespace];
+  let processes: ProcessArguments;
+
+  /** Every command, in the order in which they run: a command without a row is a type error. */
+  const rows: { readonly [Name in keyof typeof commands]: readonly Run[] } = {
+    set: [
+      { args: ["set", "database", "password=-", ...at], options: { input: value } },
+      { args: ["set", "database", `tls.key=@${join(kept, "file")}`, ...at] },
+      { args: ["set", "database", "from.input", ...at], options: { input } },
+      { args: ["set", "database", "password=-", ...at], options: { ...bob, input }, code: 5 },
+      { args: ["set", "database", `password=${input.slice(0, 9)}`, ...at], code: 2 },
+    ],
+    get: [
+      { args: ["get", "database", "password", ...at], prints: true },
+      { args: ["get", "database", "-o", "json", ...at], prints: true },
+      { args: ["get", "database", `--output-directory=${join(kept, "values")}`, ...at] },
+      { args: ["get", "database", ...at], code: 2 },
+      { args: ["get", "database", "password", ...at], options: bob, code: 5 },
+    ],
+    list: [{ args: ["list", ...at] }, { args: ["list", "-o", "yaml", ...at] }],
+    edit: [
+      { args: ["edit", "database", ...at], options: { env: { EDITOR: join(kept, "editor") } } },
+      {
+        args: ["edit", "database", ...at],
+        options: { env: { EDITOR: join(kept, "broken-editor") } },
+        code: 1,
+      },
+    ],
+    run: [
+      { args: ["run", "database", "--prefix=X_", ...at, "--", "sleep", "0.2"] },
+      { args: ["run", "database", ...at, "--", "no-such-program"], code: 127 },
+    ],
+    status: [{ args: ["status", ...at] }, { args: ["status", "-o", "json", ...at] }],
+    why: [{ args: ["why", "shsec/database", ...at] }],
+    plan: [{ args: ["plan", ...at] }, { args: ["plan", "-o", "json", ...at] }],
+    refreshNow: [{ args: ["refresh-now", "database", ...at] }],
+    unset: [{ args: ["unset", "database", "from.input", ...at] }],
+    keysCreate: [
+      { args: ["keys", "create", key], options: bob, prints: true },
+      { args: ["keys", "create", other, "-o", "json"], options: bob, prints: true },
+      { args: ["keys", "create", unique("key"), `--output-file=${join(kept, "key")}`] },
+    ],
+    keysList: [{ args: ["keys", "list"] }, { args: ["keys", "list", "-o", "json"] }],
+    keysDescribe: [{ args: ["keys", "describe", key] }],
+    keysDisable: [{ args: ["keys", "disable", key] }],
+    keysEnable: [{ args: ["keys", "enable", key] }],
+    keysRotate: [{ args: ["keys", "rotate", key], options: bob, prints: true }],
+    keysTakeOver: [{ args: ["keys", "take-over", key], prints: true }],
+    keysTest: [
+      { args: ["keys", "test"], options: { input: second }, code: 1 },
+      { args: ["keys", "test"], options: { input: `${second} spaced` }, code: 2 },
+    ],
+    keysDelete: [{ args: ["keys", "delete", key, other] }],
+    tokenCreate: [
+      { args: ["token", "create"], options: bob, prints: true },
+      { args: ["token", "create", "--exec-credential"], options: bob, prints: true },
+    ],
+    kubeconfig: [
+      { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
+    ],
+    check: [{ args: ["check"] }],
+    version: [{ args: ["version"] }],
+    trustConfig: [
+      {
+        args: [
+          ...["trust-config", "--authorization", `--output=${join(kept, "trust")}`],
+          "--webhook-url=https://latchkey-webhook",
+        ],
+      },
+    ],
+    rotateSigningKey: [{ args: ["rotate-signing-key"] }],
+    completion: [{ args: ["completion", "bash"] }],
+  };
+
+  beforeAll(async () => {
+    for (const path of [kept, watched]) mkdirSync(path);
+    writeFileSync(join(kept, "file"), file);
+    const editors = {
+      // Without a process that has the value in its arguments.
+      editor:
+        '{ grep -v "^password:" "$1"; printf "password: "; cat "$0.value"; } > "$0.new"\ncat "$0.new" > "$1"\nsleep 0.2\n',
+      "broken-editor": 'grep -q "Not stored" "$1" && exit 7\necho "broken: [" >> "$1"\n',
+    };
+    writeFileSync(join(kept, "editor.value"), second);
+    for (const [name, text] of Object.entries(editors))
+      writeFileSync(join(kept, name), `#!/bin/sh\n${text}`, { mode: 0o755 });
+    const metadata = { name: namespace };
+    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+    await allowRequesters("devs");
+    processes = watchProcessArguments();
+  });
+  afterAll(async () => {
+    await processes?.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const home = { HOME: watched, TMPDIR: watched, XDG_RUNTIME_DIR: "", XDG_CACHE_HOME: watched };
+  /** The secrets in a text, without the text. */
+  const shownIn = (text: string): readonly string[] =>
+    [...secrets].filter((secret) => text.includes(secret) || text.includes(base64(secret)));
+  const textsIn = (path: string): string =>
+    readdirSync(path, { recursive: true, encoding: "utf8", withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+      .join("\n");
+
+  it("has a row for every command", () => {
+    expect(Object.keys(rows).toSorted()).toEqual(Object.keys(commands).toSorted());
+  });
+
+  it.each(Object.entries(rows))("in the output and files of %s", async (_name, runs) => {
+    for (const { args, options = {}, code = 0, prints } of runs) {
+      const env = { ...home, ...options.env };
+      const result = await runCli(args, { ...options, env, asProcess: true });
+      expect(shownIn(result.stderr)).toEqual([]);
+      // Keys and tokens of other tests may be unwell.
+      const ended = args[0] === "status" && result.code === 3 ? 0 : result.code;
+      expect(ended, `${args.slice(0, 2).join(" ")}: ${result.stderr}`).toBe(code);
+      const found = result.stdout.match(/lk_\w{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? [];
+      for (const credential of found) secrets.add(credential);
+      const isSecret = shownIn(result.stdout).length > 0;
+      expect([args.slice(0, 2), isSecret]).toEqual([args.slice(0, 2), prints === true]);
+      expect(shownIn(textsIn(watched))).toEqual([]);
+    }
+  });
+
+  it.skipIf(!isInstalled("bash"))("in the history of a shell, or as an echo", async () => {
+    const history = join(watched, ".history");
+    const env = { ...cliEnvironment({}), ...home, HISTFILE: history, PS1: "", TERM: "dumb" };
+    const terminal = startOnTerminal(["bash", "--norc", "--noprofile", "-i"], env);
+    const typed = canary("typed");
+    secrets.add(typed);
+    terminal.type(`kubectl-latchkey set database typed -n ${namespace}; echo code:$?\n`);
+    await terminal.shows("Value of typed: ");
+    terminal.type(`${typed}\n`);
+    await terminal.shows("code:0");
+    terminal.type("history -w; echo wrote:$((40+2))\n");
+    await terminal.shows("wrote:42");
+    terminal.close();
+    expect(shownIn(terminal.output())).toEqual([]);
+    expect(readFileSync(history, "utf8")).toContain("set database typed");
+    expect(shownIn(textsIn(watched))).toEqual([]);
+    const stored = await runCli(["get", "database", "typed", ...at]);
+    expect(stored.stdout === typed).toBe(true);
+  });
+
+  it("in the arguments of any process, and in the logs of the servers", async () => {
+    const literal = canary("literal");
+    const visible = ["set", "database", `visible=${literal}`, "--literal", ...at];
+    expect((await runCli(visible, { asProcess: true })).code).toBe(0);
+    await processes.stop();
+    const lines = [...processes.seen].join("\n");
+    // What the user writes into the command line is seen, so nothing escapes this test.
+    expect(lines.includes(literal)).toBe(true);
+    for (const { name } of Object.values(commands)) expect(lines).toContain(name);
+    expect(shownIn(lines)).toEqual([]);
+    const { logs } = inject("controlPlane");
+    const own = [
+      inject("controller").log,
+      inject("webhook")?.log,
+      ...(inject("gateway")?.logs ?? []),
+    ];
+    const logged = [...own.map((log = "") => readFileSync(log, "utf8")), textsIn(logs)];
+    for (const text of logged) expect(text).not.toBe("");
+    expect(logged.join("\n")).toContain(namespace);
+    expect(shownIn(logged.join("\n"))).toEqual([]);
+    expect(secrets.size).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,170 @@
+import { decodeJwt } from "jose";
+import { fetch } from "undici";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { expectNoTrouble } from "./controller-oracle.ts";
+import { auditLength, latchkeyRecords } from "../support/audit-log.ts";
+import { eventually } from "../support/eventually.ts";
+import { allowRequesters, make, viewOf, type Own } from "../support/keys-and-tokens.ts";
+import { admin, arrange, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
+import { isRevoked, type RevokedList, verifyRevokedList } from "../../src/tokens/revoked-list.ts";
+import { revocationSeqText } from "../../src/domain/endpoint-token/revocation-seq.ts";
+
+const kind = "DirectClusterEndpointToken";
+const requesters = unique("requesters");
+const alice: Caller = { user: "alice", groups: [requesters] };
+const issuer = "https://latchkey.latchkey-system.svc";
+
+/** The jti of the token of an object, once it is minted. */
+async function minted(own: Own): Promise<string> {
+  return eventually(
+    async () => {
+      const { token } = await viewOf(own);
+      return token !== undefined && String(decodeJwt(token).jti);
+    },
+    { what: `${own.name} to be minted` },
+  );
+}
+
+async function poll(after?: string): Promise<{ status: number; list: RevokedList | undefined }> {
+  const { url } = inject("controller");
+  const query = after === undefined ? "" : `?after=${after}`;
+  const [response, jwks] = await Promise.all([
+    fetch(new URL(`/openid/v1/revoked${query}`, url)),
+    fetch(new URL("/openid/v1/jwks", url)),
+  ]);
+  const text = await response.text();
+  const parsed = parseVerificationKeys(Buffer.from(await jwks.arrayBuffer()));
+  if (!parsed.ok) throw new Error(parsed.reason);
+  if (response.status !== 200) return { status: response.status, list: undefined };
+  const result = await verifyRevokedList(text, { keys: parsed.keys, issuer, now: Date.now() });
+  if (!result.ok) throw new Error(result.reason);
+  return { status: 200, list: result.list };
+}
+
+/** The current list. */
+async function current(): Promise<RevokedList> {
+  const { list } = await poll();
+  if (list === undefined) throw new Error("no list");
+  return list;
+}
+
+/** Deletes a token as its requester, whose grant may arrive after the status of a refusal. */
+const remove = (own: Own) =>
+  eventually(async () => (await ask(alice, { method: "DELETE", path: own.path })).code === 200, {
+    what: "the requester to be allowed to delete the token",
+  });
+
+async function isListed(jti: string): Promise<boolean> {
+  return isRevoked(await current(), jti);
+}
+
+const listed = (jti: string) =>
+  eventually(() => isListed(jti), { what: `${jti} to be revoked`, within: 5_000 });
+
+const gone = (own: Own) =>
+  eventually(async () => (await ask(admin, { method: "GET", path: own.path })).code === 404, {
+    what: `${own.name} to be gone`,
+  });
+
+beforeAll(() => allowRequesters(requesters));
+
+afterAll(expectNoTrouble);
+
+describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
+  it("has a deleted token at once, and keeps it when the object is gone", async () => {
+    const own = await make(kind, { by: alice });
+    const jti = await minted(own);
+    expect(await isListed(jti)).toBe(false);
+    await remove(own);
+    await listed(jti);
+    await gone(own);
+    expect(await isListed(jti)).toBe(true);
+  });
+
+  it("has a token whose finalizer was removed by hand", async () => {
+    const own = await make(kind, { by: alice });
+    const jti = await minted(own);
+    await arrange({
+      method: "PATCH",
+      path: own.path,
+      body: { metadata: { finalizers: null } },
+      type: patchTypes.merge,
+    });
+    await remove(own);
+    await listed(jti);
+    await gone(own);
+    expect(await isListed(jti)).toBe(true);
+  });
+
+  it("answers a poll within a second of a deletion", async () => {
+    const own = await make(kind, { by: alice });
+    const jti = await minted(own);
+    const { seq } = await current();
+    const waiting = poll(revocationSeqText(seq));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const began = performance.now();
+    await remove(own);
+    const { list } = await waiting;
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(list !== undefined && isRevoked(list, jti)).toBe(true);
+  });
+
+  it("has the tokens of a key while it is disabled", async () => {
+    const key = await make("OwnedAccessKey", {
+      by: alice,
+      spec: { subject: "alice", key: `lk.${unique("key")}.0123456789` },
+    });
+    const disable = (disabled: boolean) =>
+      arrange({
+        method: "PATCH",
+        path: key.path,
+        type: patchTypes.merge,
+        body: { spec: { disabled } },
+      });
+    const extra = { "management.service/key-id": [key.uid] };
+    const own = await make(kind, { by: { ...alice, extra } });
+    const jti = await minted(own);
+    expect(await isListed(jti)).toBe(false);
+    await disable(true);
+    await listed(jti);
+    await disable(false);
+    await eventually(async () => !(await isListed(jti)), { what: "the token to be accepted" });
+    expect(await minted(own)).toBe(jti);
+    await disable(true);
+    await listed(jti);
+    await arrange({ method: "DELETE", path: own.path });
+    await arrange({ method: "DELETE", path: key.path });
+    await gone(own);
+    expect(await isListed(jti)).toBe(true);
+  });
+
+  it("has no token that was never minted", async () => {
+    const extra = { "management.service/key-id": ["k-17"] };
+    const own = await make(kind, { by: { ...alice, extra } });
+    await eventually(
+      async () => (await viewOf(own)).conditions.Ready?.reason === "ParentKeyInvalid",
+      { what: "the token to be refused" },
+    );
+    await remove(own);
+    await gone(own);
+    expect(await isListed(own.uid)).toBe(false);
+  });
+
+  it("takes few writes for 200 deletions", async () => {
+    const { auditLog } = inject("controller");
+    const owns = await Promise.all(Array.from({ length: 200 }, () => make(kind, { by: alice })));
+    const jtis = await Promise.all(owns.map(minted));
+    const from = auditLog === undefined ? 0 : auditLength(auditLog);
+    await Promise.all(owns.map(remove));
+    for (const jti of jtis) await listed(jti);
+    await Promise.all(owns.map(gone));
+    const writes =
+      auditLog === undefined
+        ? []
+        : latchkeyRecords(auditLog, from).filter(
+            ({ verb, objectRef }) => verb === "patch" && objectRef?.resource === "configmaps",
+          );
+    expect(writes.length).toBeLessThan(40);
+  });
+});

@@ -1,0 +1,202 @@
+import type { TestProject } from "vitest/node";
+import { clientBundle } from "../support/bundle.ts";
+import { type CliForm, compiled, compilerRuns, plugin } from "../support/cli-form.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { asData, type StartedControlPlane } from "../support/control-plane.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { startFakeKubelet } from "../support/fake-kubelet.ts";
+import { gatewayCa } from "../support/gateway-address.ts";
+import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
+import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
+import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
+import { servesOwnKinds, trustFiles } from "../support/trust.ts";
+
+/** The data with which tests access the controller of the run. */
+export interface ControllerHandle {
+  /** The URL of its HTTP server. */
+  url: string;
+  /** The URL of its issuer. */
+  issuerUrl: string;
+  /** Its kubeconfig, for the shipped service account. */
+  kubeconfig: string;
+  /** Path of its log, JSON lines. */
+  log: string;
+  /** Path of the audit log of its API server; undefined on an existing cluster. */
+  auditLog?: string;
+}
+
+/** The data with which tests access the webhook of the run. */
+export interface WebhookHandle {
+  /** The URL for kube-apiserver. */
+  webhookUrl: string;
+  /** The URL of its metrics. */
+  url: string;
+  log: string;
+  auditLog: string;
+}
+
+/** How tests reach the gateways of the run. */
+export interface GatewayHandle {
+  /** Two replicas. */
+  urls: readonly string[];
+  /** Metrics of each. */
+  metricsUrls: readonly string[];
+  /** The CA of their certificates, in PEM. */
+  ca: string;
+  logs: readonly string[];
+  /** The port of the fake kubelet; tests create its nodes. */
+  kubeletPort: number;
+}
+
+/** The client of the run, and what it talks to. */
+export interface CliHandle extends CliForm {
+  /** Whether it is the compiled program and not the bundle. */
+  isProgram: boolean;
+  /** The bundle of the servers. */
+  latchkey: string;
+  gatewayUrl: string;
+  /** The CA of the gateway's certificates, in PEM. */
+  gatewayCa: string;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The controller of the run. */
+    controller: ControllerHandle;
+    /** The webhook that kube-apiserver calls; undefined if no API server can be started for it. */
+    webhook: WebhookHandle | undefined;
+    /** The gateways; undefined where no control plane can be started for them. */
+    gateway: GatewayHandle | undefined;
+    /** The client of the run; undefined where no API server, or no compiler, runs for it. */
+    cli: CliHandle | undefined;
+  }
+}
+
+/** Low enough to be reached in a test; other tests use exempt users. */
+export const tokenQuota = { most: 20, exempt: "admin,alice,bob" } as const;
+
+/** Low enough to be reached in a test; other tests use exempt users. */
+export const quota = { keys: 40, exempt: "admin,alice,bob" } as const;
+
+const controllerArgs = [`--quota-tokens=${tokenQuota.most}`, `--quota-exempt=${tokenQuota.exempt}`];
+/** What runs, as the projects of vitest see it. */
+interface Running {
+  readonly controller: ControllerProcess;
+  /** The API server without flags of Latchkey, to which its processes connect. */
+  readonly controlPlane: StartedControlPlane;
+  readonly stamps: { readonly hasPolicies: boolean; readonly isStampedByWebhook: boolean };
+  readonly whole?: {
+    readonly product: Product;
+    readonly gateway: GatewayHandle;
+    /** The API server that asks the webhook about keys. */
+    readonly authenticating: ControlPlane;
+  };
+  readonly stop: () => Promise<void>;
+}
+
+const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
+
+async function startWhole(): Promise<Running> {
+  const kubelet = await startFakeKubelet(report);
+  const product = await startProduct(report, {
+    controlPlane: { extraApiServerFlags: kubelet.apiServerFlags },
+    controller: controllerArgs,
+    webhook: [`--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`],
+    gateways: [gatewayArgs, gatewayArgs],
+  });
+  const { controlPlane, controller, webhook, gateways } = product;
+  const stop = async () => {
+    await product.stop();
+    await kubelet.stop();
+  };
+  try {
+    const { signal: _, ...authenticating } = await controlPlane.addApiServer(
+      await trustFiles(controlPlane, webhook, product.program),
+    );
+    await servesOwnKinds(authenticating);
+    const gateway = {
+      urls: gateways.map(({ gatewayUrl }) => gatewayUrl),
+      metricsUrls: gateways.map(({ url }) => url),
+      ca: await gatewayCa(controlPlane),
+      logs: gateways.map(({ log }) => log),
+      kubeletPort: kubelet.port,
+    };
+    const stamps = { hasPolicies: true, isStampedByWebhook: product.stampedBy === "webhook" };
+    return { controller, controlPlane, stamps, whole: { product, gateway, authenticating }, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The controller alone, where no API server can be started for the other processes. */
+async function startControllerAlone(): Promise<Running> {
+  report("tests of webhook, gateway and client are skipped: they start API servers of their own");
+  const { controlPlane, stampedBy } = await startPrepared(report);
+  const stamps = await awaitStamps(controlPlane, { stampedBy });
+  const controller = await startController({ controlPlane, args: controllerArgs });
+  await controller.waitReady();
+  const stop = async () => {
+    await controller.stop();
+    await stamps.stop();
+    await controlPlane.stop();
+  };
+  return { controller, controlPlane, stamps, stop };
+}
+
+/** The vitest projects that use the control plane share it; the last one to end stops it. */
+interface Shared {
+  users: number;
+  running: Promise<Running> | undefined;
+}
+
+declare global {
+  var latchkeyProduct: Shared | undefined;
+}
+
+/** Starts the product unless another project has, and says how the tests of this one reach it. */
+export async function setup(project: TestProject): Promise<void> {
+  const isProgram = project.name === "verify-program";
+  project.provide("webhook", undefined);
+  project.provide("gateway", undefined);
+  project.provide("cli", undefined);
+  const shared = (globalThis.latchkeyProduct ??= { users: 0, running: undefined });
+  shared.users += 1;
+  shared.running ??= hasDedicatedClusters ? startWhole() : startControllerAlone();
+  const { controller, controlPlane, stamps, whole } = await shared.running;
+  const server = project.name === "product" ? undefined : whole?.authenticating;
+  const { url, issuerUrl, kubeconfig, log } = controller;
+  const { auditLogPath: auditLog } = controlPlane;
+  const handle = { url, issuerUrl, kubeconfig, log };
+  project.provide("controlPlane", server ?? asData(controlPlane));
+  project.provide("hasPolicies", stamps.hasPolicies);
+  project.provide("isStampedByWebhook", stamps.isStampedByWebhook);
+  project.provide("controller", auditLog === undefined ? handle : { ...handle, auditLog });
+  if (whole === undefined) return;
+  const { product, gateway, authenticating } = whole;
+  const { webhook } = product;
+  project.provide("gateway", gateway);
+  project.provide("webhook", {
+    ...{ webhookUrl: webhook.webhookUrl, url: webhook.url, log: webhook.log },
+    auditLog: auditLog ?? "",
+  });
+  if (isProgram && !compilerRuns(report)) return;
+  const bundled = await clientBundle(report);
+  const form = isProgram
+    ? compiled(bundled, authenticating.directory)
+    : plugin([process.execPath, bundled], authenticating.directory);
+  project.provide("cli", {
+    ...{ ...form, isProgram, latchkey: product.program },
+    ...{ gatewayUrl: gateway.urls[0] ?? "", gatewayCa: gateway.ca },
+  });
+}
+
+/** Stops the product if no other project uses it. */
+export async function teardown(): Promise<void> {
+  const shared = globalThis.latchkeyProduct;
+  if (shared === undefined) return;
+  shared.users -= 1;
+  if (shared.users > 0) return;
+  const running = await shared.running?.catch(() => undefined);
+  await running?.stop();
+}

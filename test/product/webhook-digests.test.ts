@@ -1,0 +1,385 @@
+import { createHash, randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { collectionOf, objectOf } from "../support/crd-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { whoIs, worksAs } from "../support/key-request.ts";
+import {
+  allowRequesters,
+  eventsAbout,
+  make,
+  type Own,
+  tryToMake,
+  viewOf,
+} from "../support/keys-and-tokens.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import {
+  allow,
+  arrange,
+  ask,
+  type Caller,
+  patchTypes,
+  replace,
+  unique,
+} from "../support/policy-request.ts";
+import { quota } from "./product-setup.ts";
+
+const requesters = unique("requesters");
+const newKey = (): string => randomBytes(24).toString("base64url");
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const digestOf = (key: string): string => `sha256:${sha256(key)}`;
+const boundDigest = (key: string, subject: string): string =>
+  `sha256:${sha256(key).slice(0, 16)}.${sha256(`${key}\n${subject}`)}`;
+
+interface Person extends Caller {
+  readonly user: string;
+}
+
+/** A user who may only create keys. */
+function person(name: string): Person {
+  return { user: unique(name), groups: [requesters] };
+}
+
+/** A key of this user, created by that user. */
+function ownKey(by: Person, key: string): Promise<Own> {
+  return make("OwnedAccessKey", { by, spec: { user: by.user, key } });
+}
+
+async function reasonOf(own: Own): Promise<string | undefined> {
+  return (await viewOf(own)).conditions["Active"]?.reason;
+}
+
+async function becomes(own: Own, reason: string): Promise<void> {
+  await eventually(async () => (await reasonOf(own)) === reason, {
+    what: `${own.name} to be ${reason}`,
+  });
+}
+
+/** Waits until objects that are created next are newer than this object. */
+async function nextSecond({ createdAt }: Own): Promise<void> {
+  await eventually(() => Date.now() >= createdAt + 1_000, { what: "the next second" });
+}
+
+describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
+  beforeAll(() => allowRequesters(requesters));
+
+  it.each<[string, (key: string, victim: string) => readonly string[]]>([
+    ["bound digest", (key, victim) => [boundDigest(key, victim)]],
+    [
+      "index, with other digits after it",
+      (key) => [
+        `sha256:${sha256(key).slice(0, 16)}${"0".repeat(48)}`,
+        boundDigest(key, "user:nobody"),
+      ],
+    ],
+    [
+      "digest that was not bound before",
+      (key, victim) => [digestOf(key), boundDigest(key, victim)],
+    ],
+  ])("authenticates its owner, and not a user who copied the %s first", async (_what, copies) => {
+    const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
+    const claims: Own[] = [];
+    for (const copy of copies(key, `user:${alice.user}`)) claims.push(await ownKey(mallory, copy));
+    const last = claims.at(-1);
+    if (last !== undefined) await nextSecond(last);
+    const own = await ownKey(alice, boundDigest(key, `user:${alice.user}`));
+    await becomes(own, "Active");
+    // The webhook may receive the key a moment later than the controller.
+    await eventually(async () => (await whoIs(key))?.username === alice.user, {
+      what: "the key to work as alice",
+    });
+    expect(await worksAs({ key })).toMatchObject({
+      username: alice.user,
+      extra: { "management.service/key-id": [own.uid] },
+    });
+  });
+
+  it.each<[string, (name: string) => Readonly<Record<string, string>>]>([
+    ["user", (name) => ({ user: name })],
+    ["team", (name) => ({ team: name })],
+    ["subject", (name) => ({ subject: name })],
+  ])("can be bound to a %s, with the name in the spec", async (kind, specOf) => {
+    const [name, key] = [unique("bound"), newKey()];
+    await make("OwnedAccessKey", {
+      spec: { ...specOf(name), key: boundDigest(key, `${kind}:${name}`) },
+    });
+    expect((await worksAs({ key })).username).toContain(name);
+  });
+
+  it("does not authenticate when it is presented as a key", async () => {
+    const [alice, key] = [person("alice"), newKey()];
+    const digest = boundDigest(key, `user:${alice.user}`);
+    await ownKey(alice, digest);
+    await worksAs({ key });
+    expect(await whoIs(digest)).toBeUndefined();
+  });
+
+  it("is active in the older of two objects of one team, so every member can claim it", async () => {
+    const [team, key] = [unique("team"), newKey()];
+    const [member, other] = [person("member"), person("other")].map(({ user, groups = [] }) => ({
+      user,
+      groups: [...groups, team],
+    }));
+    const spec = { team, key: boundDigest(key, `team:${team}`) };
+    const older = await make("OwnedAccessKey", { by: member ?? {}, spec });
+    await nextSecond(older);
+    const younger = await make("OwnedAccessKey", { by: other ?? {}, spec });
+    await becomes(younger, "DuplicateKey");
+    expect((await viewOf(younger)).conditions["Ready"]?.message).not.toContain(older.name);
+    expect(await worksAs({ key })).toMatchObject({
+      extra: { "management.service/key-id": [older.uid] },
+    });
+  });
+
+  it("stays with its object if an older object gets it later", async () => {
+    const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
+    const old = await ownKey(mallory, newKey());
+    await nextSecond(old);
+    const own = await ownKey(alice, digestOf(key));
+    await worksAs({ key });
+    await allow({ kind: "User", name: mallory.user }, [
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        resourceNames: [old.name],
+        verbs: ["patch"],
+      },
+    ]);
+    const change = {
+      method: "PATCH",
+      path: old.path,
+      type: patchTypes.merge,
+      body: { spec: { key: digestOf(key) } },
+    } as const;
+    const answer = await eventually(
+      async () => {
+        const changed = await ask(mallory, change);
+        return changed.code !== 403 && changed;
+      },
+      { what: "mallory to be allowed to patch" },
+    );
+    expect(answer).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("already has this key"),
+    });
+    expect(answer.message).not.toMatch(new RegExp(`${own.name}|${sha256(key)}`));
+    expect(await whoIs(key)).toMatchObject({ username: alice.user });
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
+  beforeAll(() => allowRequesters(requesters));
+
+  it.each<[string, Readonly<Record<string, string | null>>]>([
+    ["user", { user: "bob" }],
+    ["user to a team", { user: null, team: "web" }],
+    ["user to a subject", { user: null, subject: "robot" }],
+    ["user to none", { user: null }],
+  ])("rejects a change of its %s without a new digest", async (_what, change) => {
+    const key = newKey();
+    const { path } = await make("OwnedAccessKey", {
+      spec: { user: "alice", key: boundDigest(key, "user:alice") },
+    });
+    const refused = await ask(
+      {},
+      { method: "PATCH", path, type: patchTypes.merge, body: { spec: change } },
+    );
+    expect(refused).toMatchObject({
+      code: 422,
+      message: expect.stringMatching(
+        /spec\.key.*user, team and subject.*set key to a digest that is bound to the new/,
+      ),
+    });
+    expect(refused.message).not.toContain(sha256(key).slice(0, 16));
+    const without = await replace({}, path, (object) => ({
+      ...object,
+      spec: Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null)),
+    }));
+    expect(without).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
+    const subject = Object.entries(change)
+      .map(([field, value]) => (value === null ? "" : `${field}:${value}`))
+      .join("");
+    const fit = await ask(
+      {},
+      {
+        method: "PATCH",
+        path,
+        type: patchTypes.merge,
+        body: { spec: { ...change, key: boundDigest(key, subject) } },
+      },
+    );
+    expect(fit).toMatchObject({ code: 200 });
+  });
+
+  it("is stored without a warning, and a new digest that is not bound with a warning", async () => {
+    const access = inject("controlPlane");
+    const [name, key] = [unique("own"), newKey()];
+    const apply = async (spec: object): Promise<string> => {
+      const input = JSON.stringify({
+        apiVersion: "management.service/v1",
+        kind: "OwnedAccessKey",
+        metadata: { name },
+        spec,
+      });
+      const { code, stderr } = await tryKubectl(
+        access,
+        ["apply", "--server-side", "--filename=-"],
+        { input },
+      );
+      expect(code).toBe(0);
+      return stderr;
+    };
+    const warned = await apply({ user: "alice", key: digestOf(key) });
+    expect(warned).toContain("Warning: spec.key: the digest is not bound");
+    expect(warned).not.toContain(sha256(key).slice(0, 8));
+    expect(await apply({ user: "alice", key: digestOf(key), description: "changed" })).toBe("");
+    expect(await apply({ user: "alice", key: boundDigest(key, "user:alice") })).toBe("");
+    expect(await apply({ user: "alice", key: newKey() })).toBe("");
+  });
+
+  it("that is bound to another user causes an Event on its object when its key is presented", async () => {
+    const [alice, key] = [person("alice"), newKey()];
+    const own = await ownKey(alice, boundDigest(key, "user:somebody-else"));
+    const told = async () =>
+      (await whoIs(key)) === undefined && (await eventsAbout(own)).includes("KeyMismatch");
+    await eventually(told, { what: "the Event", every: 250 });
+    expect((await eventsAbout(own)).filter((reason) => reason === "KeyMismatch")).toHaveLength(1);
+    const list = await arrange({
+      method: "GET",
+      path: "/apis/events.k8s.io/v1/namespaces/default/events",
+    });
+    const notes = listAt(list, "items")
+      .filter((event) => stringAt(recordAt(event, "regarding"), "uid") === own.uid)
+      .map((event) => JSON.stringify(event));
+    expect(notes.join("\n")).toContain(`user:${alice.user}`);
+    expect(notes.join("\n")).not.toMatch(new RegExp(`${key}|${sha256(key).slice(0, 16)}`));
+  });
+
+  it("with the same index can be in at most four objects of a requester", async () => {
+    const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
+    const index = sha256(key).slice(0, 16);
+    const copy = (): string => `sha256:${index}.${sha256(newKey())}`;
+    for (let count = 0; count < 4; count += 1) await ownKey(mallory, copy());
+    const tooMany = async () => {
+      const answer = await tryToMake("OwnedAccessKey", {
+        by: mallory,
+        spec: { user: mallory.user, key: copy() },
+      });
+      return answer.code !== 201 && answer;
+    };
+    const refused = await eventually(tooMany, { what: "a copy to be refused" });
+    expect(refused).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("already has 4 OwnedAccessKeys"),
+    });
+    expect(refused.message).not.toContain(index);
+    await ownKey(alice, boundDigest(key, `user:${alice.user}`));
+    expect(await worksAs({ key })).toMatchObject({ username: alice.user });
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("the use of a digest by another object", () => {
+  beforeAll(() => allowRequesters(requesters));
+
+  async function used(): Promise<{
+    readonly alice: Person;
+    readonly own: Own;
+    readonly digest: string;
+  }> {
+    const [alice, key] = [person("alice"), newKey()];
+    const own = await ownKey(alice, digestOf(key));
+    await worksAs({ key });
+    await nextSecond(own);
+    return { alice, own, digest: digestOf(key) };
+  }
+
+  it("is not disclosed to users who cannot read that object: the copy is stored, and never active", async () => {
+    const { own, digest } = await used();
+    const mallory = person("mallory");
+    const copy = await ownKey(mallory, digest);
+    await becomes(copy, "DuplicateKey");
+    expect(JSON.stringify((await viewOf(copy)).conditions)).not.toContain(own.name);
+    expect(await reasonOf(own)).toBe("Active");
+  });
+
+  it("is reported to its requester, and to users who may get the object", async () => {
+    const { alice, own, digest } = await used();
+    const auditor = person("auditor");
+    await allow({ kind: "User", name: auditor.user }, [
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        resourceNames: [own.name],
+        verbs: ["get"],
+      },
+    ]);
+    await eventually(
+      async () => (await ask(auditor, { method: "GET", path: own.path })).code === 200,
+      { what: "the auditor to be allowed to get the key" },
+    );
+    const refusal = {
+      code: 422,
+      message: expect.stringContaining("already has this key"),
+    };
+    for (const by of [alice, auditor]) {
+      // The webhook asks another API server, whose RBAC may be older for a moment.
+      const path = `${collectionOf("OwnedAccessKey")}?dryRun=All`;
+      const body = objectOf("OwnedAccessKey", unique("own"), { user: by.user, key: digest });
+      await eventually(async () => (await ask(by, { method: "POST", path, body })).code === 422, {
+        what: `the duplicate to be refused to ${by.user}`,
+      });
+      expect(
+        await tryToMake("OwnedAccessKey", { by, spec: { user: by.user, key: digest } }),
+      ).toMatchObject(refusal);
+    }
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("a requester", () => {
+  beforeAll(() => allowRequesters(requesters));
+
+  it("with as many keys as the quota gets 429 for another one, and can delete one", async () => {
+    const many = person("many");
+    const one = () => tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user, ttl: 1 } });
+    const answers = [await one()];
+    while (answers.at(-1)?.code === 201 && answers.length < 2 * quota.keys)
+      answers.push(await one());
+    const refused = answers.at(-1);
+    expect(refused).toMatchObject({
+      code: 429,
+      message: expect.stringContaining(
+        `${many.user} already has ${quota.keys} OwnedAccessKeys, which is the limit`,
+      ),
+    });
+    const input = JSON.stringify({
+      apiVersion: "management.service/v1",
+      kind: "OwnedAccessKey",
+      metadata: { name: unique("own") },
+    });
+    const as = [`--as=${many.user}`, ...(many.groups ?? []).map((group) => `--as-group=${group}`)];
+    const printed = await tryKubectl(inject("controlPlane"), ["create", "--filename=-", ...as], {
+      input,
+    });
+    expect(printed).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("which is the limit for each requester"),
+    });
+    expect(await tryToMake("OwnedAccessKey", { by: person("other") })).toMatchObject({ code: 201 });
+    expect(await tryToMake("OwnedAccessKey", {})).toMatchObject({ code: 201 });
+    // The quota is counted from a cache: parallel creates may exceed it.
+    const made = answers
+      .filter(({ code }) => code === 201)
+      .map(({ metadata }) => metadata.name ?? "");
+    await Promise.all(
+      made.slice(quota.keys - 1).map((name) =>
+        arrange({
+          method: "DELETE",
+          path: `/apis/management.service/v1/ownedaccesskeys/${name}`,
+        }),
+      ),
+    );
+    const room = async () =>
+      (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
+    await eventually(room, { what: "room for one more" });
+  });
+});

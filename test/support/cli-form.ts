@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "./install.ts";
+
+/** A form of the command-line client. */
+export interface CliForm {
+  /** The words that start it. */
+  words: readonly string[];
+  /** A directory for PATH, from which kubectl runs the client and its completion. */
+  bin: string;
+}
+
+/** Whether bun runs on this machine; reports the reason if it does not. */
+export function compilerRuns(report: (line: string) => void): boolean {
+  try {
+    npm("platform");
+    return true;
+  } catch (error) {
+    report(`the compiled client is skipped: bun does not run on this machine: ${String(error)}`);
+    return false;
+  }
+}
+
+/** Compiles a bundle to a program in a directory, and writes the two programs of the plugin. */
+export function compiled(bundle: string, directory: string): CliForm {
+  const program = join(directory, "kubectl-latchkey-program");
+  npm("build:program", `--outfile=${program}`, bundle);
+  return plugin([program], directory);
+}
+
+/** Writes the two programs of the plugin to `bin` in a directory. */
+export function plugin(words: readonly string[], directory: string): CliForm {
+  const bin = join(directory, "bin");
+  mkdirSync(bin, { recursive: true });
+  const run = `exec ${words.map(quoted).join(" ")}`;
+  write(join(bin, "kubectl-latchkey"), `${run} "$@"`);
+  write(join(bin, "kubectl_complete-latchkey"), `${run} __complete "$@"`);
+  return { words, bin };
+}
+
+function npm(script: string, ...args: readonly string[]): void {
+  execFileSync("npm", ["run", "--silent", script, "--", ...args], {
+    cwd: repository,
+    stdio: "pipe",
+  });
+}
+
+function write(path: string, command: string): void {
+  writeFileSync(path, `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

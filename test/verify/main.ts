@@ -1,0 +1,67 @@
+/*
+ * Runs what a release must pass in addition to `make test`, part by part: a part also starts if the
+ * one before it failed. PARTS selects parts by name. Prints one table and writes it to
+ * dist/verify.txt; the output of each part is in dist/verify/.
+ */
+import { spawn } from "node:child_process";
+import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "../support/install.ts";
+import { type Part, parts } from "./parts.ts";
+import { countsIn, tableOf, type Verified } from "./report.ts";
+
+const directory = join(repository, "dist", "verify");
+const all: readonly Part[] = parts(process.env["SEED"] ?? String(Date.now() % 1_000_000));
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** The part whose process group a signal to this process ends. */
+let running: number | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => {
+    if (running !== undefined) process.kill(-running, signal);
+    process.exitCode = 1;
+    stopped = true;
+  });
+let stopped = false;
+
+async function run({ name, command, env = {} }: Part): Promise<Verified> {
+  const log = join(directory, `${name}.log`);
+  const output = openSync(log, "w");
+  const began = performance.now();
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, {
+    cwd: repository,
+    env: { ...process.env, NO_COLOR: "1", ...env },
+    stdio: ["ignore", output, output],
+    detached: true,
+  });
+  running = child.pid;
+  const code = await new Promise<number>((resolve) => {
+    child.once("error", () => resolve(127));
+    child.once("close", (ended) => resolve(ended ?? 1));
+  });
+  running = undefined;
+  const seconds = Math.round((performance.now() - began) / 1000);
+  return { name, seconds, passed: code === 0, counts: countsIn(readFileSync(log, "utf8")) };
+}
+
+const chosen = process.env["PARTS"] ? process.env["PARTS"].split(",") : all.map(({ name }) => name);
+const unknown = chosen.filter((name) => !all.some((part) => part.name === name));
+if (unknown.length > 0)
+  throw new Error(
+    `PARTS: ${unknown.join(", ")}: no such part; must be one of ${all.map(({ name }) => name).join(", ")}`,
+  );
+mkdirSync(directory, { recursive: true });
+const verified: Verified[] = [];
+for (const part of all.filter(({ name }) => chosen.includes(name))) {
+  if (stopped) break;
+  say(`${part.name}: ${part.what}; the output is in dist/verify/${part.name}.log`);
+  verified.push(await run(part));
+}
+const table = tableOf(verified);
+writeFileSync(`${directory}.txt`, `${table}\n`);
+say(table);
+process.exitCode = stopped || verified.some(({ passed }) => !passed) ? 1 : 0;

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { repository } from "../support/install.ts";
+
+/** One part of `make verify`: a command of this repository. */
+export interface Part {
+  readonly name: string;
+  readonly what: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const vitest = (...projects: readonly string[]): readonly string[] => [
+  ...["npx", "vitest", "run"],
+  ...projects.map((project) => `--project=${project}`),
+];
+const script = (name: string, ...args: readonly string[]): readonly string[] => [
+  ...["npm", "run", "--silent", name, "--", ...args],
+];
+
+/** The parts in the order in which they run; together they take at most an hour on 2 cores. */
+export function parts(seed: string): readonly Part[] {
+  return [
+    { name: "crash", what: "crashes, outages and real time", command: vitest("verify") },
+    { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
+    {
+      name: "properties",
+      what: "the property tests with 20 times as many runs",
+      command: [...vitest("unit", "cluster", "product"), ...filesWithProperties()],
+      env: { PROPERTY_RUNS: "20" },
+    },
+    { name: "program", what: "the client as a program", command: vitest("verify-program") },
+    {
+      name: "earlier-version",
+      what: "Kubernetes 1.35",
+      command: vitest("cluster", "product", "product-keys", "dedicated"),
+      env: { KUBERNETES_MINOR: "1.35" },
+    },
+    { name: "walks", what: "60 walks", command: script("walks"), env: { WALKS: "60", SEED: seed } },
+    {
+      name: "soak",
+      what: "five minutes of changes and broken watches",
+      command: script("soak"),
+      env: { MINUTES: "5", SEED: seed },
+    },
+    {
+      name: "fuzz",
+      what: "three minutes of random input",
+      command: script("fuzz"),
+      env: { MINUTES: "3", SEED: seed },
+    },
+    {
+      name: "bench",
+      what: "the smallest benchmark",
+      command: script("bench"),
+      env: { SIZE: "tiny" },
+    },
+  ];
+}
+
+/** The tests whose number of runs PROPERTY_RUNS multiplies. */
+function filesWithProperties(): readonly string[] {
+  return readdirSync(join(repository, "test"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => join("test", name))
+    .filter((path) => readFileSync(join(repository, path), "utf8").includes("property-runs.ts"));
+}

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion, labels } from "../../src/api/names.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import {
+  auditLength,
+  latchkeyRecords,
+  mutations,
+  sentence,
+  shortcomings,
+  type AuditRecord,
+} from "../support/audit-log.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
+import {
+  allowRequesters,
+  play,
+  playBeginning,
+  playGrounds,
+  shortLivesOver,
+} from "../support/scenario-play.ts";
+import { scenario } from "../support/scenario.ts";
+import { reasonsOf } from "../support/snapshot.ts";
+import { enforcesOwnerReferences } from "../support/program-flags.ts";
+import {
+  hasDedicatedClusters,
+  settled,
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
+
+const p = "still";
+const collections = [
+  `/apis/${apiVersion}/sharedsecrets`,
+  `/apis/${apiVersion}/ownedaccesskeys`,
+  `/apis/${apiVersion}/directclusterendpointtokens`,
+  "/api/v1/secrets",
+  "/apis/events.k8s.io/v1/events",
+].concat(
+  ["roles", "rolebindings", "clusterroles", "clusterrolebindings"].map(
+    (plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`,
+  ),
+);
+
+let cluster: DedicatedCluster;
+let controller: LatchkeyProcess;
+
+/**
+ * The resourceVersion of every object that Latchkey could have written, by collection, namespace
+ * and name.
+ */
+async function versions(): Promise<Readonly<Record<string, string>>> {
+  const lists = await Promise.all(
+    collections.map(
+      async (path) => [path, await cluster.arrange({ method: "GET", path })] as const,
+    ),
+  );
+  const entries = lists.flatMap(([path, list]) =>
+    listAt(list, "items").map((item) => {
+      const { namespace = "", name, resourceVersion } = recordAt(item, "metadata");
+      return [[path, namespace, name].join(" "), String(resourceVersion)] as const;
+    }),
+  );
+  return Object.fromEntries(entries);
+}
+
+/** A rejected copy is retried, because no event reports when its target accepts it. */
+function isTriedAgain({ verb, objectRef, responseStatus }: AuditRecord): boolean {
+  const refused = responseStatus?.code === 403 || responseStatus?.code === 422;
+  return (
+    verb === "create" &&
+    objectRef?.resource === "secrets" &&
+    refused &&
+    [`${p}-full`, `${p}-pay1`].includes(objectRef.namespace ?? "")
+  );
+}
+
+function written(since: number): readonly string[] {
+  return mutations(latchkeyRecords(cluster.audit, since))
+    .filter((record) => !isTriedAgain(record))
+    .map(sentence);
+}
+
+beforeAll(async () => {
+  if (!hasDedicatedClusters) return;
+  // The other tests run without this plugin, like most clusters; the shipped RBAC is sufficient
+  // with it too.
+  cluster = await startDedicatedCluster({ extraApiServerFlags: [enforcesOwnerReferences] });
+  await allowRequesters(cluster);
+  controller = await cluster.run();
+  await playGrounds(cluster, p);
+  await playBeginning(cluster, p);
+  await play(cluster, scenario(p).end);
+  await shortLivesOver(cluster, p);
+  await settled(controller);
+});
+
+afterAll(() => cluster?.stop());
+
+describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
+  it("starts with conflicts, rejecting targets, expired keys and issued tokens", async () => {
+    const reasons = Object.values(await reasonsOf(cluster, p));
+    expect(reasons).toEqual(
+      expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]),
+    );
+    const { status } = await cluster.arrange({
+      method: "GET",
+      path: `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken`,
+    });
+    expect(status).toMatchObject({ sync: { conflicts: 1, failed: 1 } });
+  });
+
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "writes only its Lease after a restart by %s",
+    async (signal) => {
+      const before = await versions();
+      const exited = controller.exited();
+      controller.kill(signal);
+      await exited;
+      const since = auditLength(cluster.audit);
+      controller.start();
+      await controller.waitReady();
+      await settled(controller);
+      expect(written(since)).toEqual([]);
+      expect(await versions()).toEqual(before);
+    },
+  );
+
+  it("writes nothing when other users add labels and annotations", async () => {
+    const mark = {
+      metadata: {
+        labels: { "test.example/mark": "yes" },
+        annotations: { "test.example/note": "hello" },
+      },
+    };
+    const since = auditLength(cluster.audit);
+    const [role] = listAt(
+      await cluster.arrange({
+        method: "GET",
+        path: `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${labels.requesterHash}`,
+      }),
+      "items",
+    );
+    const marked = [
+      `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/db`,
+      `/apis/${apiVersion}/ownedaccesskeys/${p}-plain`,
+      `/apis/${apiVersion}/directclusterendpointtokens/${p}-long`,
+      `/api/v1/namespaces/${p}-web1`,
+      `/api/v1/namespaces/${p}-web1/secrets/db`,
+      `/apis/rbac.authorization.k8s.io/v1/clusterroles/${stringAt(recordAt(role, "metadata"), "name")}`,
+    ];
+    for (const path of marked)
+      await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: mark });
+    const before = await versions();
+    await settled(controller);
+    expect(written(since)).toEqual([]);
+    expect(await versions()).toEqual(before);
+  });
+
+  it("sends no request that the shipped RBAC forbids", () => {
+    expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
+  });
+});
