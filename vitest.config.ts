@@ -31,11 +31,11 @@ const everyChange = [
   },
   // Through an API server without flags of Latchkey, and through one that authenticates keys.
   { name: "product", include: ["test/product/{controller,gateway}-*.test.ts"], ...onProduct },
-  { name: "product-keys", include: ["test/product/{webhook,cli}-*.test.ts"], ...onProduct },
+  { name: "product-keys", include: ["test/product/{webhook,cli,client}-*.test.ts"], ...onProduct },
   { name: "dedicated", include: ["test/dedicated/**/*.test.ts"], ...onCluster },
 ];
 
-const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 2 };
+const atLength = { testTimeout: 900_000, hookTimeout: 600_000, maxWorkers: 4 };
 
 /** `make verify`: what needs real time, repetition or a second form. */
 const everyRelease = [

@@ -32,7 +32,7 @@ describe.skipIf(!inject("hasPolicies"))(
       const mallory = { user: unique("mallory"), groups: [requesters] };
       const tokens = await Promise.all(
         Array.from({ length: tokenQuota.most }, (_, index) =>
-          make(kind, { by: mallory, spec: { ttl: index === 0 ? 40 : 3600 } }),
+          make(kind, { by: mallory, spec: { ttl: index === 0 ? 90 : 3600 } }),
         ),
       );
       for (const own of tokens) await becomes(own, "True");

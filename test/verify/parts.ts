@@ -25,9 +25,9 @@ export function parts(seed: string): readonly Part[] {
     { name: "faults", what: "a sample of the fault matrix", command: vitest("verify-faults") },
     {
       name: "properties",
-      what: "the property tests with 20 times as many runs",
+      what: "the property tests with 8 times as many runs",
       command: [...vitest("unit", "cluster", "product"), ...filesWithProperties()],
-      env: { PROPERTY_RUNS: "20" },
+      env: { PROPERTY_RUNS: "8" },
     },
     { name: "program", what: "the client as a program", command: vitest("verify-program") },
     {

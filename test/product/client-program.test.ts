@@ -1,0 +1,104 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { clientBundle } from "../support/bundle.ts";
+import { compiled, compilerRuns } from "../support/cli-form.ts";
+import { repository } from "../support/install.ts";
+import { arrange, unique } from "../support/policy-request.ts";
+import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
+
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+const canCompile = inject("cli") !== undefined && compilerRuns(report);
+
+describe.skipIf(!canCompile)("the client as bundle and as compiled program", () => {
+  const directory = mkdtempSync(join(tmpdir(), "client-program-"));
+  const name = unique("program");
+  let forms: Readonly<Record<"bundle" | "program", readonly string[]>>;
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** A working directory with everything that a runtime could read there. */
+  beforeAll(async () => {
+    const files = {
+      ".env":
+        "KUBECONFIG=/planted\nNODE_TLS_REJECT_UNAUTHORIZED=0\nNODE_OPTIONS=--require=./p.cjs\n",
+      ".env.production": "KUBECONFIG=/planted\n",
+      "bunfig.toml": 'preload = ["./p.cjs"]\n',
+      "package.json": '{"type":"commonjs","main":"p.cjs","bun":{"preload":["./p.cjs"]}}\n',
+      "tsconfig.json": '{"compilerOptions":{"paths":{"node:https":["./p.cjs"]}}}\n',
+      "p.cjs": 'console.log("PLANTED");\n',
+    };
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, file), text);
+    const { words } = compiled(await clientBundle(report), directory);
+    forms = { bundle: cliForm().words, program: words };
+    await arrange({
+      method: "POST",
+      path: "/apis/management.service/v1/namespaces/default/sharedsecrets",
+      body: {
+        apiVersion: "management.service/v1",
+        kind: "SharedSecret",
+        metadata: { name },
+        spec: { data: { password: Buffer.from("s3cret").toString("base64") } },
+      },
+    });
+  });
+
+  const run = (form: keyof typeof forms, args: readonly string[], env = cliEnvironment({})) => {
+    const [command = "", ...words] = forms[form];
+    const { status, stdout, stderr } = spawnSync(command, [...words, ...args], {
+      ...{ cwd: directory, env, encoding: "utf8" },
+    });
+    return { code: status, stdout, stderr };
+  };
+
+  it.each(["bundle", "program"] as const)(
+    "reads no file of the working directory, and runs no code of it: %s",
+    (form) => {
+      const version = run(form, ["version"]);
+      expect(version).toMatchObject({ code: 0, stderr: "" });
+      expect(version.stdout).toMatch(/^client: .*\nkubernetes: v1\..*\n$/);
+      // The certificate of the API server is checked: the CA of the gateway did not sign it.
+      const ca = join(directory, "other.crt");
+      writeFileSync(ca, inject("cli")?.gatewayCa ?? "");
+      const refused = run(form, ["version", `--certificate-authority=${ca}`]);
+      expect(refused).toMatchObject({
+        ...{ code: 1, stdout: "" },
+        stderr: expect.stringMatching(/cert/i),
+      });
+    },
+  );
+
+  it("reads and runs both in a program without the flags of the build", () => {
+    const source = join(directory, "shows.mjs");
+    const program = join(directory, "unguarded");
+    writeFileSync(source, "console.log(process.env.KUBECONFIG);\n");
+    const bun = join(repository, "node_modules", ".bin", "bun");
+    execFileSync(bun, ["build", "--compile", `--outfile=${program}`, source], { stdio: "pipe" });
+    const { PATH } = process.env;
+    const { stdout } = spawnSync(program, { cwd: directory, env: { PATH }, encoding: "utf8" });
+    expect(stdout).toBe("PLANTED\n/planted\n");
+  });
+
+  it("needs no Node.js as a program", () => {
+    const { code, stdout } = run("program", ["version"], {
+      ...cliEnvironment({}),
+      PATH: "/nonexistent",
+    });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
+  });
+
+  // `make verify` runs all tests of the client on the program.
+  it.each([
+    ["get", `${name}.password`],
+    ["get", name, "-o", "json"],
+    ["list"],
+    ["get", "nothing"],
+    ["keys", "test"],
+    ["no-such-command"],
+  ])("answers alike in every form: %s %s", async (...args) => {
+    const expected = await runCli(args);
+    expect(run("bundle", args)).toEqual(expected);
+    expect(run("program", args)).toEqual(expected);
+  });
+});
