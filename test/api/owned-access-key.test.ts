@@ -8,8 +8,8 @@ const metadata = {
   resourceVersion: "1",
   creationTimestamp: "2026-01-01T00:00:00Z",
 };
-const nobodys = { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none" };
-const plain = { user: "alice", ...nobodys };
+const withoutUser = { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none" };
+const plain = { user: "alice", ...withoutUser };
 
 const emptyScope = {
   roles: [],
@@ -23,9 +23,9 @@ const emptyScope = {
 describe("parseOwnedAccessKey", () => {
   test.each<[string, object, object]>([
     ["returns the user", { user: "alice" }, plain],
-    ["returns the team", { team: "t" }, { team: "t", ...nobodys }],
-    ["returns the subject", { subject: "s" }, { subject: "s", ...nobodys }],
-    ["omits an empty user and team", { user: "", team: "" }, nobodys],
+    ["returns the team", { team: "t" }, { team: "t", ...withoutUser }],
+    ["returns the subject", { subject: "s" }, { subject: "s", ...withoutUser }],
+    ["omits an empty user and team", { user: "", team: "" }, withoutUser],
     ["returns disabled", { user: "alice", disabled: true }, { ...plain, disabled: true }],
     [
       "returns the ttl",

@@ -86,11 +86,11 @@ describe("lookup", () => {
   });
 
   test("finds the oldest of several objects with the same key", async () => {
-    const twins = [
+    const duplicates = [
       key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
       key("older", { key: digest }),
     ];
-    const { accessKeys, listWatch, stop } = await startCache({ ownedaccesskeys: twins });
+    const { accessKeys, listWatch, stop } = await startCache({ ownedaccesskeys: duplicates });
     expect(present(accessKeys)).toBe("older");
     listWatch.emit("ownedaccesskeys", "DELETED", key("older", { key: digest }));
     expect(present(accessKeys)).toBe("younger");

@@ -54,7 +54,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     recordingLog(),
     new FakeListWatch({ secrets }),
   ];
-  const [written, told] = [
+  const [written, changes] = [
     new Array<{ readonly verb: string; readonly object: Manifest }>(),
     new Array<WebhookCertificates>(),
   ];
@@ -76,7 +76,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     client: { create: write("create"), replace: write("replace") },
     metrics,
     publishedBundles: published,
-    onChange: (made: WebhookCertificates) => void told.push(made),
+    onChange: (made: WebhookCertificates) => void changes.push(made),
     onRecorded: (made: WebhookCertificates) => void recorded.push(made),
   };
   const certificates = new Certificates(deps, {
@@ -98,7 +98,18 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     new RegExp(`^latchkey_certificate_problem\\{problem="${problem}"\\} (\\d)$`, "m").exec(
       (await metrics.render()).text,
     )?.[1];
-  return { certificates, clock, listWatch, written, told, recorded, log, rest, end, problemMetric };
+  return {
+    certificates,
+    clock,
+    listWatch,
+    written,
+    changes,
+    recorded,
+    log,
+    rest,
+    end,
+    problemMetric,
+  };
 }
 
 const former = (object: Manifest | undefined): string | undefined =>
@@ -113,7 +124,7 @@ const certificatesIn = (object: Manifest | undefined): WebhookCertificates =>
 
 describe("the certificates of the webhook", () => {
   test("are created if there are none, and used", async () => {
-    const { written, told, end } = await keeping();
+    const { written, changes, end } = await keeping();
     expect(written.map(({ verb }) => verb)).toEqual(["create"]);
     expect(written[0]?.object).toMatchObject({
       metadata: {
@@ -122,7 +133,7 @@ describe("the certificates of the webhook", () => {
         labels: { "management.service/component": "webhook-certificates" },
       },
     });
-    expect(told).toHaveLength(1);
+    expect(changes).toHaveLength(1);
     await end();
   });
 
@@ -130,16 +141,16 @@ describe("the certificates of the webhook", () => {
     const now = new TestClock().now();
     const made = await newWebhookCertificates({ ...terms, now });
     const before = { ...made, admissionSegment: undefined };
-    const { written, told, end } = await keeping({
+    const { written, changes, end } = await keeping({
       secrets: [stored(webhookCertificatesSecret(before, { namespace }))],
     });
     // The response may arrive before the first list is complete, unlike with a real API server:
     // then it is ignored, and written again.
     expect([
       [...new Set(written.map(({ verb }) => verb))],
-      told.map(({ admissionSegment }) => admissionSegment),
+      changes.map(({ admissionSegment }) => admissionSegment),
     ]).toEqual([["replace"], [undefined, expect.stringMatching(/^[0-9a-f]{40}$/)]]);
-    expect(told.map(({ serving }) => serving.certificate)).toEqual([
+    expect(changes.map(({ serving }) => serving.certificate)).toEqual([
       made.serving.certificate,
       made.serving.certificate,
     ]);
@@ -150,26 +161,26 @@ describe("the certificates of the webhook", () => {
   });
 
   test("of another replica are used if it created the Secret first", async () => {
-    const { listWatch, told, rest, end } = await keeping({
+    const { listWatch, changes, rest, end } = await keeping({
       refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
     });
-    expect(told).toEqual([]);
+    expect(changes).toEqual([]);
     listWatch.emit("secrets", "ADDED", await standing(new TestClock().now()));
     await rest();
-    expect(told).toHaveLength(1);
+    expect(changes).toHaveLength(1);
     await end();
   });
 
   test("are not changed while none is due", async () => {
-    const { written, told, end } = await keeping({
+    const { written, changes, end } = await keeping({
       secrets: [await standing(new TestClock().now())],
     });
-    expect([written, told.length]).toEqual([[], 1]);
+    expect([written, changes.length]).toEqual([[], 1]);
     await end();
   });
 
   test("are renewed by the same CA when a third of their validity remains, at the observed resourceVersion", async () => {
-    const { clock, written, told, rest, end } = await keeping({
+    const { clock, written, changes, rest, end } = await keeping({
       secrets: [await standing(new TestClock().now())],
     });
     await clock.run(245 * dayMs);
@@ -179,20 +190,20 @@ describe("the certificates of the webhook", () => {
       uid: "uid-latchkey-webhook-certificates",
       resourceVersion: expect.anything(),
     });
-    expect(told).toHaveLength(2);
-    expect(told[1]?.ca.certificate).toBe(told[0]?.ca.certificate);
-    expect(told[1]?.serving.certificate).not.toBe(told[0]?.serving.certificate);
+    expect(changes).toHaveLength(2);
+    expect(changes[1]?.ca.certificate).toBe(changes[0]?.ca.certificate);
+    expect(changes[1]?.serving.certificate).not.toBe(changes[0]?.serving.certificate);
     await end();
   });
 
   test("are reported and not changed if they are invalid", async () => {
     const broken = rawObject({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
-    const { certificates, written, told, log, problemMetric, end } = await keeping({
+    const { certificates, written, changes, log, problemMetric, end } = await keeping({
       secrets: [broken],
     });
     expect([
       written,
-      told,
+      changes,
       certificates.problems(),
       await problemMetric("secret-unreadable"),
     ]).toEqual([[], [], ["secret-unreadable"], "1"]);
@@ -209,7 +220,7 @@ describe("the certificates of the webhook", () => {
 describe("a Secret that is changed or deleted while a replica has its certificates in memory", () => {
   test("is restored if it is deleted", async () => {
     const made = await fresh();
-    const { listWatch, written, told, log, certificates, rest, end } = await keeping({
+    const { listWatch, written, changes, log, certificates, rest, end } = await keeping({
       secrets: [secretOf(made)],
     });
     listWatch.emit("secrets", "DELETED", secretOf(made));
@@ -221,7 +232,7 @@ describe("a Secret that is changed or deleted while a replica has its certificat
       made.client.certificate,
       made.admissionSegment,
     ]);
-    expect(new Set(told.map(({ serving }) => serving.certificate)).size).toBe(1);
+    expect(new Set(changes.map(({ serving }) => serving.certificate)).size).toBe(1);
     expect(
       log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["problem"]),
     ).toEqual(["secret-missing"]);
@@ -250,13 +261,13 @@ describe("a Secret that is changed or deleted while a replica has its certificat
   test("is not created by a new replica, unless no replica restores it for 10 s", async () => {
     const before = await fresh();
     const start = { published: () => [before.ca.certificate] };
-    const { listWatch, clock, written, told, rest, end } = await keeping(start);
+    const { listWatch, clock, written, changes, rest, end } = await keeping(start);
     await clock.run(9_000);
     await rest();
-    expect([written, told]).toEqual([[], []]);
+    expect([written, changes]).toEqual([[], []]);
     listWatch.emit("secrets", "ADDED", secretOf(before));
     await rest();
-    expect([written, told.length]).toEqual([[], 1]);
+    expect([written, changes.length]).toEqual([[], 1]);
     await end();
 
     const alone = await keeping(start);
@@ -296,13 +307,13 @@ describe("a Secret that is changed or deleted while a replica has its certificat
     "is reported and not changed if it %s, and the certificates in memory are used",
     async (_rule, edit) => {
       const made = await fresh();
-      const { listWatch, written, told, certificates, log, rest, end } = await keeping({
+      const { listWatch, written, changes, certificates, log, rest, end } = await keeping({
         secrets: [secretOf(made)],
       });
       const sent = secretOf(made);
       listWatch.emit("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
       await rest();
-      expect([written, told.length, certificates.problems()]).toEqual([
+      expect([written, changes.length, certificates.problems()]).toEqual([
         [],
         1,
         ["secret-unreadable"],
@@ -361,13 +372,13 @@ describe("a changed CA", () => {
     "is recorded before configurations get the new one, unless the record is rejected permanently (%s)",
     async (code, released) => {
       const [one, other] = [await fresh(), await fresh()];
-      const { certificates, recorded, written, told, end } = await keeping({
+      const { certificates, recorded, written, changes, end } = await keeping({
         secrets: [secretOf(other)],
         published: () => [one.ca.certificate],
         refuse: new KubeError("x", { code, status: 500 }),
       });
       expect([
-        told.length,
+        changes.length,
         recorded.length,
         certificates.problems(),
         former(written[0]?.object),

@@ -23,7 +23,7 @@ describe("a presented key", () => {
   it.each<[string, Seen, string]>([
     ["unknown", {}, "unknown"],
     ["not certain while no watch is open", { isFollowing: false }, "not-ready"],
-  ])("that nobody has is %s after 100 ms", async (_what, seen, kind) => {
+  ])("that no object has is %s after 100 ms", async (_what, seen, kind) => {
     const deps = fakeReviewDeps(seen);
     let found: unknown;
     void identifyKey(token, deps).then((identification) => (found = identification));
@@ -45,7 +45,7 @@ describe("a presented key", () => {
     });
   });
 
-  it("with the index of another one is reported, once it is certain that nobody has it", async () => {
+  it("with the index of another one is reported, once it is certain that no object has it", async () => {
     const sharing = [resolvedKeyWith().key];
     const deps = fakeReviewDeps({ sharing });
     const identification = identifyKey(token, deps);

@@ -10,9 +10,9 @@ const index = "0123456789abcdef";
 const bound = `${index}.${"f".repeat(64)}`;
 
 function recorded(requester: string, count: number, keyDigest = bound): readonly Event<string>[] {
-  const told: Event<string>[] = [];
+  const events: Event<string>[] = [];
   const mismatches = new KeyMismatches({
-    events: { record: async (notice) => void told.push(notice) },
+    events: { record: async (notice) => void events.push(notice) },
     clock: new TestClock(),
   });
   const key = (number: number) => ({
@@ -25,20 +25,20 @@ function recorded(requester: string, count: number, keyDigest = bound): readonly
     keyDigest,
   });
   for (let number = 0; number < count; number += 1) mismatches.note([key(number)]);
-  return told;
+  return events;
 }
 
 describe("a presented key that only matches the index is recorded", () => {
   test("on each object with a bound digest, with the subject and without the key", () => {
-    const [told] = recorded("alice", 1);
-    expect(told).toMatchObject({
+    const [event] = recorded("alice", 1);
+    expect(event).toMatchObject({
       type: "Warning",
       reason: "KeyMismatch",
       subject: { name: "k0", uid: "uid-0" },
       deduplicationKey: "generation 3",
       note: expect.stringContaining('"user:alice"'),
     });
-    expect(JSON.stringify(told)).not.toContain(index);
+    expect(JSON.stringify(event)).not.toContain(index);
   });
 
   test("on no object with an unbound digest, which is the digest of another key", () => {

@@ -220,10 +220,10 @@ async function removeOwn(fixture: BenchFixture, plural: OwnPlural, stage: string
   const listed: { items: { metadata: { name: string; finalizers?: string[] } }[] } = JSON.parse(
     await admin.send({ method: "GET", path: `${ownPath(plural)}?${selected(stage)}` }),
   );
-  const held = listed.items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
-  await admin.pour(held.length, (index) => ({
+  const finalized = listed.items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
+  await admin.pour(finalized.length, (index) => ({
     method: "PATCH",
-    path: ownPath(plural, held[index]?.metadata.name),
+    path: ownPath(plural, finalized[index]?.metadata.name),
     body: { metadata: { finalizers: null } },
   }));
   await removeAll(fixture, ownPath(plural), stage);

@@ -122,7 +122,7 @@ async function whileWatched(
       peakMB: peak.stop(),
       usage,
       processorMs: lastNumber(blocks),
-      note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first pass`,
+      note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first reconcile of all objects`,
     });
   } catch {
     return [

@@ -46,7 +46,7 @@ export async function execRows(fixture: BenchFixture, { http1 }: Ways): Promise<
 }
 
 async function makePod({ admin, kubeletPort }: BenchFixture): Promise<void> {
-  // Without kube-controller-manager, nobody makes the service account that a pod needs.
+  // Without kube-controller-manager, no controller creates the service account that a pod needs.
   await admin.send({
     method: "POST",
     path: `/api/v1/namespaces/${home}/serviceaccounts`,

@@ -183,9 +183,9 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
 
 function partsNamed(text: string | undefined): readonly string[] {
   const named = text ? text.split(",") : Object.keys(parts);
-  const stranger = named.find((name) => parts[name] === undefined);
-  if (stranger !== undefined)
-    throw new Error(`PARTS names "${stranger}": there are ${Object.keys(parts).join(", ")}`);
+  const unknownPart = named.find((name) => parts[name] === undefined);
+  if (unknownPart !== undefined)
+    throw new Error(`PARTS names "${unknownPart}": there are ${Object.keys(parts).join(", ")}`);
   return named;
 }
 

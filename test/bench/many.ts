@@ -14,10 +14,10 @@ export async function seedMany(
   { sources, targets, foreign }: Size["many"],
 ): Promise<void> {
   const homes = Math.ceil(sources / 100);
-  const strangers = Math.ceil(foreign / 1000);
+  const foreignNamespaces = Math.ceil(foreign / 1000);
   await admin.pour(targets, (index) => namespaceRequest(`many-${index}`, "many"));
   await admin.pour(homes, (index) => namespaceRequest(`many-home-${index}`));
-  await admin.pour(strangers, (index) => namespaceRequest(`many-foreign-${index}`));
+  await admin.pour(foreignNamespaces, (index) => namespaceRequest(`many-foreign-${index}`));
   say(`seeding ${sources} SharedSecrets and ${foreign} foreign Secrets`);
   await admin.pour(sources, (index) =>
     sharedSecretRequest(
@@ -26,7 +26,7 @@ export async function seedMany(
     ),
   );
   await admin.pour(foreign, (index) =>
-    foreignRequest(`many-foreign-${index % strangers}`, `foreign-${index}`),
+    foreignRequest(`many-foreign-${index % foreignNamespaces}`, `foreign-${index}`),
   );
 }
 
@@ -74,7 +74,7 @@ export async function startOverMany(
   const rows: readonly Row[] = [
     { name: `start with ${what}: ready`, measured: ready, unit: "s" },
     {
-      name: "start: first whole pass",
+      name: "start: first reconcile of all objects",
       measured: first,
       unit: "s",
       usage,

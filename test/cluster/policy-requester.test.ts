@@ -339,7 +339,7 @@ describe.skipIf(!inject("hasPolicies"))("a token that is created from an export"
   });
 
   it.skipIf(isStampedByWebhook)(
-    "is told from a new token that the policy sees a second time",
+    "is distinguished from a new token that the policy sees a second time",
     async () => {
       const name = unique("relabel");
       await arrange({

@@ -43,7 +43,7 @@ const remove = (name: string): Write => ({
   uid: "u",
   resourceVersion: "1",
 });
-const tell: Write = {
+const recordEvent: Write = {
   do: "record-event",
   event: {
     resource: secrets,
@@ -57,7 +57,7 @@ const tell: Write = {
 
 function setup(answer?: (request: Request) => unknown) {
   const client = new FakeClient(answer);
-  const [observed, told, refreshed] = [
+  const [observed, events, refreshed] = [
     new Array<unknown>(),
     new Array<string>(),
     new Array<string>(),
@@ -65,14 +65,14 @@ function setup(answer?: (request: Request) => unknown) {
   const deps = {
     client,
     recordWrite: (_: unknown, raw: unknown) => void observed.push(raw),
-    recordEvent: async ({ reason }: { reason: string }) => void told.push(reason),
+    recordEvent: async ({ reason }: { reason: string }) => void events.push(reason),
     refresh: async ({ plural }: Resource, found: ObjectRef) =>
       void refreshed.push(`${plural} ${keyOf(found)}`),
   };
   return {
     client,
     observed,
-    told,
+    events,
     refreshed,
     carry: (...steps: readonly (readonly Write[])[]) => applyPlan({ steps }, deps),
   };
@@ -80,8 +80,8 @@ function setup(answer?: (request: Request) => unknown) {
 
 describe("a plan", () => {
   test("is executed write by write, each at the observed uid and resourceVersion", async () => {
-    const { client, told, carry } = setup();
-    await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [tell]);
+    const { client, events, carry } = setup();
+    await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [recordEvent]);
     expect(client.lines).toEqual([
       "create secrets ns/a",
       "replace secrets ns/b",
@@ -94,7 +94,7 @@ describe("a plan", () => {
       { subresource: "status", body: { metadata: { resourceVersion: "1" }, status: {} } },
       { uid: "u", resourceVersion: "1" },
     ]);
-    expect(told).toEqual(["Failed"]);
+    expect(events).toEqual(["Failed"]);
   });
 
   test("puts the responses into the stores for the next reconcile", async () => {

@@ -36,7 +36,7 @@ function secret(owner?: string): RawObject {
 }
 
 /** Runs a reconcile; `live` is the object that the API server returns. */
-async function passOver(
+async function reconciled(
   listed: Parameters<typeof syncedInformers>[0],
   {
     live = refusal("NotFound", { objectName: "k" }),
@@ -62,7 +62,12 @@ const place = `${ownNamespace}/${name}`;
 const later = { afterMs: 400 * 24 * 3_600_000 };
 
 test.each<
-  [string, Parameters<typeof syncedInformers>[0], Parameters<typeof passOver>[1], readonly string[]]
+  [
+    string,
+    Parameters<typeof syncedInformers>[0],
+    Parameters<typeof reconciled>[1],
+    readonly string[],
+  ]
 >([
   [
     "sets the key that references a Secret as its owner",
@@ -128,13 +133,13 @@ test.each<
     {},
     [],
   ],
-])("%s", async (_rule, listed, told, lines) => {
-  expect((await passOver(listed, told)).lines).toEqual(lines);
+])("%s", async (_rule, listed, options, lines) => {
+  expect((await reconciled(listed, options)).lines).toEqual(lines);
 });
 
 test("requeues a Secret that no key references when it is due for deletion", async () => {
-  expect(await passOver({ secrets: [secret()] })).toEqual({ result: "requeue-at", lines: [] });
-  expect((await passOver({ secrets: [secret()] }, later)).lines).toEqual([
+  expect(await reconciled({ secrets: [secret()] })).toEqual({ result: "requeue-at", lines: [] });
+  expect((await reconciled({ secrets: [secret()] }, later)).lines).toEqual([
     `delete secrets ${place}`,
   ]);
 });

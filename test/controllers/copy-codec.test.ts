@@ -11,7 +11,7 @@ import { runs } from "../support/property-runs.ts";
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const sometimes = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 8, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
-const strangers = sometimes<Readonly<Record<string, string>>>(
+const foreignEntries = sometimes<Readonly<Record<string, string>>>(
   {},
   fc.dictionary(fc.oneof(text, fc.constant("__proto__")), text, { maxKeys: 2 }),
 );
@@ -44,8 +44,8 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
         { [annotations.copyOf]: `${written} ` },
       ),
     ),
-    labels: strangers,
-    annotations: strangers,
+    labels: foreignEntries,
+    annotations: foreignEntries,
     owners: sometimes<ObservedCopy["ownerReferences"]>(
       [],
       fc.constant([{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "y", controller: true }]),

@@ -49,33 +49,33 @@ async function setup(
     failures: copyFailures.lines,
     refreshed,
     waiting,
-    pass: () => reconcileCopy("pay/db", deps),
+    reconcile: () => reconcileCopy("pay/db", deps),
   };
 }
 
 describe("a reconcile of a target", () => {
   test("creates a missing copy, and forgets its failure", async () => {
-    const { client, copyFailures, failures, pass } = await setup(wanted);
+    const { client, copyFailures, failures, reconcile } = await setup(wanted);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     failures.length = 0;
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
   });
 
   test("writes nothing if the copy is current", async () => {
-    const { client, pass } = await setup({ ...wanted, secrets: [rawCopy("db", "pay")] });
-    expect(await pass()).toEqual({ kind: "done" });
+    const { client, reconcile } = await setup({ ...wanted, secrets: [rawCopy("db", "pay")] });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual([]);
   });
 
   test("reads the target first if a refresh waits for it, once, and writes nothing if it is current", async () => {
-    const { client, refreshed, waiting, pass } = await setup({
+    const { client, refreshed, waiting, reconcile } = await setup({
       ...wanted,
       secrets: [rawCopy("db", "pay")],
     });
     waiting.add("team/db");
-    await pass();
-    await pass();
+    await reconcile();
+    await reconcile();
     expect([refreshed, client.lines, waiting.size]).toEqual([["pay/db"], [], 0]);
   });
 
@@ -85,12 +85,12 @@ describe("a reconcile of a target", () => {
         annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" },
       },
     });
-    const { client, pass } = await setup({
+    const { client, reconcile } = await setup({
       ...wanted,
       sharedsecrets: [typo],
       secrets: [rawCopy("db", "pay")],
     });
-    await pass();
+    await reconcile();
     expect(client.lines).toEqual(["patch secrets pay/db"]);
   });
 });
@@ -103,12 +103,14 @@ describe("a source whose data is too large for the cache", () => {
   const listed = { ...wanted, sharedsecrets: [rawSharedSecret("db", { data: big })] };
 
   test("is read if a copy is written, and not for a current copy", async () => {
-    const { client, pass } = await setup(listed, ({ verb }) => (verb === "get" ? source(big) : {}));
-    expect(await pass()).toEqual({ kind: "done" });
+    const { client, reconcile } = await setup(listed, ({ verb }) =>
+      verb === "get" ? source(big) : {},
+    );
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
     expect(encodeBody(client.requests[1]?.body)).toContain(big.password);
     const quiet = await setup({ ...listed, secrets: [rawCopy("db", "pay", { data: big })] });
-    await quiet.pass();
+    await quiet.reconcile();
     expect(quiet.client.lines).toEqual([]);
   });
 
@@ -117,14 +119,14 @@ describe("a source whose data is too large for the cache", () => {
     ["is another object", source(big, "uid-other")],
     ["is gone", refusal("NotFound", { objectName: "db" })],
   ])("is requeued without a write if the SharedSecret %s", async ([, answer]) => {
-    const { client, clock, pass } = await setup(listed, () => answer);
-    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
+    const { client, clock, reconcile } = await setup(listed, () => answer);
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is evaluated again after the read, because it may have changed meanwhile", async () => {
     let change = (): void => {};
-    const { client, listWatch, pass } = await setup(listed, ({ verb }) => {
+    const { client, listWatch, reconcile } = await setup(listed, ({ verb }) => {
       if (verb === "get") change();
       return source(big);
     });
@@ -134,23 +136,23 @@ describe("a source whose data is too large for the cache", () => {
         "MODIFIED",
         rawSharedSecret("db", { projects: "other", data: big }),
       );
-    expect(await pass()).toMatchObject({ kind: "requeue-at" });
+    expect(await reconcile()).toMatchObject({ kind: "requeue-at" });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is an error of the reconcile if it cannot be read, and only reported at the target if that repeats", async () => {
-    const { failures, pass } = await setup(listed, () => refusal("Forbidden"));
-    await expect(pass()).rejects.toMatchObject({ code: "Forbidden" });
+    const { failures, reconcile } = await setup(listed, () => refusal("Forbidden"));
+    await expect(reconcile()).rejects.toMatchObject({ code: "Forbidden" });
     expect(failures).toEqual(["pay/db again in 30000 ms"]);
   });
 });
 
 describe("an orphaned copy", () => {
   test("is deleted once the API server confirms that its source is gone", async () => {
-    const { client, pass } = await setup(orphan, ({ verb }) =>
+    const { client, reconcile } = await setup(orphan, ({ verb }) =>
       verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {},
     );
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/db", "delete secrets pay/db"]);
     expect(client.requests[1]?.body).toMatchObject({ uid: "uid-pay-db" });
   });
@@ -162,24 +164,24 @@ describe("an orphaned copy", () => {
     ],
     ["the resource is not served", refusal("NotFound")],
   ])("is kept and requeued while %s", async ([, answer]) => {
-    const { client, clock, pass } = await setup(orphan, () => answer);
-    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
+    const { client, clock, reconcile } = await setup(orphan, () => answer);
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toHaveLength(1);
   });
 
   test("is kept while the API server cannot be read", async () => {
-    const { client, pass } = await setup(orphan, () => refusal("ServerError"));
-    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    const { client, reconcile } = await setup(orphan, () => refusal("ServerError"));
+    await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     expect(client.lines).toHaveLength(1);
   });
 });
 
 describe("a rejected write", () => {
   test("is requeued if the name exists, and the existing Secret is read", async () => {
-    const { clock, refreshed, failures, pass } = await setup(wanted, () =>
+    const { clock, refreshed, failures, reconcile } = await setup(wanted, () =>
       refusal("AlreadyExists"),
     );
-    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect([refreshed, failures]).toEqual([["pay/db"], []]);
   });
 
@@ -193,19 +195,19 @@ describe("a rejected write", () => {
       }),
     ],
   ])("is not retried if the namespace %s", async ([, error]) => {
-    const { copyFailures, failures, pass } = await setup(wanted, () => error);
+    const { copyFailures, failures, reconcile } = await setup(wanted, () => error);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(failures.at(-1)).toEqual("pay/db: none");
   });
 
   test.for(["Forbidden", "Invalid", "BadRequest"] as const)(
     "is recorded for %s and retried with backoff, without an error of the reconcile",
     async (code) => {
-      const { failures, client, pass } = await setup(wanted, () =>
+      const { failures, client, reconcile } = await setup(wanted, () =>
         refusal(code, { explanation: "exceeded quota" }),
       );
-      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
+      expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
       expect([failures, client.lines]).toEqual([
         [`pay/db: ${code} exceeded quota`],
         ["create secrets pay/db"],
@@ -223,8 +225,8 @@ describe("a rejected write", () => {
       refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true }),
     ],
   ])("is recorded if %s, and is an error of the reconcile", async ([, error]) => {
-    const { failures, pass } = await setup(wanted, () => error);
-    await expect(pass()).rejects.toBe(error);
+    const { failures, reconcile } = await setup(wanted, () => error);
+    await expect(reconcile()).rejects.toBe(error);
     expect(failures).toEqual([
       expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/),
     ]);
@@ -240,8 +242,8 @@ describe("a rejected write", () => {
           : {};
 
     test("is recorded in the copy", async () => {
-      const { client, pass } = await setup(drifted, answering(false));
-      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
+      const { client, reconcile } = await setup(drifted, answering(false));
+      expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
       expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
       expect(client.requests[1]?.body).toMatchObject({
         body: {
@@ -251,45 +253,45 @@ describe("a rejected write", () => {
     });
 
     test("ends the reconcile even if the annotation is rejected, too", async () => {
-      const { pass } = await setup(drifted, answering(true));
-      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
+      const { reconcile } = await setup(drifted, answering(true));
+      expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
     });
   });
 
   test("is recorded with the reason of the API server, if there is one", async () => {
-    const { failures, pass } = await setup(wanted, () =>
+    const { failures, reconcile } = await setup(wanted, () =>
       refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }),
     );
-    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     expect(failures).toEqual(["pay/db: InternalError webhook failed"]);
   });
 
   test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)(
     "with %s is reported only once it has repeated for 30 s",
     async (code) => {
-      const { failures, clock, pass } = await setup(wanted, () => refusal(code));
-      await expect(pass()).rejects.toMatchObject({ code });
+      const { failures, clock, reconcile } = await setup(wanted, () => refusal(code));
+      await expect(reconcile()).rejects.toMatchObject({ code });
       clock.advance(29_999);
-      await expect(pass()).rejects.toMatchObject({ code });
+      await expect(reconcile()).rejects.toMatchObject({ code });
       expect(failures).toEqual(["pay/db again in 30000 ms", "pay/db again in 1 ms"]);
       clock.advance(1);
-      await expect(pass()).rejects.toMatchObject({ code });
+      await expect(reconcile()).rejects.toMatchObject({ code });
       expect(failures.slice(2)).toEqual([`pay/db: ${code} refused: ${code}`]);
     },
   );
 
   test("is never reported without the Lease", async () => {
-    const { failures, clock, pass } = await setup(wanted, () => refusal("Fenced"));
+    const { failures, clock, reconcile } = await setup(wanted, () => refusal("Fenced"));
     for (let tries = 0; tries < 3; tries += 1) {
-      await expect(pass()).rejects.toMatchObject({ code: "Fenced" });
+      await expect(reconcile()).rejects.toMatchObject({ code: "Fenced" });
       clock.advance(30_000);
     }
     expect(failures).toEqual([]);
   });
 
   test("is thrown as it is if it is a bug", async () => {
-    const { failures, pass } = await setup(wanted, () => new TypeError("bug"));
-    await expect(pass()).rejects.toThrow(new TypeError("bug"));
+    const { failures, reconcile } = await setup(wanted, () => new TypeError("bug"));
+    await expect(reconcile()).rejects.toThrow(new TypeError("bug"));
     expect(failures).toEqual([]);
   });
 });

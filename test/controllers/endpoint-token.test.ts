@@ -26,7 +26,7 @@ const config = {
   quotaExempt: [],
 };
 
-async function passOver(
+async function reconciled(
   listed: Parameters<typeof syncedInformers>[0],
   tokenQuota = new TokenQuota(config),
   { grantSettleTime = 2_000 } = {},
@@ -64,11 +64,11 @@ async function passOver(
 const token = { directclusterendpointtokens: [rawRequested("t")] };
 
 test("writes nothing for a token that does not exist", async () => {
-  expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
+  expect(await reconciled({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
 test("mints a token for its requester once the grant exists", async () => {
-  const { status, lines } = await passOver({
+  const { status, lines } = await reconciled({
     ...token,
     ...keys,
     ...rawGrant("directclusterendpointtokens", "t"),
@@ -84,7 +84,7 @@ test("mints a token for its requester once the grant exists", async () => {
 });
 
 test("waits ten seconds for the grant without a status write", async () => {
-  const { lines, result } = await passOver({ ...token, ...keys });
+  const { lines, result } = await reconciled({ ...token, ...keys });
   expect([lines, result]).toEqual([
     [],
     { kind: "requeue-at", at: Date.parse("2026-01-01T00:00:10Z") },
@@ -92,7 +92,7 @@ test("waits ten seconds for the grant without a status write", async () => {
 });
 
 test("waits for signing keys without a status write: their event enqueues the token", async () => {
-  const { lines, status } = await passOver({
+  const { lines, status } = await reconciled({
     ...token,
     ...rawGrant("directclusterendpointtokens", "t"),
   });
@@ -103,7 +103,7 @@ test("does not mint a token while its requester is at the quota, including delet
   const quota = new TokenQuota(config);
   const endsAt = Date.parse("2026-01-01T00:30:00Z");
   for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);
-  const waiting = await passOver(
+  const waiting = await reconciled(
     { ...token, ...keys, ...rawGrant("directclusterendpointtokens", "t") },
     quota,
   );
@@ -161,7 +161,7 @@ test.for([
     [1, 0],
   ],
 ] as const)("a deleted token %s", async ([, current, data, expected]) => {
-  const { due, requests } = await passOver(
+  const { due, requests } = await reconciled(
     {
       directclusterendpointtokens: [{ ...rawRequested("t", deleting), status: current }],
       ...listed(data),
@@ -183,6 +183,6 @@ test("the status of a token keeps the expiry until the entry is listed", async (
     },
   };
   const invalid = { directclusterendpointtokens: [{ ...rawRequested("t", parent), status }] };
-  const waiting = await passOver({ ...invalid, ...listed({}) });
+  const waiting = await reconciled({ ...invalid, ...listed({}) });
   expect([waiting.lines, waiting.due]).toEqual([[], ["due"]]);
 });

@@ -7,19 +7,24 @@ const answer = (uid: string, finalizers: readonly string[]) =>
   rawObject({ name: uid, uid, finalizers });
 
 test("contains an object that was written with the finalizer, until a write removes it", () => {
-  const held = new FinalizedObjects();
-  held.note(answer("a", [cleanupFinalizer]));
-  held.note(answer("b", ["another"]));
-  expect(["a", "b", "c"].map((uid) => held.has(uid))).toEqual([true, false, false]);
-  held.note(answer("a", []));
-  expect(held.has("a")).toBe(false);
+  const finalized = new FinalizedObjects();
+  finalized.note(answer("a", [cleanupFinalizer]));
+  finalized.note(answer("b", ["another"]));
+  expect(["a", "b", "c"].map((uid) => finalized.has(uid))).toEqual([true, false, false]);
+  finalized.note(answer("a", []));
+  expect(finalized.has("a")).toBe(false);
 });
 
 test("contains at most the last ten thousand objects", () => {
-  const held = new FinalizedObjects();
+  const finalized = new FinalizedObjects();
   for (let index = 0; index < 10_000; index += 1)
-    held.note(answer(`u${index}`, [cleanupFinalizer]));
-  held.note(answer("u0", [cleanupFinalizer]));
-  held.note(answer("last", [cleanupFinalizer]));
-  expect(["u0", "u1", "u2", "last"].map((uid) => held.has(uid))).toEqual([true, false, true, true]);
+    finalized.note(answer(`u${index}`, [cleanupFinalizer]));
+  finalized.note(answer("u0", [cleanupFinalizer]));
+  finalized.note(answer("last", [cleanupFinalizer]));
+  expect(["u0", "u1", "u2", "last"].map((uid) => finalized.has(uid))).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ]);
 });

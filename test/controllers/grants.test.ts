@@ -10,7 +10,7 @@ async function seen(listed: Parameters<typeof syncedInformers>[0]) {
   const { stores } = (await syncedInformers({ ownedaccesskeys: [rawRequested("k")], ...listed }))
     .informers;
   const key = stores.keys.get("k");
-  if (key === undefined) throw new Error("the key is not held");
+  if (key === undefined) throw new Error("the key is not stored");
   const requester = observeRequester(key.metadata, stores.requesterPolicies);
   return { requester, grant: observeGrant(object, requester, stores) };
 }

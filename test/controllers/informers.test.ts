@@ -153,12 +153,12 @@ describe("the store of unmanaged Secrets", () => {
       ...others,
       secrets: [unmanaged("db"), rawCopy("db", "play")],
     });
-    const held = [
+    const stored = [
       ...informers.stores.unmanagedSecrets.values(),
       ...informers.stores.copies.values(),
     ];
-    expect(held).toHaveLength(2);
-    expect(held.map((seen) => "data" in seen)).toEqual([false, false]);
+    expect(stored).toHaveLength(2);
+    expect(stored.map((seen) => "data" in seen)).toEqual([false, false]);
   });
 });
 

@@ -15,7 +15,7 @@ const config = {
   deleteExpiredKeysAfter: undefined,
 };
 
-async function passOver(listed: Parameters<typeof syncedInformers>[0], name = "k") {
+async function reconciled(listed: Parameters<typeof syncedInformers>[0], name = "k") {
   const { informers, clock } = await syncedInformers({
     ...policies,
     ...rawGrant("ownedaccesskeys", "k"),
@@ -49,11 +49,11 @@ async function passOver(listed: Parameters<typeof syncedInformers>[0], name = "k
 }
 
 test("writes nothing for a key that does not exist", async () => {
-  expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
+  expect(await reconciled({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
 test("reports a valid key as Active", async () => {
-  const { lines, written } = await passOver({
+  const { lines, written } = await reconciled({
     ownedaccesskeys: [rawRequested("k", { spec: plain })],
   });
   expect(lines).toEqual(["patch ownedaccesskeys k"]);
@@ -62,7 +62,7 @@ test("reports a valid key as Active", async () => {
 });
 
 test("requeues a key with a ttl at its expiry, to the second", async () => {
-  const { result } = await passOver({
+  const { result } = await reconciled({
     ownedaccesskeys: [rawRequested("k", { spec: { ...plain, ttl: 60 } })],
   });
   expect(result).toEqual({ kind: "requeue-at", at: Date.parse("2026-01-01T00:01:00Z") });
@@ -73,14 +73,14 @@ test("reports the newer of two equal keys as duplicate", async () => {
     spec: plain,
     metadata: { creationTimestamp: "2025-06-01T00:00:00Z" },
   });
-  const { written } = await passOver({
+  const { written } = await reconciled({
     ownedaccesskeys: [rawRequested("k", { spec: plain }), older],
   });
   expect(written).toContain("DuplicateKey");
 });
 
 test("reports UnknownRequester without the policies", async () => {
-  const { written } = await passOver({
+  const { written } = await reconciled({
     validatingadmissionpolicies: [],
     ownedaccesskeys: [rawRequested("k", { spec: plain })],
   });
@@ -89,6 +89,6 @@ test("reports UnknownRequester without the policies", async () => {
 
 test("reports MissingKey without spec.key", async () => {
   expect(
-    (await passOver({ ownedaccesskeys: [rawRequested("k", { spec: { user: "ann" } })] })).written,
+    (await reconciled({ ownedaccesskeys: [rawRequested("k", { spec: { user: "ann" } })] })).written,
   ).toContain("MissingKey");
 });

@@ -69,8 +69,8 @@ test("the same value is another request after the annotation was removed, or for
 test("a value that the status has is not refreshed again, and one without targets is complete", () => {
   const { refreshes, queued } = setup();
   const metadata = { annotations: { [annotations.refreshNow]: "1" } };
-  const told = observedSource({ metadata, secret: { status: { sync: { refreshed: "1" } } } });
-  expect(refreshes.observe(told, () => targets, 0)).toEqual({ refreshed: "1" });
+  const recorded = observedSource({ metadata, secret: { status: { sync: { refreshed: "1" } } } });
+  expect(refreshes.observe(recorded, () => targets, 0)).toEqual({ refreshed: "1" });
   const empty = observedSource({ metadata });
   expect(refreshes.observe(empty, () => [], 0)).toEqual({ refreshed: "1" });
   expect(queued).toEqual([]);

@@ -20,10 +20,10 @@ const notServed = () => refusal("NotFound");
  * Runs a reconcile with these objects in the stores; the API server has the same objects unless
  * `answer` says otherwise.
  */
-async function passOver(
+async function reconciled(
   listed: Parameters<typeof syncedInformers>[0],
   answer?: () => unknown,
-  { isHeldByUs = false, isDue = false } = {},
+  { hasOurFinalizer = false, isDue = false } = {},
 ) {
   const { informers, log } = await syncedInformers({ ...policies, ...listed });
   const live = ({ resource, ref }: Request) =>
@@ -43,7 +43,7 @@ async function passOver(
     clock,
     log,
     stores: informers.stores,
-    held: { has: () => isHeldByUs },
+    held: { has: () => hasOurFinalizer },
     recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
@@ -59,7 +59,7 @@ async function passOver(
 }
 
 test("grants a requester the keys and tokens that it created", async () => {
-  const { client, granted: names } = await passOver({
+  const { client, granted: names } = await reconciled({
     ownedaccesskeys: [rawRequested("k")],
     directclusterendpointtokens: [rawRequested("t")],
   });
@@ -90,7 +90,7 @@ test.for<[string, Parameters<typeof syncedInformers>[0]]>([
     { ownedaccesskeys: [rawRequested("k")], mutatingadmissionpolicies: [] },
   ],
 ])("grants nothing for an object %s", async ([, listed]) => {
-  expect((await passOver(listed)).client.lines).toEqual([]);
+  expect((await reconciled(listed)).client.lines).toEqual([]);
 });
 
 test.for<[string, () => unknown]>([
@@ -102,13 +102,13 @@ test.for<[string, () => unknown]>([
   ],
   ["another object", () => rawRequested("k", { metadata: { uid: "another" } })],
 ])("grants nothing for an object that is %s in the API server", async ([, answer]) => {
-  const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, answer);
+  const { client } = await reconciled({ ownedaccesskeys: [rawRequested("k")] }, answer);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
 });
 
 test("grants an object whose finalizer this leader wrote without a read", async () => {
-  const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, gone, {
-    isHeldByUs: true,
+  const { client } = await reconciled({ ownedaccesskeys: [rawRequested("k")] }, gone, {
+    hasOurFinalizer: true,
   });
   expect(client.lines).toEqual([
     `create clusterroles ${name}`,
@@ -117,7 +117,7 @@ test("grants an object whose finalizer this leader wrote without a read", async 
 });
 
 test("reads no object that is already granted", async () => {
-  const { client } = await passOver({
+  const { client } = await reconciled({
     ownedaccesskeys: [rawRequested("k")],
     ...rawGrant("ownedaccesskeys", "k"),
   });
@@ -125,7 +125,7 @@ test("reads no object that is already granted", async () => {
 });
 
 test("binds a role again once the API server confirms its objects", async () => {
-  const { client } = await passOver({
+  const { client } = await reconciled({
     ownedaccesskeys: [rawRequested("k")],
     ...rawGrant("ownedaccesskeys", "k"),
     clusterrolebindings: [],
@@ -159,7 +159,7 @@ test.for<[string, Parameters<typeof syncedInformers>[0], () => unknown]>([
 ])(
   "revokes a grant of an object that %s, once the API server confirms it",
   async ([, listed, answer]) => {
-    const { client } = await passOver(listed, () => answer());
+    const { client } = await reconciled(listed, () => answer());
     expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
   },
 );
@@ -167,7 +167,7 @@ test.for<[string, Parameters<typeof syncedInformers>[0], () => unknown]>([
 const goingKey = key({ deletionTimestamp: "2026-01-01T00:00:00Z" });
 
 test("keeps a grant of an object that is being deleted for the settle time, and requeues", async () => {
-  const { client, next } = await passOver({
+  const { client, next } = await reconciled({
     ...rawGrant("ownedaccesskeys", "k"),
     ownedaccesskeys: [goingKey],
   });
@@ -176,7 +176,7 @@ test("keeps a grant of an object that is being deleted for the settle time, and 
 });
 
 test("revokes a grant of an object that is being deleted after the settle time, without a read", async () => {
-  const { client, next } = await passOver(
+  const { client, next } = await reconciled(
     { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] },
     undefined,
     { isDue: true },
@@ -185,7 +185,7 @@ test("revokes a grant of an object that is being deleted after the settle time, 
 });
 
 test("grants and binds no object that is being deleted", async () => {
-  const unbound = await passOver({
+  const unbound = await reconciled({
     ...rawGrant("ownedaccesskeys", "k"),
     clusterrolebindings: [],
     ownedaccesskeys: [goingKey],
@@ -197,7 +197,7 @@ test.for<[string, readonly RawObject[]]>([
   ["do not contain yet", []],
   ["contain in an older state", [key({ finalizers: [] })]],
 ])("keeps a grant of an object that the stores %s, and requeues", async ([, ownedaccesskeys]) => {
-  const { client, next } = await passOver(
+  const { client, next } = await reconciled(
     { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys },
     () => key({ resourceVersion: "9" }),
   );
@@ -206,13 +206,13 @@ test.for<[string, readonly RawObject[]]>([
 });
 
 test("keeps a grant while the resource of its object is not served, and requeues", async () => {
-  const { client, next } = await passOver(rawGrant("ownedaccesskeys", "k"), notServed);
+  const { client, next } = await reconciled(rawGrant("ownedaccesskeys", "k"), notServed);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
   expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
 test("logs a name that an unmanaged object has", async () => {
-  const { log } = await passOver({
+  const { log } = await reconciled({
     ownedaccesskeys: [rawRequested("k")],
     clusterroles: [
       rawObject({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }),

@@ -57,7 +57,7 @@ async function setup(
     waitingSince,
     sharedSecretFailures,
     status,
-    pass: (key = "team/db") => reconcileSharedSecret(key, deps),
+    reconcile: (key = "team/db") => reconcileSharedSecret(key, deps),
   };
 }
 
@@ -86,7 +86,7 @@ describe("a reconcile of a SharedSecret", () => {
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
       },
     });
-    const { status, pass } = await setup(
+    const { status, reconcile } = await setup(
       {
         namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
         sharedsecrets: [rawSharedSecret("db"), young],
@@ -94,7 +94,7 @@ describe("a reconcile of a SharedSecret", () => {
       },
       { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
     );
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(status()).toMatchObject({
       sync: {
         desired: 3,
@@ -120,11 +120,11 @@ describe("a reconcile of a SharedSecret", () => {
     async ([, lacksPermission, outcome]) => {
       const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
       const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
-      const { status, pass } = await setup(
+      const { status, reconcile } = await setup(
         { sharedsecrets: [rawSharedSecret("db", access)] },
         { answer: ({ verb }) => (verb === "create" ? refused : {}) },
       );
-      expect(await pass().catch((error: unknown) => error)).toMatchObject(outcome);
+      expect(await reconcile().catch((error: unknown) => error)).toMatchObject(outcome);
       expect(status()).toMatchObject({
         conditions: expect.arrayContaining([
           expect.objectContaining({
@@ -139,32 +139,32 @@ describe("a reconcile of a SharedSecret", () => {
   );
 
   test("waits a second for its targets, reports progress, and forgets the wait when all are written", async () => {
-    const { client, clock, waitingSince, listWatch, pass } = await setup({
+    const { client, clock, waitingSince, listWatch, reconcile } = await setup({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db")],
     });
     const began = clock.now();
-    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 1000 });
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: began + 1000 });
     clock.advance(500);
-    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 1000 });
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: began + 1000 });
     expect([client.lines, waitingSince.get("uid-db")]).toEqual([[], began]);
     clock.advance(500);
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect([client.lines, waitingSince.get("uid-db")]).toEqual([
       ["patch sharedsecrets team/db"],
       began + 1000,
     ]);
     listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(waitingSince.size).toBe(0);
   });
 
   test("does nothing in a terminating namespace", async () => {
-    const { client, pass } = await setup({
+    const { client, reconcile } = await setup({
       namespaces: [rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
       sharedsecrets: [rawSharedSecret("db")],
     });
-    await pass();
+    await reconcile();
     expect(client.lines).toEqual([]);
   });
 
@@ -172,12 +172,12 @@ describe("a reconcile of a SharedSecret", () => {
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
   test("deletes its copies, and removes the finalizer at once without grantees", async () => {
-    const { client, pass } = await setup({
+    const { client, reconcile } = await setup({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db", { metadata: going })],
       secrets: [rawCopy("db", "pay"), rawCopy("other", "pay")],
     });
-    await pass();
+    await reconcile();
     expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
   });
 
@@ -187,41 +187,41 @@ describe("a reconcile of a SharedSecret", () => {
       allowed: true,
       reason: `RBAC: allowed by RoleBinding "${name}/team" of Role "${name}" to User "ann"`,
     };
-    const { client, clock, pass } = await setup(
+    const { client, clock, reconcile } = await setup(
       { sharedsecrets: [rawSharedSecret("db", opened)] },
       { answer: ({ verb }) => (verb === "review" ? { status } : {}) },
     );
     const began = clock.now();
-    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 2_000 });
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: began + 2_000 });
     clock.advance(2_000);
     client.requests.splice(0);
-    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 2_250 });
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at: began + 2_250 });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
     status = { allowed: false };
     client.requests.splice(0);
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
   test("does not wait in a terminating namespace", async () => {
-    const { client, pass } = await setup({
+    const { client, reconcile } = await setup({
       namespaces: [rawObject({ name: "team", ...going })],
       sharedsecrets: [rawSharedSecret("db", opened)],
     });
-    expect(await pass()).toEqual({ kind: "done" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
   test("reports a derived name that an unmanaged object has", async () => {
     const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
     const first = await setup({ sharedsecrets: [owned] });
-    await first.pass();
+    await first.reconcile();
     const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
-    const { client, status, pass } = await setup({
+    const { client, status, reconcile } = await setup({
       sharedsecrets: [owned],
       roles: [rawObject({ namespace: "team", name }, { rules: [] })],
     });
-    await pass();
+    await reconcile();
     expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
     expect(JSON.stringify(status())).toContain("NameConflict");
   });
@@ -240,8 +240,8 @@ describe("derived objects of a SharedSecret that is gone", () => {
   };
 
   test("are deleted, bindings first, once the API server confirms that it is gone", async () => {
-    const { client, pass } = await setup(left, { answer: goneAnswer });
-    expect(await pass("team/gone")).toEqual({ kind: "done" });
+    const { client, reconcile } = await setup(left, { answer: goneAnswer });
+    expect(await reconcile("team/gone")).toEqual({ kind: "done" });
     expect(client.lines).toEqual([
       "getMetadata sharedsecrets team/gone",
       `delete rolebindings team/${leftover}`,
@@ -251,11 +251,11 @@ describe("derived objects of a SharedSecret that is gone", () => {
 
   test("are deleted by the reconcile of another one in the namespace, before that one is granted", async () => {
     const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
-    const { client, pass } = await setup(
+    const { client, reconcile } = await setup(
       { ...left, sharedsecrets: [owned] },
       { answer: goneAnswer },
     );
-    await pass();
+    await reconcile();
     expect(client.lines.slice(0, 2)).toEqual([
       "getMetadata sharedsecrets team/gone",
       `delete rolebindings team/${leftover}`,
@@ -264,19 +264,19 @@ describe("derived objects of a SharedSecret that is gone", () => {
   });
 
   test("are kept while it exists in the API server, because the informer may lag", async () => {
-    const { client, pass } = await setup(left, {
+    const { client, reconcile } = await setup(left, {
       answer: () => rawObject({ namespace: "team", name: "gone", uid: "uid-gone" }),
     });
-    await pass("team/gone");
+    await reconcile("team/gone");
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
   });
 
   test("are confirmed by the name in a Role's rule, if no annotation names it", async () => {
-    const { client, pass } = await setup(
+    const { client, reconcile } = await setup(
       { roles: [derived("role", leftover)] },
       { answer: goneAnswer },
     );
-    await pass("team/gone");
+    await reconcile("team/gone");
     expect(client.lines).toEqual([
       "getMetadata sharedsecrets team/gone",
       `delete roles team/${leftover}`,
@@ -284,8 +284,8 @@ describe("derived objects of a SharedSecret that is gone", () => {
   });
 
   test("are deleted without a read if nothing names it", async () => {
-    const { client, pass } = await setup({ rolebindings: [derived("binding", leftover)] });
-    await pass("team/gone");
+    const { client, reconcile } = await setup({ rolebindings: [derived("binding", leftover)] });
+    await reconcile("team/gone");
     expect(client.lines).toEqual([`delete rolebindings team/${leftover}`]);
   });
 
@@ -310,23 +310,23 @@ describe("derived objects of a SharedSecret that is gone", () => {
     ],
     ["Latchkey's label and a name of another form", { name: "latchkey-gone" }],
   ] as const)("do not include an unmanaged object with %s", async ([, marks]) => {
-    const { client, pass } = await setup(
+    const { client, reconcile } = await setup(
       {
         roles: [derived("role", leftover, { marks })],
         rolebindings: [derived("binding", leftover, { marks })],
       },
       { answer: goneAnswer },
     );
-    await pass("team/gone");
+    await reconcile("team/gone");
     expect(client.lines).toEqual([]);
   });
 
   test("do not include those of an existing SharedSecret", async () => {
-    const { client, pass } = await setup({
+    const { client, reconcile } = await setup({
       sharedsecrets: [rawSharedSecret("db")],
       roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })],
     });
-    await pass("team/gone");
+    await reconcile("team/gone");
     expect(client.lines).toEqual([]);
   });
 });
@@ -345,7 +345,7 @@ describe("Roles that cannot be written", () => {
 
   test("are reported once after 30 s, and no longer after the next success", async () => {
     let [tries, isAway] = [0, true];
-    const { client, clock, listWatch, pass } = await setup(
+    const { client, clock, listWatch, reconcile } = await setup(
       { sharedsecrets: [opened] },
       { answer: ({ verb }) => (verb === "create" && isAway ? away((tries += 1)) : {}) },
     );
@@ -355,11 +355,11 @@ describe("Roles that cannot be written", () => {
         .map(({ body }) => recordAt(recordAt(body, "body"), "status"));
     for (const ms of [0, 29_999]) {
       clock.advance(ms);
-      await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+      await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     }
     expect(statuses()).toEqual([]);
     clock.advance(1);
-    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     const failed = {
       status: "False",
       reason: "ApplyFailed",
@@ -376,13 +376,13 @@ describe("Roles that cannot be written", () => {
     listWatch.emit("sharedsecrets", "MODIFIED", withStatus(opened, statuses()[0]));
     for (let count = 0; count < 5; count += 1) {
       clock.advance(60_000);
-      await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+      await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
     }
     expect(statuses()).toHaveLength(1);
     isAway = false;
-    await pass();
+    await reconcile();
     expect(statuses()).toHaveLength(1);
-    await pass();
+    await reconcile();
     expect(types(statuses()[1])).toMatchObject({
       Ready: { status: "True" },
       AccessApplied: { status: "True" },
@@ -390,7 +390,7 @@ describe("Roles that cannot be written", () => {
   });
 
   test("are reported as a problem of the spec at once if etcd cannot store them", async () => {
-    const { status, pass } = await setup(
+    const { status, reconcile } = await setup(
       { sharedsecrets: [opened] },
       {
         answer: ({ verb }) =>
@@ -399,7 +399,7 @@ describe("Roles that cannot be written", () => {
             : {},
       },
     );
-    expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
+    expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
     expect(parseConditions(status())).toContainEqual(
       expect.objectContaining({
         type: "Stalled",

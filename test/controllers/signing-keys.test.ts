@@ -20,7 +20,7 @@ async function setup(listed: Parameters<typeof syncedInformers>[0], client = new
     recordEvent: async () => {},
     refresh: async () => {},
   };
-  return { client, clock, log: deps.log, pass: () => reconcileSigningKeys(deps) };
+  return { client, clock, log: deps.log, reconcile: () => reconcileSigningKeys(deps) };
 }
 
 const day = 86_400_000;
@@ -30,24 +30,24 @@ const stored = (annotations: object = {}) => rawSigningKeys(made, { annotations 
 const patched = `patch secrets ${ownNamespace}/${ownObjects.signingKeys}`;
 
 test("creates signing keys if there are none", async () => {
-  const { client, pass } = await setup({});
-  expect(await pass()).toEqual({ kind: "done" });
+  const { client, reconcile } = await setup({});
+  expect(await reconcile()).toEqual({ kind: "done" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });
 
 test("does not change existing signing keys until they are due", async () => {
-  const { client, clock, pass } = await setup({ secrets: [stored()] });
-  expect(await pass()).toEqual({ kind: "requeue-at", at: start + 30 * day });
+  const { client, clock, reconcile } = await setup({ secrets: [stored()] });
+  expect(await reconcile()).toEqual({ kind: "requeue-at", at: start + 30 * day });
   expect(client.lines).toEqual([]);
   clock.advance(start + 30 * day - clock.now());
-  expect(await pass()).toMatchObject({ kind: "requeue-at" });
+  expect(await reconcile()).toMatchObject({ kind: "requeue-at" });
   expect(client.lines).toEqual([patched]);
 });
 
 test("publishes a key on request, and logs no private one", async () => {
   const requested = { "management.service/rotate-signing-key": "2026-01-01T00:00:00Z" };
-  const { client, clock, log, pass } = await setup({ secrets: [stored(requested)] });
-  expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 105_000 });
+  const { client, clock, log, reconcile } = await setup({ secrets: [stored(requested)] });
+  expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 105_000 });
   expect(client.lines).toEqual([patched]);
   const { signing } = parseSigningKeys(stored());
   expect(log.lines).toMatchObject([
@@ -58,10 +58,10 @@ test("publishes a key on request, and logs no private one", async () => {
 
 test("never overwrites an invalid Secret", async () => {
   const broken = rawObject({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
-  const { client, pass } = await setup(
+  const { client, reconcile } = await setup(
     { secrets: [broken] },
     new FakeClient(() => refusal("AlreadyExists")),
   );
-  await expect(pass()).rejects.toMatchObject({ code: "AlreadyExists" });
+  await expect(reconcile()).rejects.toMatchObject({ code: "AlreadyExists" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });

@@ -18,9 +18,9 @@ function sourceAs(name: string, word: string): Source {
 
 /** The values are those in the API server, by name. */
 function reading(words: Readonly<Record<string, string>>, most?: number) {
-  const held = new Map(Object.entries(words));
-  const client = new FakeClient(({ ref }) => shared(ref.name, held.get(ref.name) ?? ""));
-  return { held, client, data: new SourceData({ client, digestOf }, most) };
+  const stored = new Map(Object.entries(words));
+  const client = new FakeClient(({ ref }) => shared(ref.name, stored.get(ref.name) ?? ""));
+  return { stored, client, data: new SourceData({ client, digestOf }, most) };
 }
 
 describe("the data of a large source", () => {
@@ -43,9 +43,9 @@ describe("the data of a large source", () => {
   });
 
   test("is read again for newer data while a read of older data is in flight", async () => {
-    const { held, client, data } = reading({ db: "word" });
+    const { stored, client, data } = reading({ db: "word" });
     const older = data.of(sourceAs("db", "word"), "copied");
-    held.set("db", "newer");
+    stored.set("db", "newer");
     expect(await data.of(sourceAs("db", "newer"), "copied")).toBeDefined();
     expect(await older).toBeDefined();
     expect(client.lines).toHaveLength(2);

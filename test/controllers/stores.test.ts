@@ -25,7 +25,7 @@ async function storesOf(listed: Parameters<typeof syncedInformers>[0]): Promise<
 
 function sourceOf(stores: Stores, name: string) {
   const source = stores.sharedSecrets.get(`team/${name}`);
-  if (source === undefined) throw new Error(`${name} is not held`);
+  if (source === undefined) throw new Error(`${name} is not stored`);
   return source;
 }
 

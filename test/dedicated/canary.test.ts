@@ -57,7 +57,7 @@ function shownIn(text: string): readonly string[] {
   );
 }
 
-async function tell(request: Ask & { readonly by?: object }): Promise<Answer> {
+async function send(request: Ask & { readonly by?: object }): Promise<Answer> {
   const { by = {}, ...rest } = request;
   const answer = await cluster.ask(by, rest);
   if (answer.code >= 300) answers.push(JSON.stringify(answer));
@@ -66,7 +66,7 @@ async function tell(request: Ask & { readonly by?: object }): Promise<Answer> {
 
 function sharedSecret(name: string, data: object, annotated: object = {}): Promise<Answer> {
   const metadata = { name, annotations: { [annotations.syncToProjects]: "*", ...annotated } };
-  return tell({
+  return send({
     method: "POST",
     path: shared,
     body: { apiVersion, kind: "SharedSecret", metadata, spec: { data } },
@@ -111,11 +111,11 @@ async function objects(): Promise<void> {
   const key = { user: "alice", key: canary("key"), oidcLogin, ttl: 5 };
   for (const [name, spec] of [
     ["one", key],
-    ["twin", { ...key, ttl: 600 }],
+    ["duplicate", { ...key, ttl: 600 }],
     ["triplet", { ...key, ttl: 600 }],
   ] as const) {
     const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec };
-    await tell({ by: {}, method: "POST", path: `${api}/ownedaccesskeys`, body });
+    await send({ by: {}, method: "POST", path: `${api}/ownedaccesskeys`, body });
   }
   const token = {
     apiVersion,
@@ -123,7 +123,7 @@ async function objects(): Promise<void> {
     metadata: { name: "one" },
     spec: { ttl: 3600 },
   };
-  await tell({
+  await send({
     by: alice,
     method: "POST",
     path: `${api}/directclusterendpointtokens`,
@@ -172,7 +172,7 @@ async function mistakes(): Promise<void> {
     }
   }
   const forged = { status: { token: canary("forged token") } };
-  await tell({
+  await send({
     method: "PATCH",
     path: `${api}/directclusterendpointtokens/one/status`,
     type: patchTypes.merge,
@@ -262,7 +262,9 @@ beforeAll(async () => {
   await ownSecrets();
   await becomes(`${api}/ownedaccesskeys/one`, "Expired");
   await Promise.any(
-    ["twin", "triplet"].map((name) => becomes(`${api}/ownedaccesskeys/${name}`, "DuplicateKey")),
+    ["duplicate", "triplet"].map((name) =>
+      becomes(`${api}/ownedaccesskeys/${name}`, "DuplicateKey"),
+    ),
   );
   await becomes(`${shared}/helm`, "InvalidSyncOption");
 });

@@ -308,7 +308,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
   });
 
-  it("tells nothing to a client without the certificate of kube-apiserver", async () => {
+  it("returns nothing to a client without the certificate of kube-apiserver", async () => {
     const anyone = new Agent({ connect: { rejectUnauthorized: false } });
     const answers = ["/access-review", "/token-review"].map(async (path) => {
       const init = { dispatcher: anyone, method: "POST", body: "{}" };

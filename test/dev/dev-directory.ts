@@ -4,7 +4,7 @@ import type { ControlPlane } from "../support/control-plane-handle.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { repository } from "../support/install.ts";
 import { addContext, writeKubeconfig } from "../support/kubeconfig.ts";
-import { takeLock, type HeldLock } from "../support/lock-file.ts";
+import { takeLock, type TakenLock } from "../support/lock-file.ts";
 
 /**
  * The directory that `make dev` writes into the checkout, ignored by git; a test of `make dev` has
@@ -40,11 +40,11 @@ export const devPaths = {
 const lockName = "lock";
 
 /** Locks the directory and empties it; throws while another run holds the lock. */
-export function claimDevDirectory(): HeldLock {
+export function claimDevDirectory(): TakenLock {
   mkdirSync(devDirectory, { recursive: true });
   const lock = takeLock(join(devDirectory, lockName));
-  if ("heldBy" in lock)
-    throw new Error(`make dev runs already, as process ${lock.heldBy.pid}: stop it first`);
+  if ("owner" in lock)
+    throw new Error(`make dev runs already, as process ${lock.owner.pid}: stop it first`);
   for (const entry of readdirSync(devDirectory).filter((name) => name !== lockName)) {
     rmSync(join(devDirectory, entry), { recursive: true, force: true, maxRetries: 5 });
   }

@@ -35,7 +35,7 @@ import {
 } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
-import type { HeldLock } from "../support/lock-file.ts";
+import type { TakenLock } from "../support/lock-file.ts";
 import { describeExit, type Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
@@ -97,7 +97,7 @@ async function up(fail: (what: string) => void): Promise<void> {
     program,
   });
   if (hasStamps) {
-    say("waiting until the policies are 10 s old: before, nobody can be sure who asked for a key");
+    say("waiting until the policies are 10 s old: before, the requester of a key is not certain");
     await policiesCount(controlPlane);
   }
   say("applying the samples");
@@ -261,7 +261,7 @@ async function down(): Promise<void> {
 
 async function main(): Promise<number> {
   const { asked, fail, failed } = ending();
-  let lock: HeldLock | undefined;
+  let lock: TakenLock | undefined;
   let code = 0;
   try {
     lock = claimDevDirectory();

@@ -73,7 +73,7 @@ export class AccessModel {
   seen(): ObservedAccess {
     const own = (seen: ObservedRole | ObservedRoleBinding): boolean =>
       sourceUidOf(seen) === secret.uid;
-    const strangers = [...this.roles, ...this.bindings].filter(
+    const unmanaged = [...this.roles, ...this.bindings].filter(
       (seen) => sourceUidOf(seen) === undefined,
     );
     return {
@@ -82,7 +82,7 @@ export class AccessModel {
       bindings: this.bindings.filter(own),
       orphanedRoles: this.roles.filter((role) => sourceUidOf(role) === "uid-0"),
       orphanedBindings: this.bindings.filter((binding) => sourceUidOf(binding) === "uid-0"),
-      unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
+      unmanaged: new Set(unmanaged.map(({ metadata }) => metadata.name)),
     };
   }
 
@@ -113,9 +113,9 @@ export class AccessModel {
 
   #guard(write: Extract<Write, { do: "create" | "replace" }>): void {
     const { name } = write.object.metadata;
-    const held = write.resource === resources.roles ? this.#roles : this.#bindings;
-    if (write.do === "create" && held.has(name)) throw new Error(`${name} exists`);
-    if (write.do === "replace" && !held.has(name)) throw new Error(`${name} is gone`);
+    const stored = write.resource === resources.roles ? this.#roles : this.#bindings;
+    if (write.do === "create" && stored.has(name)) throw new Error(`${name} exists`);
+    if (write.do === "replace" && !stored.has(name)) throw new Error(`${name} is gone`);
     if (write.resource !== resources.roleBindings) return;
     const role = this.#roles.get(name);
     if (role === undefined) throw new Error(`role ${name} is missing: the binding is refused`);

@@ -70,7 +70,7 @@ export class SecretPlace {
         this.#standing = undefined;
         return;
       case "record-event":
-        throw new Error("a target tells nothing");
+        throw new Error("a target records no Event");
     }
   }
 }

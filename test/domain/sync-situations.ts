@@ -21,7 +21,7 @@ export const marked = observedSource({
 });
 /** The same with an invalid annotation. */
 export const misspelt = observedSource({
-  options: { problem: { reason: "InvalidSyncOption", message: "mend it" } },
+  options: { problem: { reason: "InvalidSyncOption", message: "fix it" } },
 });
 /** The same while it is being deleted. */
 export const deleting = observedSource({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
@@ -50,7 +50,7 @@ export const standingSecrets = fc.record({
   type: fc.constantFrom("Opaque", "kubernetes.io/tls"),
   immutable: fc.boolean(),
   pauses: fc.boolean(),
-  told: fc.boolean(),
+  hasError: fc.boolean(),
   tier: fc.constantFrom(undefined, "gold", "tin"),
   copiedLabels: fc.constantFrom(undefined, "tier", "argocd.argoproj.io/secret-type,tier"),
 });
@@ -61,7 +61,7 @@ export type StandingSecret = typeof standingSecrets extends fc.Arbitrary<infer T
 /** Stores it in the API server, with additional metadata of other clients. */
 export function putStanding(
   place: SecretPlace,
-  { label, copyOf, data, type, immutable, pauses: isPaused, told, ...marks }: StandingSecret,
+  { label, copyOf, data, type, immutable, pauses: isPaused, hasError, ...marks }: StandingSecret,
 ): void {
   const { tier, copiedLabels } = marks;
   place.put({
@@ -75,7 +75,7 @@ export function putStanding(
         note: "kept",
         ...(copyOf === undefined ? {} : { [annotations.copyOf]: copyOf }),
         ...(isPaused ? { [annotations.disableSync]: "true" } : {}),
-        ...(told ? { [annotations.syncError]: "why" } : {}),
+        ...(hasError ? { [annotations.syncError]: "why" } : {}),
         ...(copiedLabels === undefined ? {} : { [annotations.copiedLabels]: copiedLabels }),
       },
       finalizers: ["example.com/theirs"],

@@ -219,7 +219,7 @@ export function secretsOf({ secrets: given }: SyncSnapshot): Map<Key, StoredSecr
 /** Lets the controller's plans for copies take effect until no write is left. */
 export function settle(snapshot: SyncSnapshot): SyncSnapshot {
   let settled = snapshot;
-  for (let pass = 0; pass < 10; pass++) {
+  for (let reconcile = 0; reconcile < 10; reconcile++) {
     const objects = syncObjectsOf(settled);
     const stored = secretsOf(settled);
     const writes = [...terminations(settled, objects), ...targetWrites(stored, settled, objects)];

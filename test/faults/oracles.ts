@@ -150,19 +150,19 @@ export function difference(expected: Snapshot, found: Snapshot): readonly string
   const missing = expected.filter((text) => !found.includes(text));
   const unexpected = found.filter((text) => !expected.includes(text));
   const changed = missing.flatMap((text) => {
-    const twin = unexpected.find((other) => titleOf(other) === titleOf(text));
-    return twin === undefined ? [] : [{ text, twin }];
+    const counterpart = unexpected.find((other) => titleOf(other) === titleOf(text));
+    return counterpart === undefined ? [] : [{ text, counterpart }];
   });
   return [
     ...missing
       .filter((text) => !changed.some((pair) => pair.text === text))
       .map((text) => `missing: ${titleOf(text)}`),
     ...unexpected
-      .filter((text) => !changed.some(({ twin }) => twin === text))
+      .filter((text) => !changed.some(({ counterpart }) => counterpart === text))
       .map((text) => `unexpected: ${titleOf(text)}`),
     ...changed.map(
-      ({ text, twin }) =>
-        `${titleOf(text)}: expected${linesOnlyIn(text, twin)}; found${linesOnlyIn(twin, text)}`,
+      ({ text, counterpart }) =>
+        `${titleOf(text)}: expected${linesOnlyIn(text, counterpart)}; found${linesOnlyIn(counterpart, text)}`,
     ),
   ];
 }

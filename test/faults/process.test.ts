@@ -64,7 +64,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
   });
 
   // Also after a failure: the next test begins with two.
-  afterEach(() => pair?.mend());
+  afterEach(() => pair?.recover());
   afterAll(async () => {
     await pair?.stream.halt();
     await pair?.run.end();
@@ -84,7 +84,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
 
   /** The invariants after any fault of a leader. */
   async function expectNoHarm(): Promise<void> {
-    await pair.mend();
+    await pair.recover();
     expect(await pair.outcome()).toEqual(undisturbed);
     expect(await pair.run.quiet()).toEqual([]);
     expect(pair.run.logbook.overlaps(excused)).toEqual([]);
@@ -159,7 +159,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
       const handOver = await pair.handOver(terminate);
       reportTimes(`SIGTERM, ${turn} restart of a rolling update`, handOver);
       expect(handOver.holders).toEqual(["", other.identity]);
-      await pair.mend();
+      await pair.recover();
     }
     await expectNoHarm();
   });

@@ -126,14 +126,14 @@ export class Pair {
     { proxy }: ProcessInstance,
     { old }: HandOver,
   ): Promise<{ readonly refused: number; readonly accepted: number }> {
-    const held = this.run.logbook.fencedWrites(old).filter(({ answer }) => answer === undefined);
+    const delayed = this.run.logbook.fencedWrites(old).filter(({ answer }) => answer === undefined);
     proxy.release();
-    await eventually(() => held.every(({ answer }) => answer !== undefined), {
+    await eventually(() => delayed.every(({ answer }) => answer !== undefined), {
       what: "the late writes to be answered",
       every: 20,
     });
-    const accepted = held.filter(({ answer }) => (answer?.status ?? 500) < 300).length;
-    return { refused: held.length - accepted, accepted };
+    const accepted = delayed.filter(({ answer }) => (answer?.status ?? 500) < 300).length;
+    return { refused: delayed.length - accepted, accepted };
   }
 
   /**
@@ -150,7 +150,7 @@ export class Pair {
   /**
    * Ends every fault, restarts processes that have exited, and waits until both watch the cluster.
    */
-  async mend(): Promise<void> {
+  async recover(): Promise<void> {
     for (const instance of this.run.backend.instances) {
       instance.proxy.release();
       instance.resume();

@@ -68,7 +68,7 @@ export interface SecretStep {
   readonly settled: boolean;
 }
 
-/** What the values of a SharedSecret begin with, so that a value tells where it is from. */
+/** What the values of a SharedSecret begin with, so that a value shows where it is from. */
 export function valueOf(source: string, version: string): string {
   return `value of ${source}, ${version}`;
 }

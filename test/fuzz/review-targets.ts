@@ -24,7 +24,12 @@ import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
-import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
+import {
+  posted,
+  fakeReviewDeps,
+  anonymousClient,
+  resolvedKeyWith,
+} from "../support/review-fixture.ts";
 import { bodyOf, hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
@@ -150,7 +155,7 @@ const unavailable = async (): Promise<never> => {
   throw new KubeError("GET: 500", { code: "ServerError", status: 500 });
 };
 const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
-const nobody = {
+const unavailableClient = {
   get: unavailable,
   create: unavailable,
   review: async () => ({ status: { allowed: false } }),
@@ -170,14 +175,14 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
         ofIndex: () => [],
       },
       clock,
-      client: nobody,
+      client: unavailableClient,
     };
     return [rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey];
   },
   stamp: () => [(request) => admitted({ object: withRequesterAnnotations(request) })],
   connectorData: () => [
     extractConnectorData({
-      client: nobody,
+      client: unavailableClient,
       key: { current: () => marks },
       accessKeys: { references: () => false },
       clock,
@@ -195,7 +200,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   ],
   owners: () => [
     checkBlockOwnerDeletion({
-      client: nobody,
+      client: unavailableClient,
       discovery: nothing,
       accessKeys: fakeReviewDeps({ view: resolvedKeyWith() }).accessKeys,
       clock,
@@ -218,7 +223,7 @@ export const reviewTargets: readonly Target[] = [
               await accessReviewHandler({
                 ...deps,
                 accessKeys: { ...deps.accessKeys, roles: () => roles },
-              })(posted(body), stranger),
+              })(posted(body), anonymousClient),
             ),
             "status",
           );
@@ -265,7 +270,7 @@ export const reviewTargets: readonly Target[] = [
               ...deps,
               clock,
               accessKeys: { ...deps.accessKeys, lookup: present },
-            })(posted(body), stranger),
+            })(posted(body), anonymousClient),
           ),
           "status",
         );
@@ -278,7 +283,10 @@ export const reviewTargets: readonly Target[] = [
     property: () =>
       fc.asyncProperty(bodyOf(spoiled(admissionReview)), async (body) => {
         const handler = admissionHandler({ steps: made(), onResult: () => {} });
-        const response = recordAt(answered(await handler(posted(body), stranger)), "response");
+        const response = recordAt(
+          answered(await handler(posted(body), anonymousClient)),
+          "response",
+        );
         if (Object.keys(response).length === 0) return;
         assert.equal(response["uid"], stringAt(recordAt(readable(body), "request"), "uid"));
         const patch = stringAt(response, "patch");

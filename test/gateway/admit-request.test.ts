@@ -24,7 +24,7 @@ describe("a request is refused", () => {
     ["whose method is not served, before its key", { method: "TRACE", key: none }, 405],
     ["that RequestInfo cannot read", { path: "/api/v1/watch" }, 400],
     ["without a key", { key: null }, 401],
-    ["with a key that nobody has", { key: none }, 401],
+    ["with a key that no object has", { key: none }, 401],
     ["with two credentials", { fields: ["authorization", "Bearer x"] }, 400],
     ["with impersonation", { fields: ["Impersonate-User", "root"] }, 403],
   ])("%s", async (_what, request, status) => {

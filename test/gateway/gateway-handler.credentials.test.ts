@@ -136,7 +136,7 @@ describe.each(frontWays)("at the $name", (way) => {
     ["a group with a blank at its end", "alice", ["devs", "admins "]],
     ["a group with a tab", "alice", ["admins\t"]],
     ["a group with a carriage return", "alice", ["a\rb"]],
-  ])("%s is 403, and acts as nobody", async (_what, user, groups) => {
+  ])("%s is 403, and acts as no user", async (_what, user, groups) => {
     const credential = await credentialOf(way, front, { user, groups });
     const { statuses, text } = await asking(credential, "GET /api");
     expect([statuses, front.recorder.requests]).toEqual([[403], []]);

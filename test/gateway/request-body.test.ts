@@ -19,7 +19,7 @@ describe("the body of a request", () => {
     expect([(await body.next()).done, exchange.bodiesAccepted]).toEqual([true, 1]);
   });
 
-  it("is late only while somebody waits for a part of it", async () => {
+  it("is late only while a caller waits for a part of it", async () => {
     const { clock, exchange, body, late } = reading();
     exchange.body.write("he");
     await body.next();
@@ -53,7 +53,7 @@ describe("the body of a request", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("that is not read to its end leaves its stream to whoever throws the rest away", async () => {
+  it("that is not read to its end leaves its stream to the caller that discards the rest", async () => {
     const { exchange, body } = reading();
     exchange.body.write("he");
     await body.next();

@@ -192,7 +192,7 @@ describe("a revoked token", () => {
   });
 
   it.for(["a valid token", "a revoked token", "no token that was ever valid"])(
-    "is not told from others while no list is known: %s is 503",
+    "is not distinguished from others while no list is known: %s is 503",
     async (which) => {
       const { admit, token, state, revoked, results } = endpoint();
       if (which === "a revoked token") revoked.add("uid-token");

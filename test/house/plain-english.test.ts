@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { sourceFiles, typeScriptIn } from "./source-files.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const pages = execFileSync("git", ["ls-files", "-z", "*.md"], { cwd: repository, encoding: "utf8" })
@@ -24,4 +25,61 @@ test("pages name the user or process that acts", () => {
   );
   expect(pages.length).toBeGreaterThan(30);
   expect(found).toEqual([]);
+});
+
+type Count = readonly [path: string, word: string, count: number];
+
+const self = "house/plain-english.test.ts";
+/** Words with a standard term of the field, or a plain word, in their place. */
+const replaced = /\b(?:told|twin|rival|junior|senior|eldest|whoever|strangers?|farewell)\b/gi;
+
+/** How often each of these words occurs in a file, in alphabetical order. */
+function replacedIn(path: string, text: string): readonly Count[] {
+  const words = [...text.matchAll(replaced)].map(([word]) => word.toLowerCase());
+  return [...new Set(words)]
+    .toSorted()
+    .map((word) => [path, word, words.filter((other) => other === word).length]);
+}
+
+describe("replaced words", () => {
+  test("are not in test, except as names of src", () => {
+    const names: readonly Count[] = [
+      ["runtime/connections.test.ts", "strangers", 7],
+      ["runtime/http-server.test.ts", "strangers", 6],
+    ];
+    // This file lists the words.
+    const files = typeScriptIn("test/").filter((path) => path !== self);
+    expect(files.length).toBeGreaterThan(500);
+    expect(
+      files.flatMap((path) =>
+        replacedIn(path, readFileSync(join(repository, "test", path), "utf8")),
+      ),
+    ).toEqual(names);
+  });
+
+  test("are only so often in src; a file with fewer of them needs a smaller number here", () => {
+    const left: readonly Count[] = [
+      ["cli/kubectl/edited-values.ts", "stranger", 2],
+      ["controllers/derived-objects.ts", "strangers", 2],
+      ["controllers/finalized-objects.ts", "eldest", 3],
+      ["controllers/shared-secret.ts", "rival", 3],
+      ["gateway/request-body.ts", "whoever", 1],
+      ["runtime/config-values.ts", "stranger", 3],
+      ["runtime/connections.ts", "strangers", 10],
+      ["runtime/http-server.ts", "strangers", 6],
+      ["runtime/serve-request.ts", "strangers", 2],
+    ];
+    expect(sourceFiles.flatMap(({ path, text }) => replacedIn(path, text))).toEqual(left);
+  });
+
+  test("are found as whole words, in any case", () => {
+    const breach =
+      "// Told by a stranger.\nconst { rival } = told(this.#strangers, arrival, retold);";
+    expect(replacedIn("breach.ts", breach)).toEqual([
+      ["breach.ts", "rival", 1],
+      ["breach.ts", "stranger", 1],
+      ["breach.ts", "strangers", 1],
+      ["breach.ts", "told", 2],
+    ]);
+  });
 });

@@ -12,11 +12,11 @@ const kindPages = ["shared-secret.md", "owned-access-key.md", "direct-cluster-en
 const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
 
 test("the pages of the kinds explain each condition", () => {
-  expect(untold(Object.keys(conditionTypes), kindPages)).toEqual([]);
+  expect(undocumented(Object.keys(conditionTypes), kindPages)).toEqual([]);
 });
 
 test("the pages of the kinds explain each reason", () => {
-  expect(untold(Object.keys(reasons), kindPages)).toEqual([]);
+  expect(undocumented(Object.keys(reasons), kindPages)).toEqual([]);
 });
 
 test("the page of SharedSecrets lists each restricted domain of labels and annotations", () => {
@@ -28,7 +28,7 @@ test("the page of SharedSecrets lists each restricted domain of labels and annot
 
 test("a page explains each metric", () => {
   expect(
-    untold(
+    undocumented(
       Object.values(metricTable).map(({ name }) => name),
       pages,
     ),
@@ -85,7 +85,7 @@ function documented([name, option]: readonly [string, Option<unknown>]): readonl
   ];
 }
 
-function untold(words: readonly string[], names: readonly string[]): readonly string[] {
+function undocumented(words: readonly string[], names: readonly string[]): readonly string[] {
   const text = names.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");
   return words.filter((word) => !text.includes(`\`${word}\``));
 }

@@ -41,14 +41,14 @@ function recorder(failure?: unknown) {
   };
 }
 
-async function told(...changes: Partial<Event<string>>[]): Promise<Manifest[]> {
-  const { events, recorder: teller } = recorder();
-  for (const change of changes) await teller.record({ ...notice, ...change });
+async function eventsOf(...changes: Partial<Event<string>>[]): Promise<Manifest[]> {
+  const { events, recorder: eventRecorder } = recorder();
+  for (const change of changes) await eventRecorder.record({ ...notice, ...change });
   return events;
 }
 
 test("an Event has every field that events.k8s.io/v1 requires", async () => {
-  const [event] = await told({});
+  const [event] = await eventsOf({});
   expect(event).toEqual({
     apiVersion: "events.k8s.io/v1",
     kind: "Event",
@@ -71,7 +71,7 @@ test("an Event has every field that events.k8s.io/v1 requires", async () => {
 });
 
 test("an Event of a cluster-scoped object is in the namespace default", async () => {
-  const [event] = await told({
+  const [event] = await eventsOf({
     resource: resources.ownedAccessKeys,
     subject: { name: "ci", uid: "uid-2" },
   });
@@ -86,7 +86,7 @@ test("an Event of a cluster-scoped object is in the namespace default", async ()
 
 test("an Event refers to its object by namespace, name and uid only", async () => {
   const subject = { ...notice.subject, resourceVersion: "7", labels: { team: "a" } };
-  const [event] = await told({ subject });
+  const [event] = await eventsOf({ subject });
   expect(event?.["regarding"]).toEqual({
     apiVersion: "management.service/v1",
     kind: "SharedSecret",
@@ -102,12 +102,12 @@ describe("the name of an Event", () => {
     ["differs by uid", { subject: { ...notice.subject, uid: "uid-9" } }, false],
     ["separates reason and deduplicationKey", { reason: "Conflict1", deduplicationKey: "" }, false],
   ])("%s", async ([, change, same]) => {
-    const [first, second] = await told({}, change);
+    const [first, second] = await eventsOf({}, change);
     expect(first?.metadata.name === second?.metadata.name).toBe(same);
   });
 
   test("is valid for an object with a name of maximum length", async () => {
-    const [event] = await told({
+    const [event] = await eventsOf({
       subject: { ...notice.subject, name: `${"a".repeat(219)}.${"b".repeat(33)}` },
     });
     expect(event?.metadata.name).toMatch(/^a{219}\.[0-9a-f]{32}$/);
@@ -115,7 +115,7 @@ describe("the name of an Event", () => {
 });
 
 test("a note is truncated to 1,024 bytes at a character boundary", async () => {
-  const events = await told(
+  const events = await eventsOf(
     { note: "ä".repeat(600) },
     { note: "x".repeat(1024), deduplicationKey: "2" },
     { note: "😀".repeat(300), deduplicationKey: "3" },
@@ -131,8 +131,8 @@ describe("a failure is not thrown", () => {
     ["Forbidden", 1],
     ["Network", 1],
   ])("%s logs %i warnings", async ([code, warnings]) => {
-    const { log, recorder: teller } = recorder(new KubeError("canary", { code, status: 0 }));
-    await teller.record(notice);
+    const { log, recorder: eventRecorder } = recorder(new KubeError("canary", { code, status: 0 }));
+    await eventRecorder.record(notice);
     expect(log.lines).toHaveLength(warnings);
     expect(JSON.stringify(log.lines)).not.toContain("canary");
     for (const { level, fields } of log.lines) {
@@ -146,34 +146,34 @@ describe("a failure is not thrown", () => {
 
 describe("the budget of an object", () => {
   test("is 25 Events, then one in five minutes, independent of other objects", async () => {
-    const { events, clock, recorder: teller } = recorder();
-    const tell = async (times: number, uid: string): Promise<number> => {
+    const { events, clock, recorder: eventRecorder } = recorder();
+    const record = async (times: number, uid: string): Promise<number> => {
       const before = events.length;
       for (let count = 0; count < times; count++)
-        await teller.record({
+        await eventRecorder.record({
           ...notice,
           subject: { ...notice.subject, uid },
           deduplicationKey: `${uid} ${count}`,
         });
       return events.length - before;
     };
-    expect(await tell(30, "a")).toBe(25);
-    expect(await tell(30, "b")).toBe(25);
+    expect(await record(30, "a")).toBe(25);
+    expect(await record(30, "b")).toBe(25);
     clock.advance(299_999);
-    expect(await tell(5, "a")).toBe(0);
+    expect(await record(5, "a")).toBe(0);
     clock.advance(1);
-    expect(await tell(5, "a")).toBe(1);
+    expect(await record(5, "a")).toBe(1);
     clock.advance(86_400_000);
-    expect(await tell(30, "a")).toBe(25);
+    expect(await record(30, "a")).toBe(25);
   });
 
   test("is evicted with more than 4,096 objects, starting with the least recently used", async () => {
-    const { events, recorder: teller } = recorder();
-    const tell = (uid: string, deduplicationKey: string): Promise<void> =>
-      teller.record({ ...notice, subject: { ...notice.subject, uid }, deduplicationKey });
-    for (let count = 0; count < 26; count++) await tell("first", String(count));
-    for (let count = 0; count < 4096; count++) await tell(`other-${count}`, "1");
-    await tell("first", "again");
+    const { events, recorder: eventRecorder } = recorder();
+    const record = (uid: string, deduplicationKey: string): Promise<void> =>
+      eventRecorder.record({ ...notice, subject: { ...notice.subject, uid }, deduplicationKey });
+    for (let count = 0; count < 26; count++) await record("first", String(count));
+    for (let count = 0; count < 4096; count++) await record(`other-${count}`, "1");
+    await record("first", "again");
     const regarding = events.map((event) => stringAt(recordAt(event, "regarding"), "uid"));
     expect(regarding.filter((uid) => uid === "first")).toHaveLength(26);
     expect(listAt({ regarding }, "regarding").at(-1)).toBe("first");

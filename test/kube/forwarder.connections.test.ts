@@ -73,9 +73,9 @@ describe("a connection that ends before the first byte of an answer", () => {
 describe("the connections for answers", () => {
   it("are so many; other requests wait in order, streams never", async () => {
     const setup = await started({ connections: 2 });
-    const held: (() => void)[] = [];
+    const answers: (() => void)[] = [];
     setup.recorder.respond = (_request, socket) =>
-      void held.push(() => socket.write(answerText(200)));
+      void answers.push(() => socket.write(answerText(200)));
     const all = ["/1", "/2", "/3", "/4"].map((target) => send(setup, { target }));
     const stream = send(setup, { kind: "stream", target: "/stream" });
     await setup.recorder.arrived(3);
@@ -84,9 +84,9 @@ describe("the connections for answers", () => {
       ...["/1", "/2", "/stream"],
     ]);
     expect(setup.forwarder.waiting()).toBe(2);
-    for (const answer of held.splice(0)) answer();
+    for (const answer of answers.splice(0)) answer();
     await setup.recorder.arrived(5);
-    for (const answer of held.splice(0)) answer();
+    for (const answer of answers.splice(0)) answer();
     expect(await Promise.all([...all, stream].map(({ ended }) => ended))).toEqual(
       Array.from({ length: 5 }, () => "end"),
     );
@@ -96,23 +96,23 @@ describe("the connections for answers", () => {
   it("are waited for at most 30 seconds", async () => {
     const clock = new TestClock();
     const setup = await started({ connections: 1, clock });
-    const held: (() => void)[] = [];
+    const answers: (() => void)[] = [];
     setup.recorder.respond = (_request, socket) =>
-      void held.push(() => socket.write(answerText(200)));
+      void answers.push(() => socket.write(answerText(200)));
     const first = send(setup);
     await setup.recorder.arrived(1);
     const next = send(setup, { target: "/next" });
     await clock.run(15_000);
     const last = send(setup, { target: "/last" });
     await clock.run(14_999);
-    for (const answer of held.splice(0)) answer();
+    for (const answer of answers.splice(0)) answer();
     expect(await first.ended).toBe("end");
     await setup.recorder.arrived(2);
     await clock.run(15_001);
     expect([next.end, await last.ended, setup.forwarder.waiting()]).toEqual([
       ...[undefined, "busy", 0],
     ]);
-    for (const answer of held.splice(0)) answer();
+    for (const answer of answers.splice(0)) answer();
     expect([await next.ended, clock.pending]).toEqual(["end", 0]);
     expect(setup.recorder.requests.map(({ target }) => target)).toEqual(["/api", "/next"]);
   });

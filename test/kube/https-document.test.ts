@@ -114,7 +114,7 @@ describe("a document over HTTPS", () => {
 });
 
 describe("a document cannot be read", () => {
-  const stranger = newCa({ dnsNames: ["127.0.0.1"], clientName: "none", now: Date.now() });
+  const otherCa = newCa({ dnsNames: ["127.0.0.1"], clientName: "none", now: Date.now() });
 
   test.each<[string, string, Partial<HttpsDocumentOptions>, string]>([
     ["that does not exist", "/missing", {}, "status 404"],
@@ -147,7 +147,7 @@ describe("a document cannot be read", () => {
 
   test("from a server of another CA, which gets no request", async () => {
     const before = seen.length;
-    await expect(read("/good", {}, { ca: (await stranger).certificate })).rejects.toThrow(
+    await expect(read("/good", {}, { ca: (await otherCa).certificate })).rejects.toThrow(
       "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
     );
     expect(seen).toHaveLength(before);

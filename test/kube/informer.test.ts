@@ -335,7 +335,7 @@ describe("with the watch times of the webhook", () => {
       expect(listWatch.calls).toEqual(["list", "watch 70", ...calls]);
     });
 
-    test("asks again, and opens no watch, until the API server has told the version", async () => {
+    test("asks again, and opens no watch, until the API server has returned the version", async () => {
       const { listWatch, clock } = await silent(failure("Network"), failure("ServerError"), "8");
       expect(listWatch.calls.slice(2)).toEqual(["version"]);
       await clock.run(2_000);
@@ -561,11 +561,11 @@ describe("refresh", () => {
   test.for<[string, readonly [string, unknown]]>([
     ["changes the object", ["MODIFIED", thing("b", 9, { size: 3 })]],
     ["deletes the object, which was not stored", ["DELETED", thing("b", 9)]],
-  ])("changes nothing after a watch event that %s", async ([, told]) => {
+  ])("changes nothing after a watch event that %s", async ([, event]) => {
     const { answer, listWatch, informer } = await refreshing("ns/b");
-    listWatch.send(told);
+    listWatch.send(event);
     await answer(thing("b", 8, { size: 2 }));
-    expect(informer.store.get("ns/b")).toBe(told[0] === "DELETED" ? undefined : 3);
+    expect(informer.store.get("ns/b")).toBe(event[0] === "DELETED" ? undefined : 3);
   });
 
   test("removes an object that is no longer selected", async () => {
@@ -600,11 +600,11 @@ describe("an own write without a watch event", () => {
     ["the watch delivers its event", ["MODIFIED", thing("b", 8, { size: 2 })]],
     ["a bookmark has passed it", ["BOOKMARK", thing("", 9)]],
     ["the watch delivers another event, because it is only behind", ["ADDED", thing("c", 6)]],
-  ])("causes nothing if %s", async ([, told]) => {
+  ])("causes nothing if %s", async ([, event]) => {
     const { informer, listWatch, clock } = await following([listed(5)]);
     informer.observe(thing("b", 8, { size: 2 }));
     await clock.run(500);
-    listWatch.send(told);
+    listWatch.send(event);
     await clock.run(1_600);
     expect(listWatch.calls).toEqual(["list", "watch 5"]);
   });

@@ -13,7 +13,7 @@ class Candidate {
   readonly metric: boolean[] = [];
   readonly election: LeaderElection;
   readonly #finish = Promise.withResolvers<void>();
-  /** What happened, in order: "leading", "told to stop", then how the election ended. */
+  /** What happened, in order: "leading", "asked to stop", then how the election ended. */
   readonly story: string[] = [];
 
   constructor(lease: OneLease, clock: TestClock, identity: string) {
@@ -32,7 +32,7 @@ class Candidate {
     const onLeading = (leading: AbortSignal): Promise<void> => {
       this.story.push("leading");
       leading.addEventListener("abort", () =>
-        this.story.push(`told to stop with ${this.election.remainingMs()} ms`),
+        this.story.push(`asked to stop with ${this.election.remainingMs()} ms`),
       );
       return this.#finish.promise;
     };
@@ -267,7 +267,7 @@ describe("losing the Lease", () => {
       await clock.run(9999);
       expect(a.story).toEqual(["leading"]);
       await clock.run(1);
-      expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
+      expect(a.story).toEqual(["leading", "asked to stop with 0 ms", "lost"]);
       expect([a.election.remainingMs(), a.metric.at(-1)]).toEqual([0, false]);
     },
   );
@@ -278,7 +278,7 @@ describe("losing the Lease", () => {
     await clock.run(0);
     lease.put({ holderIdentity: "b" });
     await clock.run(4000);
-    expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
+    expect(a.story).toEqual(["leading", "asked to stop with 0 ms", "lost"]);
     expect(lease.spec["holderIdentity"]).toBe("b");
   });
 
@@ -316,7 +316,7 @@ describe("releasing the Lease", () => {
     await clock.run(1000);
     a.stop.abort();
     await clock.run(30_000);
-    expect(a.story).toEqual(["leading", "told to stop with 9000 ms"]);
+    expect(a.story).toEqual(["leading", "asked to stop with 9000 ms"]);
     expect([lease.spec["holderIdentity"], a.election.remainingMs() > 0]).toEqual(["a", true]);
     a.finish();
     await clock.run(0);

@@ -23,11 +23,11 @@ test.for<[string, (setup: ReturnType<typeof pausing>) => unknown]>([
 });
 
 test("a listener is called at every recovery until it is cancelled", () => {
-  const [recovery, told] = [new Recovery(), new Array<string>()];
-  const cancel = recovery.onRecovered(() => told.push("back"));
+  const [recovery, calls] = [new Recovery(), new Array<string>()];
+  const cancel = recovery.onRecovered(() => calls.push("back"));
   recovery.recovered();
   recovery.recovered();
   cancel();
   recovery.recovered();
-  expect(told).toEqual(["back", "back"]);
+  expect(calls).toEqual(["back", "back"]);
 });

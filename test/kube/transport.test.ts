@@ -159,7 +159,7 @@ describe("the concurrency limit", () => {
 });
 
 describe("the fence", () => {
-  test("rejects every write while the Lease is not held, and no read", async () => {
+  test("rejects every write while this process does not own the Lease, and no read", async () => {
     const { peer, transport, counted } = await over(answerWith(200), { fence: () => 0 });
     for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
       await expect(transport.request({ ...post, method })).rejects.toMatchObject({

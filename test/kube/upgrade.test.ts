@@ -145,7 +145,7 @@ describe("a request for an upgrade", () => {
     expect([outcome.outcomes, recorder.requests.length]).toEqual([["unreachable"], 1]);
   });
 
-  it("fails when nobody listens", async () => {
+  it("fails when no process listens", async () => {
     const recorder = await startUpstreamRecorder();
     await recorder.close();
     const outcome = upgrade(recorder.url);

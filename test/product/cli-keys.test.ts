@@ -189,7 +189,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await stored(name)).toMatchObject({ ttl: expect.any(Number) });
   });
 
-  it("rotate tells a requester how to end the old key", async () => {
+  it("rotate explains to a requester how to end the old key", async () => {
     const name = unique("kept");
     await runCli(["keys", "create", name], { user: "bob" });
     const { code, stderr } = await runCli(["keys", "rotate", name], { user: "bob" });

@@ -53,7 +53,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
     expect(stdout).toMatch(/^right +info +create ownedaccesskeys: yes$/m);
   });
 
-  it("check tells bob what he may not see and not do", async () => {
+  it("check shows bob what he may not see and not do", async () => {
     const { code, stdout } = await runCli(["check", "-n", namespace], { user: "bob" });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^controller +unknown .*"bob" cannot get resource "leases"/m);

@@ -114,7 +114,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
       });
       expect(again.uid).not.toBe(uid);
       await becomesReady(again);
-      await becomes("nobody else to be let in", () => letIn(again), []);
+      await becomes("no other user to be let in", () => letIn(again), []);
       await becomes(
         "the new grant alone to stand",
         async () =>
@@ -144,7 +144,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
       "example.com/hold",
     ]);
     expect(await derivedIn(place.namespace)).toEqual(nothing);
-    await becomes("nobody to be let in", () => letIn(place), []);
+    await becomes("no user to be let in", () => letIn(place), []);
     await change(place.path, { metadata: { finalizers: null } });
     await becomesGone(place.path);
   });
@@ -183,7 +183,7 @@ describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSe
       },
       { what: "the leftovers to go" },
     );
-    await becomes("nobody else to be let in", () => letIn(again), []);
+    await becomes("no other user to be let in", () => letIn(again), []);
   });
 });
 

@@ -120,7 +120,7 @@ describe("a Role that the API server rejects", () => {
       reason: "AccessRefused",
       message: expect.stringContaining("exceeded quota: none"),
     };
-    await becomes("the refusal to be told", () => view(place), {
+    await becomes("the refusal to be reported", () => view(place), {
       conditions: { Ready: refused, AccessApplied: refused },
     });
     await change(`${quota}/none`, {
@@ -138,7 +138,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
       const place = await makeSharedSecret({ namespace, spec });
       const trouble = { status: "False", reason: "InvalidAccessRule" };
       const stalled = { status: "True", reason: "InvalidAccessRule" };
-      await becomes("the mistake to be told", () => view(place), {
+      await becomes("the mistake to be reported", () => view(place), {
         settled: true,
         conditions: { Ready: trouble, AccessApplied: trouble, Stalled: stalled },
         access: rule === "an owner of the system" ? { roles: 1 } : { roles: 1, bindings: 1 },
@@ -146,17 +146,17 @@ describe.concurrent("an access rule that cannot be granted", () => {
       const { conditions } = await view(place);
       for (const words of says) expect(conditions.Ready?.message).toContain(words);
 
-      const held = (user: string, verb: string) =>
+      const isAllowed = (user: string, verb: string) =>
         may({ user }, { verb, namespace, name: place.name });
-      await becomes("the other rule to be applied", () => held("carol", "get"), true);
-      expect(await held("mallory", "delete")).toBe(false);
+      await becomes("the other rule to be applied", () => isAllowed("carol", "get"), true);
+      expect(await isAllowed("mallory", "delete")).toBe(false);
       const fixed = { name: "right", users: ["mallory"], verbs: ["get", "list"] };
       await change(place.path, {
         spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null },
       });
       await becomesReady(place);
       expect((await view(place)).conditions).not.toHaveProperty("Stalled");
-      await becomes("the corrected rule to be applied", () => held("mallory", "list"), true);
+      await becomes("the corrected rule to be applied", () => isAllowed("mallory", "list"), true);
     },
   );
 
@@ -171,7 +171,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
       () => may({ user: "carol" }, { verb: "get", namespace, name: place.name }),
       true,
     );
-    await becomes("the mistake to be told", () => view(place), {
+    await becomes("the mistake to be reported", () => view(place), {
       conditions: { Ready: { status: "False" } },
     });
     for (const verb of ["get", "create", "update"]) {
@@ -185,13 +185,13 @@ describe.concurrent("an access rule that cannot be granted", () => {
       namespace,
       spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
     });
-    const held = () => may({ user: "carol" }, { verb: "get", namespace, name: place.name });
-    await becomes("the rule to be applied", held, true);
+    const isAllowed = () => may({ user: "carol" }, { verb: "get", namespace, name: place.name });
+    await becomes("the rule to be applied", isAllowed, true);
     await change(place.path, {
       spec: { access: [{ users: ["carol"], verbs: ["get", "create"] }] },
     });
-    await becomes("the rule to be taken back", held, false);
-    await becomes("all mistakes to be told", () => view(place), {
+    await becomes("the rule to be taken back", isAllowed, false);
+    await becomes("all mistakes to be reported", () => view(place), {
       access: { roles: 0, bindings: 0 },
       conditions: { Stalled: { status: "True" } },
     });

@@ -105,10 +105,10 @@ describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:"
     };
     await becomes("the Role to be marked", () => look(role), owned);
     await becomes("the RoleBinding to be marked", () => look(binding), owned);
-    const held = async (user: string) =>
+    const isAllowed = async (user: string) =>
       may({ user }, { verb: "get", namespace: place.namespace, name: place.name });
-    await becomes("carol to be let in", () => held("carol"), true);
-    await becomes("eve to be shut out", () => held("eve"), false);
+    await becomes("carol to be let in", () => isAllowed("carol"), true);
+    await becomes("eve to be shut out", () => isAllowed("eve"), false);
   });
 
   it("keeps labels and annotations of other users", async () => {
@@ -147,7 +147,7 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
 
       await change(place.path, { spec: { access } });
       const trouble = { reason: "NameConflict", message: expect.stringContaining(name) };
-      await becomes("the conflict to be told", () => view(place), {
+      await becomes("the conflict to be reported", () => view(place), {
         settled: true,
         conditions: {
           Ready: { status: "False", ...trouble },
@@ -155,15 +155,16 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
           Stalled: { status: "True", ...trouble },
         },
       });
-      const held = (user: string) => may({ user }, { verb: "get", namespace, name: place.name });
-      await becomes("the other rule to be applied", () => held("dave"), true);
-      expect(await held("carol")).toBe(false);
+      const isAllowed = (user: string) =>
+        may({ user }, { verb: "get", namespace, name: place.name });
+      await becomes("the other rule to be applied", () => isAllowed("dave"), true);
+      expect(await isAllowed("carol")).toBe(false);
       expect((await look(rbacPath(plural, namespace, name))).metadata).toEqual(before.metadata);
 
       await remove(rbacPath(plural, namespace, name));
       await becomes("the grants to be as written", () => grantsOf(place), asWritten);
       await becomesReady(place);
-      await becomes("carol to be let in", () => held("carol"), true);
+      await becomes("carol to be let in", () => isAllowed("carol"), true);
     },
   );
 
@@ -214,8 +215,8 @@ describe.concurrent("a change of access rules", () => {
   it("does not interrupt the access of remaining users, and all users end with the access of the spec", async () => {
     const { readers: _, ...place } = await granted();
     const { namespace, name } = place;
-    const held = (user: string, verb: string) => may({ user }, { verb, namespace, name });
-    await becomes("carol to be let in", () => held("carol", "get"), true);
+    const isAllowed = (user: string, verb: string) => may({ user }, { verb, namespace, name });
+    await becomes("carol to be let in", () => isAllowed("carol", "get"), true);
     const answers: boolean[] = [];
     for (const [first, second] of [
       ["dave", "carol"],
@@ -233,8 +234,8 @@ describe.concurrent("a change of access rules", () => {
       await becomes(
         `${second} to move up`,
         async () => {
-          answers.push(await held("carol", "get"), await held("dave", "get"));
-          return [await held(second ?? "", "update"), await held(first ?? "", "update")];
+          answers.push(await isAllowed("carol", "get"), await isAllowed("dave", "get"));
+          return [await isAllowed(second ?? "", "update"), await isAllowed(first ?? "", "update")];
         },
         [true, false],
       );

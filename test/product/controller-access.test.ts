@@ -252,7 +252,7 @@ describe.concurrent("access can be granted to", () => {
     const namespace = await makeNamespace();
     const { name, ...place } = await makeSharedSecret({ namespace, spec: { ...spec(namespace) } });
     await becomesReady({ name, ...place });
-    const held = async (caller: Caller) => {
+    const allowedVerbs = async (caller: Caller) => {
       const action = { namespace, name, ...(subresource !== undefined && { subresource }) };
       const answers = await Promise.all(
         [...sixVerbs, ...neverGranted].map(async (verb) =>
@@ -261,7 +261,7 @@ describe.concurrent("access can be granted to", () => {
       );
       return answers.flat();
     };
-    await becomes("the verbs to be held", () => held(named(namespace)), verbs);
-    expect(await held(others(namespace))).toEqual([]);
+    await becomes("the verbs to be allowed", () => allowedVerbs(named(namespace)), verbs);
+    expect(await allowedVerbs(others(namespace))).toEqual([]);
   });
 });

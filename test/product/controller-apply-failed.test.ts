@@ -278,7 +278,7 @@ describe.concurrent("a write that was rejected", () => {
       annotations: to(project),
       spec: { data: dataOf("first") },
     });
-    await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
+    await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
     await untilItBacksOff();
     await change(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { "test.example/strict": null } },
@@ -311,7 +311,7 @@ describe.concurrent("a write that was rejected", () => {
         annotations: to(project),
         spec: { data: dataOf("first") },
       });
-      await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
+      await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
       await untilItBacksOff();
       await change(`${quotas}/few`, { spec: { hard: { "count/secrets": "1" } } });
       await arrivesAtOnce(secretPath(target, name));
@@ -322,7 +322,7 @@ describe.concurrent("a write that was rejected", () => {
         annotations: to(project),
         spec: { data: dataOf("first") },
       });
-      await becomes("the refusal to be told", () => view(second), { sync: { failed: 1 } });
+      await becomes("the refusal to be reported", () => view(second), { sync: { failed: 1 } });
       await untilItBacksOff();
       await remove(`${quotas}/few`);
       await arrivesAtOnce(secretPath(target, second.name));

@@ -26,7 +26,7 @@ import {
   type Place,
 } from "../support/shared-secret-requests.ts";
 import {
-  afterAnotherPass,
+  afterAnotherReconcile,
   becomesCurrent,
   dataOf,
   makeSecret,
@@ -170,7 +170,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
       else if (isOwn) await becomesGone(copy);
       const marker = await makeTarget(unique("marker"), source.namespace);
       const project = recordAt((await look(`/api/v1/namespaces/${marker}`)).metadata, "labels");
-      await afterAnotherPass({
+      await afterAnotherReconcile({
         ...scene,
         project: String(project[labels.project]),
         target: marker,

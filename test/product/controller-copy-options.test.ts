@@ -16,7 +16,7 @@ import {
   secretPath,
   view,
 } from "../support/shared-secret-requests.ts";
-import { afterAnotherPass, dataOf, makeSynced, stateOf } from "./sync-fixture.ts";
+import { afterAnotherReconcile, dataOf, makeSynced, stateOf } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -71,7 +71,7 @@ describe.concurrent("labels and annotations of copies", () => {
     const written = await stateOf(copy);
     await change(source.path, relabel({ unrelated: "yes" }));
     await change(namespacePath(target), annotate({ unrelated: "yes" }));
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(written);
     await expectWrites({ target, name: source.name }, ["create"]);
   });
@@ -225,7 +225,7 @@ describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
     const synced = await makeSynced();
     const written = await stateOf(synced.copy);
     await change(synced.source.path, tracked(synced.source));
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(synced.copy)).toEqual(written);
     expect(await marksOf(synced.copy)).toEqual({ labels: {}, annotations: {} });
   });
@@ -305,7 +305,7 @@ describe.concurrent("sync-format", () => {
     const written = await stateOf(copy);
     await change(source.path, { spec: { data: dataOf("second", "other") } });
     await becomesReady(source);
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(written);
     await change(copy, { data: { ".env": base64("edited") } });
     await becomesText(copy, { ".env": `PASSWORD="canary-it's"\n` });
@@ -394,7 +394,7 @@ describe.concurrent("refresh-now", () => {
     }
     const { metadata } = await look(source.path);
     await change(source.path, annotate({ [refreshNow]: "second" }));
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect((await look(source.path)).metadata.resourceVersion).toBe(metadata.resourceVersion);
     expect(await stateOf(copy)).toEqual(written);
   });

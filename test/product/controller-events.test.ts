@@ -51,7 +51,7 @@ async function eventsIn(namespace: string): Promise<readonly FoundEvent[]> {
 
 const summaries = async (namespace: string, regarding: string) =>
   (await eventsIn(namespace))
-    .filter((told) => told.regarding === regarding)
+    .filter((event) => event.regarding === regarding)
     .map(({ type, reason }) => `${type} ${reason}`)
     .toSorted();
 
@@ -149,7 +149,7 @@ describe.concurrent("a namespace that rejects copies", () => {
     const note = expect.stringContaining(
       `SharedSecret ${namespace}/${name} is not synced to Secret ${target}/${name}: `,
     );
-    await becomes("the conflict to be told", () => eventsIn(target), [
+    await becomes("the conflict to be reported", () => eventsIn(target), [
       { regarding: `Secret ${name}`, type: "Warning", reason: "Conflict", note },
     ]);
     expect(JSON.stringify(await eventsIn(target))).not.toContain(canary);
@@ -175,7 +175,7 @@ describe.concurrent("a namespace that rejects copies", () => {
       spec: { data: dataOf("rejected") },
     });
     const note = expect.stringContaining(`is not synced to Secret ${target}/${fresh.name}: `);
-    await becomes("the refusal to be told", () => eventsIn(target), [
+    await becomes("the refusal to be reported", () => eventsIn(target), [
       { regarding: `Namespace ${target}`, type: "Warning", reason: "Failed", note },
     ]);
 

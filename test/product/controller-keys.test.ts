@@ -42,14 +42,14 @@ function becomesKey(what: string, key: Own, expected: object): Promise<void> {
 }
 
 /** Waits for a later reconcile of the key: its description is changed and its status follows. */
-async function afterAnotherPass(key: Own): Promise<OwnView> {
+async function afterAnotherReconcile(key: Own): Promise<OwnView> {
   await change(key.path, { spec: { description: unique("looked at again") } });
   return eventually(
     async () => {
       const view = await viewOf(key);
       return view.settled && view;
     },
-    { what: `another pass over ${key.name}` },
+    { what: `another reconcile of ${key.name}` },
   );
 }
 
@@ -156,7 +156,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
   it("that has expired is kept, and reported once", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
-    expect(await afterAnotherPass(key)).toMatchObject({ conditions: over });
+    expect(await afterAnotherReconcile(key)).toMatchObject({ conditions: over });
     expect(await look(key.path)).toMatchObject({
       code: 200,
       metadata: { name: key.name, uid: key.uid },
@@ -209,7 +209,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
   it("without ttlAfterLastActivity expires a ttl after its creation, regardless of its use", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600 });
     await wasUsed(key, key.createdAt + seconds(100));
-    await afterAnotherPass(key);
+    await afterAnotherReconcile(key);
     await becomesKey("accepted", key, {
       conditions: accepted,
       expiresAt: instant(key.createdAt + seconds(600)),

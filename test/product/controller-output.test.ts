@@ -65,20 +65,20 @@ describe.concurrent("no value of the data is printed", () => {
       annotations: to(project),
       spec: { data: dataOf("first") },
     });
-    await becomes("the conflict to be told", () => view(source), {
+    await becomes("the conflict to be reported", () => view(source), {
       conditions: { Synced: { reason: "Conflict" } },
     });
     await change(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } },
     });
-    await becomes("the refusal to be told", () => view(source), {
+    await becomes("the refusal to be reported", () => view(source), {
       sync: { failed: 1, conflicts: 1 },
     });
     await change(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "helm.sh/release.v1" } },
       spec: { access: [{ name: "wrong", verbs: ["fly"] }] },
     });
-    await becomes("the mistakes to be told", () => view(source), {
+    await becomes("the mistakes to be reported", () => view(source), {
       settled: true,
       conditions: { Stalled: { reason: "InvalidAccessRule" } },
     });
@@ -118,7 +118,7 @@ describe.concurrent("no value of the data is printed", () => {
       annotations: annotated,
       spec: { data: { [key]: dataOf("a").a } },
     });
-    await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
+    await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
     const { status } = await look(source.path);
     expect(JSON.stringify(status)).toContain(key);
     expect(canariesIn(JSON.stringify(status))).toEqual([]);

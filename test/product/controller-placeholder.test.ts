@@ -26,7 +26,14 @@ import {
   type Place,
 } from "../support/shared-secret-requests.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
-import { afterAnotherPass, currentCopy, dataOf, makeSecret, stateOf, to } from "./sync-fixture.ts";
+import {
+  afterAnotherReconcile,
+  currentCopy,
+  dataOf,
+  makeSecret,
+  stateOf,
+  to,
+} from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -152,7 +159,7 @@ describe.concurrent("a placeholder", () => {
     await becomesFilled(path, source, { DB_PASS: dataOf("third").third });
     const written = await stateOf(path);
     await change(source.path, { spec: { data: dataOf("fourth") } });
-    await afterAnotherPass({ ...scene, ...(await asksToo(scene)), copy: path });
+    await afterAnotherReconcile({ ...scene, ...(await asksToo(scene)), copy: path });
     expect(await stateOf(path)).toEqual(written);
     await change(path, annotate({ [annotations.syncKeys]: null }));
     await becomesFilled(path, source, dataOf("first", "second", "third", "fourth"));
@@ -362,7 +369,7 @@ it.concurrent("a placeholder that asks for a SharedSecret that does not fit its 
   expect(seen.metadata.uid).toBe(uid);
 });
 
-/** The namespace accepts copies, too, so that another copy can mark a pass. */
+/** The namespace accepts copies, too, so that another copy can mark a reconcile. */
 async function asksToo({ target }: Scene): Promise<object> {
   await change(namespacePath(target), annotate({ [annotations.sync]: "enabled" }));
   return {};
@@ -569,7 +576,7 @@ it.skipIf(!inject("hasPolicies"))(
 it("a namespace may ask only in a project, and in its own name", async () => {
   const { source } = await makeScene();
   const namespace = await makeNamespace();
-  const name = unique("stranger");
+  const name = unique("foreign");
   await makeSecret(namespace, name, { data: {}, metadata: { name, labels: asking(source) } });
   const path = secretPath(namespace, name);
   await becomes(

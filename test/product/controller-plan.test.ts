@@ -11,7 +11,7 @@ import { eventually } from "../support/eventually.ts";
 import { admin, ask, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
 import { becomesGone, look, makeTarget } from "../support/shared-secret-requests.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import { afterAnotherPass, dataOf } from "./sync-fixture.ts";
+import { afterAnotherReconcile, dataOf } from "./sync-fixture.ts";
 import { runs } from "../support/property-runs.ts";
 
 afterAll(expectNoTrouble);
@@ -173,7 +173,7 @@ function changeOf({ kind }: Step, key: Key, after: unknown): ObjectChange {
   }
 }
 
-/** What tells one state of a Secret from another; the error annotation does not count. */
+/** What distinguishes one state of a Secret from another; the error annotation does not count. */
 function contentsOf({ secrets }: Pick<SyncSnapshot, "secrets">): ReadonlyMap<Key, string> {
   return new Map(
     secrets.map((secret) => {
@@ -240,7 +240,7 @@ describe("the plan of a change, computed from live objects,", () => {
     const world = await makeWorld();
     const marker = { project: unique("marker"), namespace: await makeNamespace() };
     const place = { namespace: marker.namespace, name: "marker", uid: "", path: "" };
-    const pass = {
+    const marked = {
       source: place,
       project: marker.project,
       target: await makeTarget(marker.project),
@@ -279,10 +279,10 @@ describe("the plan of a change, computed from live objects,", () => {
               ]
             : before.secrets,
       });
-      const told = plan.map(
+      const lines = plan.map(
         ({ target, action, because }) => `${action} ${keyOf(target)}: ${sentenceOf(because)}`,
       );
-      const says = `step ${number}: ${step.kind} ${key} ${JSON.stringify(step.body)}\n${told.join("\n")}`;
+      const says = `step ${number}: ${step.kind} ${key} ${JSON.stringify(step.body)}\n${lines.join("\n")}`;
       const isAsPlanned = async () => {
         const found = contentsOf(await liveSnapshot(namespaces));
         expect({ says, actions: difference(base, found) }).toEqual({ says, actions: expected });
@@ -290,7 +290,7 @@ describe("the plan of a change, computed from live objects,", () => {
       };
       await eventually(isAsPlanned, { what: says });
       if (step.kind === "SharedSecret" && step.body === undefined) await becomesGone(step.path);
-      await afterAnotherPass(pass);
+      await afterAnotherReconcile(marked);
       await isAsPlanned();
       for (const { action } of plan) counts[action] = (counts[action] ?? 0) + 1;
       number += 1;

@@ -98,7 +98,7 @@ describe.concurrent("the status of a SharedSecret", () => {
       .toSorted()
       .slice(0, 10)
       .map((target) => ({ namespace: target, name, reason: "NotManaged" }));
-    await becomes("the conflicts to be told", () => view(source), {
+    await becomes("the conflicts to be reported", () => view(source), {
       settled: true,
       sync: { desired: 12, synced: 0, conflicts: 12, failures },
     });
@@ -137,7 +137,7 @@ describe.concurrent("a SharedSecret", () => {
     await becomesCurrent({ source, copy }, dataOf("first"));
     await change(source.path, { spec: null });
     await becomesCurrent({ source, copy }, {});
-    await becomes("nobody to hold anything", () => grantsOf(source), []);
+    await becomes("no user to have a grant", () => grantsOf(source), []);
   });
 
   it.each([253, 63, 52, 51, 50])("can have a name of %i characters", async (length) => {
@@ -183,7 +183,7 @@ describe.concurrent("a SharedSecret", () => {
       spec: { access: access.map((rule) => ({ ...rule, verbs: ["fly"] })) },
     });
     await becomes("all to be shut out", () => grantsOf(source), []);
-    await becomes("the mistakes to be told", () => view(source), {
+    await becomes("the mistakes to be reported", () => view(source), {
       settled: true,
       conditions: { Stalled: { reason: "InvalidAccessRule" } },
     });

@@ -16,7 +16,7 @@ import {
   view,
 } from "../support/shared-secret-requests.ts";
 import {
-  afterAnotherPass,
+  afterAnotherReconcile,
   becomesCurrent,
   currentCopy,
   dataOf,
@@ -156,7 +156,7 @@ describe.concurrent("labels and annotations that other users add to a copy", () 
     const synced = await makeSynced();
     await change(synced.copy, { metadata: theirs });
     const before = await stateOf(synced.copy);
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(synced.copy)).toEqual(before);
     await expectWrites({ target: synced.target, name: synced.source.name }, ["create"]);
   });
@@ -179,7 +179,7 @@ describe.concurrent("labels and annotations that other users add to a copy", () 
   it("are not copied from the source", async () => {
     const synced = await makeSynced({ "example.com/note": "mine" });
     await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     const {
       labels: given,
       annotations: notes,
@@ -225,7 +225,7 @@ describe.concurrent("the data of a copy", () => {
     await becomesCurrent({ source, copy }, dataOf("third", "fourth", "fifth"));
     await change(source.path, { spec: { data: null } });
     await becomesCurrent({ source, copy }, {});
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     await expectWrites({ target, name: source.name }, ["create", "update", "update"]);
   });
 
@@ -236,7 +236,7 @@ describe.concurrent("the data of a copy", () => {
       spec: { description: "new words", access: [{ users: ["carol"], verbs: ["get"] }] },
     });
     await becomesReady(synced.source);
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(synced.copy)).toEqual(before);
   });
 });

@@ -72,7 +72,7 @@ describe.concurrent("data that no Secret can contain", () => {
       const { source, copy } = await makeSynced();
       await replaceData(source, data());
       const trouble = { reason, message: expect.stringContaining(says) };
-      await becomes("the trouble to be told", () => view(source), {
+      await becomes("the trouble to be reported", () => view(source), {
         settled: true,
         conditions: {
           Ready: { status: "False", ...trouble },
@@ -118,7 +118,7 @@ describe.concurrent("data that no Secret can contain", () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await look(copy)).metadata;
     await replaceData(source, { "..": "QQ==" });
-    await becomes("the mistake to be told", () => view(source), {
+    await becomes("the mistake to be reported", () => view(source), {
       settled: true,
       conditions: { Stalled: { reason: "InvalidKey" } },
     });
@@ -175,7 +175,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is ex
       reason: "Forbidden",
       message: expect.stringContaining("exceeded quota: few"),
     };
-    await becomes("the refusal to be told", () => view(source), {
+    await becomes("the refusal to be reported", () => view(source), {
       conditions: {
         Ready: { status: "True", message: expect.stringContaining(target) },
         Synced: { status: "False", reason: "Failed" },

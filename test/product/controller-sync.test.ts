@@ -14,7 +14,7 @@ import {
   view,
 } from "../support/shared-secret-requests.ts";
 import {
-  afterAnotherPass,
+  afterAnotherReconcile,
   becomesCurrent,
   currentCopy,
   dataOf,
@@ -199,7 +199,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
       reason: "Invalid",
       message: expect.stringContaining("tls.crt"),
     };
-    await becomes("the refusal to be told", () => view(source), {
+    await becomes("the refusal to be reported", () => view(source), {
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Failed" } },
       sync: { desired: 1, synced: 0, failed: 1, failures: [failure] },
     });
@@ -237,14 +237,14 @@ describe.concurrent("the options of a SharedSecret:", () => {
       }),
       spec: { data: dataOf("third") },
     });
-    await becomes("the conflict to be told", () => view(next), {
+    await becomes("the conflict to be reported", () => view(next), {
       sync: { failures: [expect.objectContaining({ reason: "OlderSource" })] },
     });
     await change(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: null } },
     });
     await becomesGone(copy);
-    await becomes("the refusal to be told", () => view(next), {
+    await becomes("the refusal to be reported", () => view(next), {
       sync: { desired: 1, synced: 0, failed: 1, failures: [{ reason: "Invalid" }] },
     });
     await change(next.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
@@ -269,7 +269,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
         spec: { data: { first: null } },
       });
       const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(option) };
-      await becomes("the mistake to be told", () => view(source), {
+      await becomes("the mistake to be reported", () => view(source), {
         settled: true,
         conditions: {
           Ready: { status: "False", ...trouble },
@@ -302,14 +302,14 @@ describe.concurrent("disable-sync pauses", () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     await change(source.path, { ...pause, spec: { data: dataOf("third") } });
-    await becomes("the pause to be told", () => view(source), {
+    await becomes("the pause to be reported", () => view(source), {
       settled: true,
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Paused" } },
     });
     await change(copy, { data: { first: null } });
     const [edited, late] = [await stateOf(copy), await makeTarget(project, source.namespace)];
-    await afterAnotherPass({ ...synced, target: late });
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile({ ...synced, target: late });
+    await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(edited);
     expect(await look(secretPath(late, source.name))).toMatchObject({ code: 404 });
 
@@ -328,7 +328,7 @@ describe.concurrent("disable-sync pauses", () => {
     const paused = await stateOf(copy);
     await change(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy: other }, dataOf("first", "second", "third"));
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(paused);
     await becomes("the paused copy not to count", () => view(source), {
       settled: true,

@@ -95,7 +95,7 @@ function sharedSecret({
 }
 
 /** Waits until the Secret `db` in this namespace contains this text; returns the text. */
-async function held(target: string, text: string): Promise<string> {
+async function waitForText(target: string, text: string): Promise<string> {
   await becomes(`${target}/db to hold ${text}`, () => look(secretPath(target, "db")), {
     code: 200,
     data: { password: base64(text) },
@@ -129,7 +129,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
 
     test("can sync to its own project", async () => {
       for (const { namespace, target } of [a, b])
-        expect(await held(target, namespace)).toBe(namespace);
+        expect(await waitForText(target, namespace)).toBe(namespace);
     });
 
     test("cannot sync to the other project, with any name and by any request", async () => {
@@ -199,7 +199,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           sharedSecret({ namespace: b.namespace, name: "db", data: "again", given: to(b.project) }),
         ),
       ).toMatchObject({ code: 201 });
-      expect(await held(b.target, "again")).toBe("again");
+      expect(await waitForText(b.target, "again")).toBe("again");
     });
 
     test("cannot assign its namespace to the other project", async () => {
@@ -309,7 +309,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         );
       };
       await offer(b, "of b");
-      await held(target, "of b");
+      await waitForText(target, "of b");
       // Timestamps have whole seconds, and the older source owns the target.
       const { metadata } = await look(sharedSecretPath(b.namespace, "db"));
       await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 2_000, {
@@ -321,7 +321,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         async () => (await view({ path: sharedSecretPath(a.namespace, "db") })).settled,
         true,
       );
-      await held(target, "of b");
+      await waitForText(target, "of b");
       await remove(sharedSecretPath(b.namespace, "db"));
       await becomesGone(sharedSecretPath(b.namespace, "db"));
       await eventually(
@@ -339,7 +339,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
 
     test("the other tenant gets the target when a source is recreated", async () => {
       const { b, target } = await recreated(() => undefined);
-      expect(await held(target, "of a")).toBe("of a");
+      expect(await waitForText(target, "of a")).toBe("of a");
       await becomes(
         "the recreated source to say so",
         async () =>
@@ -352,7 +352,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
 
     test("the other tenant does not get the target if sync-from of the namespace excludes it", async () => {
       const { target } = await recreated(({ namespace }) => namespace);
-      expect(await held(target, "of b again")).toBe("of b again");
+      expect(await waitForText(target, "of b again")).toBe("of b again");
     });
   },
 );

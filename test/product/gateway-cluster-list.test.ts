@@ -134,16 +134,16 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
     }
   });
 
-  const anybody: Caller = { user: unique("anybody"), groups: [] };
+  const anyUser: Caller = { user: unique("anybody"), groups: [] };
   const anonymous: Caller = { user: "system:anonymous", groups: ["system:unauthenticated"] };
   const ofName = "fieldSelector=metadata.name%3Dlatchkey-clusters";
 
   it.each<[string, string, string, Caller, number]>([
-    ["any user gets it", "GET", listPath, anybody, 200],
-    ["any user lists it", "GET", `${configMapsPath}?${ofName}`, anybody, 200],
-    ["a user lists no other ConfigMaps", "GET", configMapsPath, anybody, 403],
-    ["a user gets no other ConfigMap", "GET", `${configMapsPath}/kube-root-ca.crt`, anybody, 403],
-    ["a user does not delete it", "DELETE", listPath, anybody, 403],
+    ["any user gets it", "GET", listPath, anyUser, 200],
+    ["any user lists it", "GET", `${configMapsPath}?${ofName}`, anyUser, 200],
+    ["a user lists no other ConfigMaps", "GET", configMapsPath, anyUser, 403],
+    ["a user gets no other ConfigMap", "GET", `${configMapsPath}/kube-root-ca.crt`, anyUser, 403],
+    ["a user does not delete it", "DELETE", listPath, anyUser, 403],
     ["an anonymous request does not get it", "GET", listPath, anonymous, 403],
   ])("%s: %s %s", async (_rule, method, path, caller, code) => {
     expect(await ask(caller, { method, path })).toMatchObject({ code });

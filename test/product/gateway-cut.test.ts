@@ -151,7 +151,7 @@ async function expectCut(
   expect(shown).toEqual(clients.map(({ name: client }) => [client, cutEnd(client, code)]));
 }
 
-/** Ends the access of a key; returns what tells when it ended, on the clock of `performance`. */
+/** Ends the access of a key; the result returns when it ended, on the clock of `performance`. */
 type Lose = () => Promise<() => Promise<number>>;
 
 describe.skipIf(inject("gateway") === undefined)(

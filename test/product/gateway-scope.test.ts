@@ -119,7 +119,7 @@ describe.skipIf(inject("gateway") === undefined)(
       );
     }
 
-    const held = (): object => ({
+    const withOwner = (): object => ({
       ownerReferences: [
         {
           apiVersion: "v1",
@@ -177,7 +177,7 @@ describe.skipIf(inject("gateway") === undefined)(
       ],
       [
         "blocks the deletion of an owner",
-        (caller) => post(caller, held()),
+        (caller) => post(caller, withOwner()),
         422,
         "does not allow delete configmaps",
       ],

@@ -73,8 +73,8 @@ export async function becomesCurrent(
 ): Promise<void> {
   const see = async () => {
     const seen = await look(copy);
-    const held = recordAt(seen, "data");
-    return { ...seen, data: held, keys: Object.keys(held).sort() };
+    const found = recordAt(seen, "data");
+    return { ...seen, data: found, keys: Object.keys(found).sort() };
   };
   await becomes("the copy to be current", see, {
     ...currentCopy(source, data),
@@ -105,7 +105,7 @@ export async function stateOf(path: string): Promise<object> {
  * Waits until the controller has handled all earlier changes of copies: another copy is edited and
  * repaired twice, because the first repair may overtake a write that was already in progress.
  */
-export async function afterAnotherPass({ source, project, target }: Synced): Promise<void> {
+export async function afterAnotherReconcile({ source, project, target }: Synced): Promise<void> {
   const marker = await makeSharedSecret({
     namespace: source.namespace,
     annotations: to(project),

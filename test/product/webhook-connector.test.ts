@@ -61,12 +61,12 @@ async function dataIn(secret: string | undefined): Promise<string> {
 /** Names of all Secrets that contain this text. */
 async function holding(data: string): Promise<readonly string[]> {
   const list = await arrange({ method: "GET", path: "/api/v1/secrets" });
-  const held = listAt(list, "items").filter(
+  const found = listAt(list, "items").filter(
     (item) =>
       JSON.stringify(item).includes(Buffer.from(data).toString("base64")) ||
       JSON.stringify(item).includes(data),
   );
-  return held.map((item) => stringAt(recordAt(item, "metadata"), "name") ?? "");
+  return found.map((item) => stringAt(recordAt(item, "metadata"), "name") ?? "");
 }
 
 /** Everything that an administrator can read of a key. */
@@ -199,7 +199,10 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await holding(data)).toEqual([]);
     const holder = await claimed("--server-side");
     const plain = stringAt((await arrange({ method: "GET", path: holder.path })).spec, "key");
-    const refused = await apply(manifest(unique("twin"), data, { key: plain }), "--server-side");
+    const refused = await apply(
+      manifest(unique("duplicate"), data, { key: plain }),
+      "--server-side",
+    );
     expect([refused.code, refused.stderr]).toEqual([1, expect.not.stringContaining(data)]);
     expect(await holding(data)).toEqual([]);
   });

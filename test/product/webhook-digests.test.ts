@@ -240,9 +240,9 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
   it("that is bound to another user causes an Event on its object when its key is presented", async () => {
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, boundDigest(key, "user:somebody-else"));
-    const told = async () =>
+    const isReported = async () =>
       (await whoIs(key)) === undefined && (await eventsAbout(own)).includes("KeyMismatch");
-    await eventually(told, { what: "the Event", every: 250 });
+    await eventually(isReported, { what: "the Event", every: 250 });
     expect((await eventsAbout(own)).filter((reason) => reason === "KeyMismatch")).toHaveLength(1);
     const list = await arrange({
       method: "GET",

@@ -21,7 +21,7 @@ function write(certificate: string): void {
 }
 
 test("files are reported when they are first read and when they change; an incomplete set is not reported", async () => {
-  const [clock, log, stop, told] = [
+  const [clock, log, stop, changes] = [
     new TestClock(),
     recordingLog(),
     new AbortController(),
@@ -35,20 +35,20 @@ test("files are reported when they are first read and when they change; an incom
     clock,
     log,
     signal: stop.signal,
-    onChange: (material) => told.push(material),
+    onChange: (material) => changes.push(material),
   });
   await pause(50);
-  expect([told, log.lines.at(-1)]).toEqual([
+  expect([changes, log.lines.at(-1)]).toEqual([
     [],
     expect.objectContaining({ level: "warn", fields: { directory, why: "ENOENT" } }),
   ]);
   write("one");
   await next();
   await next();
-  expect(told).toEqual([{ certificate: "one", privateKey: "key", clientAuthority: "ca" }]);
+  expect(changes).toEqual([{ certificate: "one", privateKey: "key", clientAuthority: "ca" }]);
   write("two");
   await next();
-  expect(told.map(({ certificate }) => certificate)).toEqual(["one", "two"]);
+  expect(changes.map(({ certificate }) => certificate)).toEqual(["one", "two"]);
   stop.abort();
   await following;
 });

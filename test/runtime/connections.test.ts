@@ -10,11 +10,11 @@ function setup() {
   const connections = new Connections(limits, () => (refused += 1));
   const open = (id: string, address = "a"): void =>
     connections.opened(id, address, { destroy: () => void ended.push(id) });
-  const stranger = (id: string, address?: string): void => {
+  const anonymous = (id: string, address?: string): void => {
     open(id, address);
     connections.established(id, false);
   };
-  return { connections, open, stranger, ended, refused: () => refused };
+  return { connections, open, anonymous, ended, refused: () => refused };
 }
 
 const numbered = (prefix: string, count: number): readonly string[] =>
@@ -38,12 +38,12 @@ test("closes the oldest unfinished handshake of all addresses for a new connecti
 });
 
 test("does not count or close a connection with a client certificate", () => {
-  const { connections, open, stranger, ended } = setup();
+  const { connections, open, anonymous, ended } = setup();
   for (const id of numbered("known", 20)) {
     open(id);
     connections.established(id, true);
   }
-  for (const id of numbered("s", 20)) stranger(id);
+  for (const id of numbered("s", 20)) anonymous(id);
   expect([ended.filter((id) => id.startsWith("known")), connections.load()]).toEqual([
     [],
     { pending: 0, strangers: 4, all: 40 },
@@ -51,31 +51,31 @@ test("does not count or close a connection with a client certificate", () => {
 });
 
 test("keeps an anonymous connection that waits for a response, and closes the next one instead", () => {
-  const { connections, stranger, ended } = setup();
-  stranger("busy");
+  const { connections, anonymous, ended } = setup();
+  anonymous("busy");
   connections.began("busy");
-  for (const id of numbered("s", 5)) stranger(id);
+  for (const id of numbered("s", 5)) anonymous(id);
   expect(ended).toEqual(["s0", "s1"]);
   connections.answered("busy");
-  stranger("last");
+  anonymous("last");
   expect(ended.at(-1)).toBe("busy");
 });
 
 test("closes the new connection if all others wait for a response", () => {
-  const { connections, stranger, ended } = setup();
+  const { connections, anonymous, ended } = setup();
   for (const id of numbered("busy", 4)) {
-    stranger(id);
+    anonymous(id);
     connections.began(id);
   }
-  stranger("new");
-  stranger("elsewhere", "b");
+  anonymous("new");
+  anonymous("elsewhere", "b");
   expect(ended).toEqual(["new"]);
 });
 
 test("a closed connection frees its slot", () => {
-  const { connections, stranger, ended } = setup();
+  const { connections, anonymous, ended } = setup();
   for (const id of numbered("s", 40)) {
-    stranger(id);
+    anonymous(id);
     connections.closed(id);
   }
   expect([ended, connections.load()]).toEqual([[], { pending: 0, strangers: 0, all: 0 }]);
@@ -83,7 +83,7 @@ test("a closed connection frees its slot", () => {
 
 test("in any order of events, anonymous connections and handshakes stay within their limits, and no connection with a certificate is closed", () => {
   const step = fc.record({
-    do: fc.constantFrom("open", "known", "stranger", "began", "answered", "closed"),
+    do: fc.constantFrom("open", "known", "anonymous", "began", "answered", "closed"),
     id: fc.nat({ max: 30 }),
     address: fc.constantFrom("a", "b", "c"),
   });
@@ -110,7 +110,7 @@ test("in any order of events, anonymous connections and handshakes stay within t
           if (open.get(id) === 1) known.add(id);
           open.set(id, 2);
           connections.established(id, true);
-        } else if (what === "stranger" && isOpen) {
+        } else if (what === "anonymous" && isOpen) {
           open.set(id, 2);
           connections.established(id, false);
         } else if (what === "began" && isOpen) {

@@ -113,7 +113,7 @@ describe("a front server", () => {
 });
 
 describe("a front server that stops", () => {
-  const held = () => {
+  const collectingExchanges = () => {
     const exchanges: Exchange[] = [];
     return { exchanges, onExchange: (exchange: Exchange) => void exchanges.push(exchange) };
   };
@@ -133,7 +133,7 @@ describe("a front server that stops", () => {
   });
 
   it("waits for the answers under way, and closes their connections behind them", async () => {
-    const { exchanges, onExchange } = held();
+    const { exchanges, onExchange } = collectingExchanges();
     const front = await started({ onExchange });
     const [connection, session] = [await rawConnection(front), await rawSession(front)];
     connection.write(get);
@@ -151,7 +151,7 @@ describe("a front server that stops", () => {
   });
 
   it("leaves a client of HTTP/2 two seconds to read its last answer", async () => {
-    const { exchanges, onExchange } = held();
+    const { exchanges, onExchange } = collectingExchanges();
     const clock = new TestClock();
     const front = await startFront({ onExchange, clock });
     const session = await rawSession(front);
@@ -173,7 +173,7 @@ describe("a front server that stops", () => {
   });
 
   it("closes what is left after its time", async () => {
-    const { exchanges, onExchange } = held();
+    const { exchanges, onExchange } = collectingExchanges();
     const clock = new TestClock();
     const front = await startFront({ onExchange, clock });
     const [connection, session] = [await rawConnection(front), await rawSession(front)];

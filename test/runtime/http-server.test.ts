@@ -388,12 +388,12 @@ describe("over TLS", () => {
       tls: tlsOf(made),
     });
     const half = `POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(70_000)}`;
-    const strangers: Socket[] = [];
-    let most = { strangers: 0, bytes: 0 };
+    const sockets: Socket[] = [];
+    let most = { connections: 0, bytes: 0 };
     const look = (): void => {
       const load = server.load();
       most = {
-        strangers: Math.max(most.strangers, load.strangers),
+        connections: Math.max(most.connections, load.strangers),
         bytes: Math.max(most.bytes, load.bodyBytes.strangers),
       };
     };
@@ -407,7 +407,7 @@ describe("over TLS", () => {
               socket.write(half, () => resolve());
             },
           );
-          strangers.push(socket);
+          sockets.push(socket);
           socket.on("error", () => resolve()).on("close", () => resolve());
         });
       }
@@ -432,7 +432,7 @@ describe("over TLS", () => {
     await expect.poll(() => server.load().pending).toBe(0);
     look();
     expect(answers).toEqual(Array.from({ length: 100 }, () => "200 answered\n"));
-    expect(most.strangers).toBeLessThanOrEqual(128);
+    expect(most.connections).toBeLessThanOrEqual(128);
     expect(most.bytes).toBeLessThanOrEqual(8 * 1_048_576);
     // Whether the limit of bodies or of connections is reached first depends on how fast they
     // arrive.
@@ -442,7 +442,7 @@ describe("over TLS", () => {
       .poll(() => server.load())
       .toMatchObject({ strangers: 0, bodyBytes: { known: 0, strangers: 0 } });
     await client.destroy();
-    for (const socket of strangers) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   }, 300_000);
 
   test("new TLS material is used from the next connection on", async () => {

@@ -11,7 +11,7 @@ import {
 } from "../../src/runtime/routes.ts";
 import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
 
-const stranger = { clientName: undefined };
+const anonymousClient = { clientName: undefined };
 const asked = (path: string, method = "GET"): HttpRequest => ({ method, path, body: "" });
 
 function handler(readiness: Readiness = { ready: true, reasons: [] }): Handler {
@@ -34,7 +34,7 @@ describe("routes a request", () => {
     ["POST", "/healthz", 405, "method not allowed\n"],
     ["GET", "/echo", 405, "method not allowed\n"],
   ])("%s %s is %i", async ([method, path, status, text]) => {
-    const response = await handler()(asked(path, method), stranger);
+    const response = await handler()(asked(path, method), anonymousClient);
     expect(response.status).toBe(status);
     expect(response.body).toBe(text);
   });
@@ -58,21 +58,23 @@ describe("a hidden route", () => {
     ["POST", "/open", 200],
     ["POST", "/secret", 404],
   ])("responds to %s %s with %i, before the body is read", async ([method, path, status]) => {
-    expect((await routed(routes, isHiddenSegment)(asked(path, method), stranger)).status).toBe(
-      status,
-    );
-    expect(gateOf(routes, isHiddenSegment)(asked(path, method), stranger)?.status ?? 200).toBe(
-      status,
-    );
+    expect(
+      (await routed(routes, isHiddenSegment)(asked(path, method), anonymousClient)).status,
+    ).toBe(status);
+    expect(
+      gateOf(routes, isHiddenSegment)(asked(path, method), anonymousClient)?.status ?? 200,
+    ).toBe(status);
   });
 
   test("is not served without a segment", async () => {
-    expect((await routed(routes)(asked("/secret/admit/x", "POST"), stranger)).status).toBe(404);
+    expect((await routed(routes)(asked("/secret/admit/x", "POST"), anonymousClient)).status).toBe(
+      404,
+    );
   });
 });
 
 test("a wrong method gets 405 with the allowed methods", async () => {
-  const response = await handler()(asked("/echo"), stranger);
+  const response = await handler()(asked("/echo"), anonymousClient);
   expect(response.headers["allow"]).toBe("POST");
 });
 
@@ -80,7 +82,7 @@ test("readyz lists the reasons if the process is not ready", async () => {
   const response = await handler({
     ready: false,
     reasons: ["secrets are not synced yet", "policies are missing"],
-  })(asked("/readyz"), stranger);
+  })(asked("/readyz"), anonymousClient);
   expect(response.status).toBe(503);
   expect(response.body).toBe("not ready\nsecrets are not synced yet\npolicies are missing\n");
 });
@@ -92,13 +94,13 @@ test.each([
   expect(
     await handler({ ready, reasons: ready ? [] : ["shutting down"], warnings: ["the CA changed"] })(
       asked("/readyz"),
-      stranger,
+      anonymousClient,
     ),
   ).toMatchObject({ status, body });
 });
 
 test("metrics are in the format of Prometheus", async () => {
-  const response = await handler()(asked("/metrics"), stranger);
+  const response = await handler()(asked("/metrics"), anonymousClient);
   expect(response.headers["content-type"]).toMatch(/^text\/plain; version=0.0.4/);
   expect(response.body).toContain("# TYPE workqueue_depth gauge");
 });

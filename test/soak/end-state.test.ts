@@ -193,7 +193,7 @@ describe("the end state of a soak", () => {
     [
       "a Role is orphaned",
       { roles: [role, { ...role, metadata: { namespace: "home", name: "r2" } }] },
-      /nobody is bound to home\/r2/,
+      /no user is bound to home\/r2/,
     ],
     [
       "the Role of a binding does not exist",

@@ -95,7 +95,7 @@ export function accessOf({ sharedSecrets, roles, bindings }: Seen): Sentences {
   );
   const found = roles.flatMap((role) => {
     const binding = bound.get(nameOf(role));
-    if (binding === undefined) return [`nobody is bound to ${nameOf(role)}`];
+    if (binding === undefined) return [`no user is bound to ${nameOf(role)}`];
     const namespace = stringAt(recordAt(role, "metadata"), "namespace");
     return listAt(binding, "subjects").flatMap((subject) =>
       listAt(role, "rules").flatMap((rule) =>

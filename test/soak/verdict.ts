@@ -80,7 +80,7 @@ export function mustsOf(findings: Findings): readonly Must[] {
     ),
     must("the controller never dies", findings.deaths.length === 0, findings.deaths),
     must("nothing is logged at level error", findings.errorLines.length === 0, findings.errorLines),
-    must("no pass meets a bug", findings.bugs === 0),
+    must("no reconcile meets a bug", findings.bugs === 0),
     must("no secret is in the log", findings.secretLines === 0),
     ...(isLong
       ? [

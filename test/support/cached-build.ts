@@ -12,7 +12,7 @@ import {
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { takeLock, type HeldLock } from "./lock-file.ts";
+import { takeLock, type TakenLock } from "./lock-file.ts";
 import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
 
 const progressEveryMs = 10_000;
@@ -95,12 +95,12 @@ async function waitForLock(
   path: string,
   { name }: CachedBuild,
   report: BuildDeps["report"],
-): Promise<HeldLock> {
+): Promise<TakenLock> {
   for (let waits = 0; ; waits++) {
     const taken = takeLock(path);
     if ("release" in taken) return taken;
     if (waits % 20 === 0)
-      report(`waiting for the build of the ${name} by process ${taken.heldBy.pid}`);
+      report(`waiting for the build of the ${name} by process ${taken.owner.pid}`);
     await pause(500);
   }
 }

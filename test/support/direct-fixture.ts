@@ -23,7 +23,7 @@ export const directPath = "/kubernetes/cluster";
 /** The name of the connected cluster in scopes. */
 export const connectedName = "east";
 
-/** The user of tokens, who may create them and act as anybody. */
+/** The user of tokens, who may create them and act as any user. */
 export const alice: Caller = { user: "alice", groups: ["devs", requesters] };
 
 /** What a test changes about a {@link DirectFixture}. */

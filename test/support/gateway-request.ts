@@ -82,7 +82,7 @@ export function openGatewayUpgrade(request: GatewayRequest, protocol: string): G
   outgoing.on("upgrade", ({ statusCode }, socket) => {
     socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
     socket.on("error", () => {});
-    // Only a frame of the protocol tells that an upgrade is over.
+    // Only a frame of the protocol shows that an upgrade is over.
     socket.on("close", () => ended.resolve({ at: performance.now(), isWhole: false }));
     opened.resolve(statusCode ?? 0);
   });

@@ -10,19 +10,19 @@ export interface Holder {
 }
 
 /** A lock that this process owns. */
-export interface HeldLock {
+export interface TakenLock {
   release(): void;
 }
 
 /** Takes the lock file at once, or returns its owner; a lock of a dead process is taken over. */
-export function takeLock(path: string): HeldLock | { heldBy: Holder } {
+export function takeLock(path: string): TakenLock | { owner: Holder } {
   const mine = JSON.stringify({ pid: process.pid, began: beginning(process.pid) });
   for (;;) {
     if (linkWhole(path, mine)) return { release: () => rmSync(path, { force: true }) };
     const found = read(path);
     if (found === undefined) continue;
     const holder = parseHolder(found);
-    if (holder !== undefined && isAlive(holder)) return { heldBy: holder };
+    if (holder !== undefined && isAlive(holder)) return { owner: holder };
     removeStale(path, found);
   }
 }

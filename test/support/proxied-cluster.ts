@@ -9,7 +9,7 @@ import { admin, connect, send, type Answer, type Ask, type Caller } from "./clus
 import { accountKubeconfig, type Account, type ServiceAccountLogin } from "./account-login.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { requesters } from "./actions.ts";
-import { mayActAsAnybody } from "./may-act-as-anybody.ts";
+import { mayActAsAnyUser } from "./may-act-as-any-user.ts";
 import { applyGatewayRbac } from "./install.ts";
 import { awaitStamps, startPrepared } from "./install-latchkey.ts";
 
@@ -90,7 +90,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   return { controlPlane, credentials, upstream, ask, arrange, stop };
 }
 
-/** An HTTP/2 stream that nobody reads reports its end as an uncaught exception. */
+/** An HTTP/2 stream without a reader reports its end as an uncaught exception. */
 function ignoreDestroyed(error: Error): void {
   const ends = ["UND_ERR_DESTROYED", "UND_ERR_SOCKET"];
   if (!("code" in error) || !ends.includes(String(error.code))) throw error;
@@ -180,5 +180,5 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
     kind: "Group",
     name: requesters,
   });
-  for (const request of mayActAsAnybody(requesters)) await arrange(request);
+  for (const request of mayActAsAnyUser(requesters)) await arrange(request);
 }

@@ -27,7 +27,7 @@ export interface ReviewClient {
  */
 export async function reviewClient(
   url: string,
-  who: "kube-apiserver" | "stranger",
+  who: "kube-apiserver" | "anonymous",
   ask: (request: Ask) => Promise<Answer> = arrange,
 ): Promise<ReviewClient> {
   const raw = await ask({
@@ -36,7 +36,7 @@ export async function reviewClient(
   });
   const certificates = parseWebhookCertificates(raw);
   const shown =
-    who === "stranger"
+    who === "anonymous"
       ? {}
       : {
           cert: certificates.client.certificate,

@@ -92,7 +92,7 @@ export function fakeReviewDeps({
 }
 
 /** A client without a certificate. */
-export const stranger = { clientName: undefined };
+export const anonymousClient = { clientName: undefined };
 
 /** A review as kube-apiserver sends it. */
 export function posted(body: unknown): HttpRequest {

@@ -4,7 +4,7 @@ import { requesters, type Action, type Step } from "../support/actions.ts";
 import { scenario } from "../support/scenario.ts";
 import { eventually } from "../support/eventually.ts";
 import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
-import { mayActAsAnybody } from "../support/may-act-as-anybody.ts";
+import { mayActAsAnyUser } from "../support/may-act-as-any-user.ts";
 
 /** Allows the requesters of all scenarios to create keys and tokens, the keys for any user. */
 export async function allowRequesters(cluster: DedicatedCluster): Promise<void> {
@@ -15,7 +15,7 @@ export async function allowRequesters(cluster: DedicatedCluster): Promise<void> 
     subjects: [{ apiGroup, kind: "Group", name: requesters }],
   };
   await cluster.arrange({ method: "POST", path: `/apis/${apiGroup}/v1/clusterrolebindings`, body });
-  for (const request of mayActAsAnybody(requesters)) await cluster.arrange(request);
+  for (const request of mayActAsAnyUser(requesters)) await cluster.arrange(request);
 }
 
 /** Runs one step after the other. */

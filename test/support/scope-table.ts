@@ -6,7 +6,7 @@ export interface ScopedNames {
   readonly other: string;
 }
 
-/** Requests that differ in all that a scope can tell apart; dry runs change nothing. */
+/** Requests that differ in all that a scope can distinguish; dry runs change nothing. */
 export function scopedRequests({ web, other }: ScopedNames): readonly KeyedRequest[] {
   return [
     { path: `/api/v1/namespaces/${web}/configmaps` },

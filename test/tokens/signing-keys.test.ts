@@ -124,7 +124,7 @@ describe("signing keys", () => {
     ).not.toContain(stringAt(privateJwk, "d"));
   });
 
-  const twin = key("retired");
+  const duplicate = key("retired");
 
   test.each<[string, unknown, string]>([
     ["no data", {}, "keys.json is missing"],
@@ -135,7 +135,11 @@ describe("signing keys", () => {
       secretWith(key("signing"), key("signing")),
       "exactly one key with state signing",
     ],
-    ["a duplicate key", secretWith(key("signing"), twin, twin), "contains a duplicate key"],
+    [
+      "a duplicate key",
+      secretWith(key("signing"), duplicate, duplicate),
+      "contains a duplicate key",
+    ],
     [
       "two keys with state next",
       secretWith(key("signing"), key("next"), key("next")),

@@ -65,7 +65,7 @@ describe("a verified token", () => {
     expect(tokens.size).toBe(0);
   });
 
-  test("that nobody sends again leaves within a minute of exp", async () => {
+  test("that no client sends again leaves within a minute of exp", async () => {
     const tokens = new VerifiedTokens(keys, origin);
     await tokens.verify(token, now);
     await tokens.verify(tokenOf("bob", { exp: second + 6000 }), now + 600_000);

@@ -43,7 +43,7 @@ let webhook: WebhookProcess;
 let reviews: ReviewClient;
 
 /** The distinct values in the copies of a SharedSecret. */
-async function held(name = "db"): Promise<readonly string[]> {
+async function copiedValues(name = "db"): Promise<readonly string[]> {
   const list = await cluster.arrange({
     method: "GET",
     path: `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
@@ -68,10 +68,13 @@ async function update(began = Date.now()): Promise<number> {
 }
 
 async function allHold(value: string, name = "db"): Promise<void> {
-  await eventually(async () => JSON.stringify(await held(name)) === JSON.stringify([value]), {
-    ...patience,
-    what: `all copies of ${name} to hold its value`,
-  });
+  await eventually(
+    async () => JSON.stringify(await copiedValues(name)) === JSON.stringify([value]),
+    {
+      ...patience,
+      what: `all copies of ${name} to hold its value`,
+    },
+  );
 }
 
 async function setPassword(name: string, value: string): Promise<void> {
@@ -175,7 +178,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
       times.push(await update());
       proxy.reset(0);
     }
-    expect(await held()).toHaveLength(1);
+    expect(await copiedValues()).toHaveLength(1);
     say(
       `${rounds} updates of ${targets} copies, each chunk a reset with p = 0.01: ${times.join(", ")} ms`,
     );
@@ -193,7 +196,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
       proxy.heal();
       times.push(await updated);
     }
-    expect(await held()).toHaveLength(1);
+    expect(await copiedValues()).toHaveLength(1);
     say(
       `${times.length} updates of ${targets} copies over connections that had died: ${times.join(", ")} ms`,
     );
@@ -221,7 +224,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
       parseConditions(
         (await cluster.arrange({ method: "GET", path: `${keys}/short` })).status,
       ).some(({ type, status }) => type === "Expired" && status === "True");
-    expect(await held()).toEqual([value]);
+    expect(await copiedValues()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
     say(
       `after an outage of ${outageSeconds} s: copies right ${synced} ms and the key Expired ${Date.now() - began} ms after kube-apiserver's readyz`,
@@ -277,7 +280,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     say(
       `after a restored etcd: a change is synced ${await update(began)} ms after kube-apiserver's readyz`,
     );
-    await eventually(async () => (await held("later")).join() === `0 of ${targets}`, {
+    await eventually(async () => (await copiedValues("later")).join() === `0 of ${targets}`, {
       ...patience,
       what: "the copies of what is not in the backup to be gone",
     });

@@ -149,7 +149,7 @@ async function statusOf(token: string): Promise<number> {
   return response.status;
 }
 
-/** Makes the endpoint fetch the keys: anybody can sign with a kid that it does not know. */
+/** Makes the endpoint fetch the keys: any client can sign with a kid that it does not know. */
 async function sendUnknownKid(): Promise<void> {
   const { privateKey } = await crypto.subtle.generateKey(
     { name: "ECDSA", namedCurve: "P-256" },

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { type AccessReviewResult, accessReviewHandler } from "../../src/webhooks/access-review.ts";
-import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
+import {
+  posted,
+  fakeReviewDeps,
+  anonymousClient,
+  resolvedKeyWith,
+} from "../support/review-fixture.ts";
 
 const web = {
   roles: [],
@@ -32,7 +37,7 @@ function reviewOf(
 }
 
 async function statusOf(deps: ReturnType<typeof fakeReviewDeps>, body: object): Promise<unknown> {
-  const response = await accessReviewHandler(deps)(posted(body), stranger);
+  const response = await accessReviewHandler(deps)(posted(body), anonymousClient);
   return recordAt(JSON.parse(response.body), "status");
 }
 
@@ -198,5 +203,7 @@ test.each<[string, unknown]>([
     { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } },
   ],
 ])("responds with 400 to %s", async (_rule, body) => {
-  expect((await accessReviewHandler(fakeReviewDeps({}))(posted(body), stranger)).status).toBe(400);
+  expect(
+    (await accessReviewHandler(fakeReviewDeps({}))(posted(body), anonymousClient)).status,
+  ).toBe(400);
 });

@@ -14,7 +14,7 @@ import {
 } from "../../src/webhooks/key-admission.ts";
 import { born, observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { posted, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
+import { posted, anonymousClient, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
@@ -36,10 +36,10 @@ async function admitted(
   } = {},
 ) {
   const results: string[] = [];
-  const held =
+  const stored =
     holder === undefined ? [] : [{ ...resolvedKeyWith().key, metadata: holder, keyDigest: digest }];
-  const views = held.map((key) => ({ ...resolvedKeyWith(), key }));
-  const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
+  const views = stored.map((key) => ({ ...resolvedKeyWith(), key }));
+  const ofIndex = (index: string) => (digest.startsWith(index) ? stored : []);
   const deps = {
     accessKeys: {
       ofIndex,
@@ -68,7 +68,7 @@ async function admitted(
   };
   const response = await handler(
     posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
-    stranger,
+    anonymousClient,
   );
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
 }
@@ -179,7 +179,7 @@ test("the response contains warnings", async () => {
 
 test("responds with 400 to an invalid review, without its content", async () => {
   const handler = admissionHandler({ steps: [], onResult: () => {} });
-  const response = await handler(posted({ spec: { key: "canary" } }), stranger);
+  const response = await handler(posted({ spec: { key: "canary" } }), anonymousClient);
   expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
 });
 
@@ -213,8 +213,8 @@ describe("a request with a key", () => {
       false,
     ],
     ["creates no key without a key id", made({ ttl: 60 }), { parent, keyIds: [] }, false],
-  ])("%s", async (_rule, object, told, allowed) => {
-    const { response } = await admitted(object, told);
+  ])("%s", async (_rule, object, options, allowed) => {
+    const { response } = await admitted(object, options);
     expect(response).toMatchObject(
       allowed ? { allowed } : { allowed, status: { code: 403, reason: "Forbidden" } },
     );

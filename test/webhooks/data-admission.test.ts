@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { base64Data } from "../../src/webhooks/data-admission.ts";
-import { posted, stranger } from "../support/review-fixture.ts";
+import { posted, anonymousClient } from "../support/review-fixture.ts";
 
 const canary = "canary!";
 
@@ -17,7 +17,7 @@ async function admitted(object: object, oldObject?: object): Promise<unknown> {
   };
   const { body } = await handler(
     posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
-    stranger,
+    anonymousClient,
   );
   expect(body).not.toContain(canary);
   return recordAt(JSON.parse(body), "response");

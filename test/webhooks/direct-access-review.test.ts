@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import type { AccessReviewResult } from "../../src/webhooks/access-review.ts";
 import { directAccessReviewHandler } from "../../src/webhooks/direct-access-review.ts";
-import { fakeReviewDeps, posted, stranger } from "../support/review-fixture.ts";
+import { fakeReviewDeps, posted, anonymousClient } from "../support/review-fixture.ts";
 
 interface Situation {
   readonly scope?: string;
@@ -31,7 +31,7 @@ async function reviewIn(
     ...{ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
     spec: { user: "alice", extra, resourceAttributes },
   };
-  const response = await handler(posted(body), stranger);
+  const response = await handler(posted(body), anonymousClient);
   return { status: recordAt(JSON.parse(response.body), "status"), results };
 }
 

@@ -18,7 +18,7 @@ const index = sha256(plain).slice(0, 16);
 const digest = `sha256:${sha256(plain)}`;
 const bound = (subject: string): string => `sha256:${index}.${sha256(`${plain}\n${subject}`)}`;
 
-interface Held {
+interface StoredKey {
   readonly name?: string;
   readonly key?: string;
   readonly user?: string;
@@ -26,13 +26,13 @@ interface Held {
   readonly createdAt?: string;
 }
 
-function held({
+function storedKey({
   name = "held",
   key = digest,
   user = "alice",
   requester = "alice",
   createdAt = "2026-01-01T00:00:00Z",
-}: Held = {}): ResolvedKey {
+}: StoredKey = {}): ResolvedKey {
   const view = resolvedKeyWith({ user });
   const metadata = observedMetadata({
     name,
@@ -90,7 +90,7 @@ describe("an error about a key that another object has", () => {
     ["a plain key", { user: "mallory", key: plain }],
     ["a digest", { user: "mallory", key: digest }],
   ])("is hidden from users who may not read that object: %s is stored", async (_what, spec) => {
-    const { ruling, asked } = await outcome(request(spec), [held()]);
+    const { ruling, asked } = await outcome(request(spec), [storedKey()]);
     expect(ruling).toMatchObject({ kind: "admitted" });
     expect(asked).toMatchObject([
       {
@@ -107,18 +107,18 @@ describe("an error about a key that another object has", () => {
 
   test("is returned to users who may read that object", async () => {
     expect(
-      (await outcome(request({ user: "mallory", key: digest }), [held()], true)).ruling,
+      (await outcome(request({ user: "mallory", key: digest }), [storedKey()], true)).ruling,
     ).toMatchObject(refusal);
   });
 
   test("is returned to its requester without a SubjectAccessReview", async () => {
     expect(
-      await outcome(request({ user: "alice", key: digest }, { username: "alice" }), [held()]),
+      await outcome(request({ user: "alice", key: digest }, { username: "alice" }), [storedKey()]),
     ).toMatchObject({ ruling: refusal, asked: [] });
   });
 
   test("contains no key, digest or name", async () => {
-    const { ruling } = await outcome(request({ key: digest }), [held()], true);
+    const { ruling } = await outcome(request({ key: digest }), [storedKey()], true);
     expect(JSON.stringify(ruling)).not.toMatch(new RegExp(`${plain}|${index}|held"`));
   });
 });
@@ -128,31 +128,31 @@ describe("a bound digest", () => {
     [
       "is a duplicate of the same digest for the same user",
       { user: "alice", key: bound("user:alice") },
-      held({ key: bound("user:alice") }),
+      storedKey({ key: bound("user:alice") }),
       false,
     ],
     [
       "is no duplicate if it was copied for another user",
       { user: "mallory", key: bound("user:alice") },
-      held({ key: bound("user:alice") }),
+      storedKey({ key: bound("user:alice") }),
       true,
     ],
     [
       "is no duplicate of an unbound digest, which another user may have copied",
       { user: "alice", key: bound("user:alice") },
-      held({ requester: "mallory", user: "mallory" }),
+      storedKey({ requester: "mallory", user: "mallory" }),
       true,
     ],
     [
       "is a duplicate of the same plain key",
       { user: "bob", key: plain },
-      held({ key: bound("user:alice") }),
+      storedKey({ key: bound("user:alice") }),
       false,
     ],
     [
       "is no duplicate of the plain key if it was copied for another user",
       { user: "bob", key: plain },
-      held({ key: bound("user:alice"), user: "mallory" }),
+      storedKey({ key: bound("user:alice"), user: "mallory" }),
       true,
     ],
   ])("%s", async (_rule, spec, view, admitted) => {
@@ -163,7 +163,7 @@ describe("a bound digest", () => {
 });
 
 describe("an update", () => {
-  const old = held({
+  const old = storedKey({
     name: "old",
     key: `sha256:${sha256("another")}`,
     requester: "mallory",
@@ -173,7 +173,7 @@ describe("an update", () => {
 
   test("is rejected if it would take the key of a newer object, regardless of read access", async () => {
     const { ruling, asked } = await outcome(request({ user: "mallory", key: digest }, change), [
-      held(),
+      storedKey(),
       old,
     ]);
     expect([ruling, asked]).toEqual([
@@ -185,7 +185,7 @@ describe("an update", () => {
   test("with an unknown uid counts as a create", async () => {
     const { ruling } = await outcome(
       request({ user: "mallory", key: digest }, { ...change, uid: "uid-guessed" }),
-      [held()],
+      [storedKey()],
     );
     expect(ruling).toMatchObject({ kind: "admitted" });
   });
@@ -193,7 +193,7 @@ describe("an update", () => {
   test("that does not change the key is not checked", async () => {
     const { ruling } = await outcome(
       request({ user: "mallory", key: digest }, { ...change, stored: { key: plain } }),
-      [held(), old],
+      [storedKey(), old],
       true,
     );
     expect(ruling).toMatchObject({ kind: "admitted" });
@@ -202,7 +202,7 @@ describe("an update", () => {
 
 test("rejects the fifth key of one index for a requester, and for no other", async () => {
   const four = ["a", "b", "c", "d"].map((name) =>
-    held({ name, key: `sha256:${index}.${sha256(name)}`, requester: "mallory" }),
+    storedKey({ name, key: `sha256:${index}.${sha256(name)}`, requester: "mallory" }),
   );
   const spec = { user: "mallory", key: `sha256:${index}.${sha256("e")}` };
   expect((await outcome(request(spec), four)).ruling).toMatchObject({

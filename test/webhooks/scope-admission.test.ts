@@ -4,7 +4,12 @@ import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { enforceScope } from "../../src/webhooks/scope-admission.ts";
-import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
+import {
+  posted,
+  fakeReviewDeps,
+  anonymousClient,
+  resolvedKeyWith,
+} from "../support/review-fixture.ts";
 
 const noScope: Scope = {
   roles: [],
@@ -43,7 +48,7 @@ async function answered({
   };
   const response = await admissionHandler({ steps: [enforceScope(deps)], onResult: () => {} })(
     posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
-    stranger,
+    anonymousClient,
   );
   return recordAt(JSON.parse(response.body), "response");
 }

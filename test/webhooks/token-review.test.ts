@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
-import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
+import {
+  posted,
+  fakeReviewDeps,
+  anonymousClient,
+  resolvedKeyWith,
+} from "../support/review-fixture.ts";
 
 const review = {
   apiVersion: "authentication.k8s.io/v1",
@@ -10,7 +15,7 @@ const review = {
 
 test("authenticates a valid key as its user, and records the use", async () => {
   const deps = fakeReviewDeps({ view: resolvedKeyWith({ groups: ["devs"] }) });
-  const response = await tokenReviewHandler(deps)(posted(review), stranger);
+  const response = await tokenReviewHandler(deps)(posted(review), anonymousClient);
   expect(JSON.parse(response.body)).toMatchObject({
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenReview",
@@ -35,7 +40,7 @@ describe("returns only that the token is not authenticated", () => {
   ])("for %s", async (_rule, seen, result) => {
     const deps = fakeReviewDeps(seen);
     deps.clock.advance(10 ** 13);
-    const answer = tokenReviewHandler(deps)(posted(review), stranger);
+    const answer = tokenReviewHandler(deps)(posted(review), anonymousClient);
     await deps.clock.run(100);
     expect(JSON.parse((await answer).body)).toEqual({
       apiVersion: "authentication.k8s.io/v1",
@@ -49,7 +54,7 @@ describe("returns only that the token is not authenticated", () => {
 test("records a mismatch only for an unknown key, with the objects of its index", async () => {
   const sharing = [resolvedKeyWith().key];
   const deps = fakeReviewDeps({ sharing });
-  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  const answer = tokenReviewHandler(deps)(posted(review), anonymousClient);
   await deps.clock.run(100);
   await answer;
   expect(deps.mismatched).toEqual([resolvedKeyWith().key.metadata.uid]);
@@ -59,14 +64,14 @@ test("records a mismatch only for an unknown key, with the objects of its index"
     resolvedKeyWith(),
   ] as const) {
     const other = fakeReviewDeps({ sharing, found });
-    await tokenReviewHandler(other)(posted(review), stranger);
+    await tokenReviewHandler(other)(posted(review), anonymousClient);
     expect(other.mismatched).toEqual([]);
   }
 });
 
 test("waits for a key that was just created", async () => {
   const deps = fakeReviewDeps({});
-  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  const answer = tokenReviewHandler(deps)(posted(review), anonymousClient);
   await deps.clock.run(50);
   deps.standing.found = resolvedKeyWith();
   await deps.clock.run(50);
@@ -78,7 +83,7 @@ test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
   ["while the watch is interrupted and the key is unknown", { isFollowing: false }],
 ])("%s, it returns an error, which kube-apiserver does not cache", async (_rule, seen) => {
   const deps = fakeReviewDeps(seen);
-  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  const answer = tokenReviewHandler(deps)(posted(review), anonymousClient);
   await deps.clock.run(100);
   const response = await answer;
   expect([response.status, JSON.parse(response.body)]).toEqual([
@@ -96,7 +101,7 @@ test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
 test("authenticates a known key while the watch is interrupted", async () => {
   const response = await tokenReviewHandler(
     fakeReviewDeps({ view: resolvedKeyWith(), isFollowing: false }),
-  )(posted(review), stranger);
+  )(posted(review), anonymousClient);
   expect(JSON.parse(response.body)).toMatchObject({ status: { authenticated: true } });
 });
 
@@ -108,7 +113,7 @@ test.each<[string, unknown]>([
 ])("responds with 400 to %s, without its content", async (_rule, body) => {
   const response = await tokenReviewHandler(fakeReviewDeps({ view: resolvedKeyWith() }))(
     posted(body),
-    stranger,
+    anonymousClient,
   );
   expect([response.status, response.body]).toEqual([
     400,

@@ -51,7 +51,7 @@ function sourceOf(namespace: string, project: string): Source {
   });
 }
 
-const stranger = sourceOf("other", "elsewhere");
+const otherSource = sourceOf("other", "elsewhere");
 const failing = {
   metadata: live.secret.metadata,
   sync: { failures: [{ ...target, reason: "NotManaged", message: "exists" }] },
@@ -65,18 +65,18 @@ describe("the answer for a Secret", () => {
     ["no SharedSecret has the name", { sources: [] }, []],
     [
       "another source is for another project",
-      { sources: [live, stranger] },
+      { sources: [live, otherSource] },
       ["ok arrives", "info project-not-named"],
     ],
     [
       "the only source is for another project",
-      { sources: [stranger] },
+      { sources: [otherSource] },
       ["problem project-not-named"],
     ],
     [
       "a foreign Secret is there, and another source is for another project",
       {
-        sources: [live, stranger],
+        sources: [live, otherSource],
         secret: unmanagedSecret(live, { annotations: { [annotations.copyOf]: undefined } }),
       },
       ["problem not-managed", "info project-not-named"],
@@ -88,7 +88,7 @@ describe("the answer for a Secret", () => {
     ],
     [
       "the namespace has no project, so every source may be meant",
-      { sources: [live, stranger], namespace: "unlabelled" },
+      { sources: [live, otherSource], namespace: "unlabelled" },
       ["problem no-project", "problem no-project"],
     ],
     [
@@ -137,7 +137,7 @@ describe("the answer for a Secret", () => {
     ],
     [
       "the Secret cannot be read, and one side does not allow the sync",
-      { sources: [stranger], missing: [right(resources.secrets, target)] },
+      { sources: [otherSource], missing: [right(resources.secrets, target)] },
       ["problem project-not-named"],
     ],
   ])("%s", ([, situation, expected]) => {

@@ -158,12 +158,15 @@ describe("a SharedSecret", () => {
   });
 
   test("enqueues its targets and conflicting sources when it is being deleted or gone", async () => {
-    const rival = rawSharedSecret("rival", {
+    const conflicting = rawSharedSecret("other", {
       metadata: {
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
       },
     });
-    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db, rival] });
+    const { listWatch, enqueued } = await setup({
+      namespaces: [pay],
+      sharedsecrets: [db, conflicting],
+    });
     listWatch.emit(
       "sharedsecrets",
       "MODIFIED",
@@ -172,7 +175,7 @@ describe("a SharedSecret", () => {
     expect(enqueued()).toEqual([
       "copy pay/db normal",
       "source team/db high",
-      "source team/rival low",
+      "source team/other low",
     ]);
   });
 });

@@ -22,7 +22,7 @@ function needed(object: Object, oldObject?: Object): readonly string[] {
 
 describe("a change of a SharedSecret requires", () => {
   const deleting = ["delete sharedsecrets db in web-1"];
-  const held = secret({ finalizers: [name("cleanup"), "x"] });
+  const withFinalizer = secret({ finalizers: [name("cleanup"), "x"] });
   const named = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`);
 
   test.each<[string, Object, Object | undefined, readonly string[]]>([
@@ -63,8 +63,8 @@ describe("a change of a SharedSecret requires", () => {
       secret(),
       deleting,
     ],
-    ["delete for Latchkey's finalizer", secret({ finalizers: ["x"] }), held, deleting],
-    ["nothing for another finalizer", secret({ finalizers: [name("cleanup")] }), held, []],
+    ["delete for Latchkey's finalizer", secret({ finalizers: ["x"] }), withFinalizer, deleting],
+    ["nothing for another finalizer", secret({ finalizers: [name("cleanup")] }), withFinalizer, []],
     [
       "delete for another target name, and share for each project",
       offering("web, pay", { [name("sync-secret-name")]: "other" }),
@@ -188,7 +188,7 @@ describe("a change of a DirectClusterEndpointToken requires", () => {
     spec,
   });
   const deleting = ["delete directclusterendpointtokens ci"];
-  const held = token({ finalizers: [name("cleanup"), "x"] });
+  const withFinalizer = token({ finalizers: [name("cleanup"), "x"] });
 
   test.each<[string, Object, Object | undefined, readonly string[]]>([
     ["nothing when it is created", token({ ownerReferences: [{ uid: "u" }] }), undefined, []],
@@ -198,8 +198,8 @@ describe("a change of a DirectClusterEndpointToken requires", () => {
       token(),
       deleting,
     ],
-    ["delete for Latchkey's finalizer", token({ finalizers: ["x"] }), held, deleting],
-    ["nothing for another finalizer", token({ finalizers: [name("cleanup")] }), held, []],
+    ["delete for Latchkey's finalizer", token({ finalizers: ["x"] }), withFinalizer, deleting],
+    ["nothing for another finalizer", token({ finalizers: [name("cleanup")] }), withFinalizer, []],
     [
       "nothing for labels and annotations",
       token({ labels: { a: "b" }, annotations: { [name("sync-secret-name")]: "x" } }, { ttl: 1 }),

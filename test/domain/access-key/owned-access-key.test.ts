@@ -98,7 +98,7 @@ const failed = (reason: string) => ({
 const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
 const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
 const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
-const held = { kind: "duplicate", by: "two" } as const;
+const duplicate = { kind: "duplicate", by: "two" } as const;
 const failure = {
   kind: "failed",
   reason: "InternalError",
@@ -163,10 +163,10 @@ describe("the conditions of a key", () => {
       born,
       { ...lasting, ...failed("ParentKeyInvalid") },
     ],
-    ["report DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
+    ["report DuplicateKey", { duplicate }, born, { ...lasting, ...failed("DuplicateKey") }],
     [
       "prefer Expired to everything else",
-      { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate: held },
+      { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate },
       born + 5_000,
       ended,
     ],
@@ -184,13 +184,13 @@ describe("the conditions of a key", () => {
     ],
     [
       "prefer a problem of the spec to a failure to apply",
-      { failure, duplicate: held },
+      { failure, duplicate },
       born,
       { ...lasting, ...failed("DuplicateKey") },
     ],
     [
       "prefer a failure to Disabled",
-      { spec: { disabled: true }, duplicate: held },
+      { spec: { disabled: true }, duplicate },
       born,
       { ...lasting, ...failed("DuplicateKey") },
     ],
@@ -201,7 +201,7 @@ describe("the conditions of a key", () => {
   test.each<[string, Changes, string]>([
     [
       "names the older object and not the key",
-      { duplicate: held },
+      { duplicate },
       `The older OwnedAccessKey "two" has the same key. Set another spec.key.`,
     ],
     [
@@ -246,16 +246,16 @@ describe("the conditions of a key", () => {
 });
 
 describe("the report of a key that cannot be applied", () => {
-  const held = viewOf({ failure });
+  const failing = viewOf({ failure });
 
   test("contains its status and one Event, and is written once", () => {
-    const plan = planKeyReport(held, born);
+    const plan = planKeyReport(failing, born);
     expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([
       ["record-event"],
       ["patch"],
     ]);
     expect(notesOf(plan)).toEqual(["Warning ApplyFailed generation 3"]);
-    expect(planKeyReport(after(held, plan), born + 60_000).steps).toEqual([]);
+    expect(planKeyReport(after(failing, plan), born + 60_000).steps).toEqual([]);
   });
 
   test("includes a key without a finalizer and adds none", () => {
@@ -352,7 +352,7 @@ function views(): fc.Arbitrary<ObservedOwnedAccessKey> {
       ttl: fc.constantFrom(0, 5, 10 * day),
       disabled: fc.boolean(),
       keyDigest: fc.constantFrom(undefined, "digest-of-the-key"),
-      duplicate: fc.constantFrom(undefined, held),
+      duplicate: fc.constantFrom(undefined, duplicate),
       requester: fc.constantFrom(alice, unknown),
       maximumKeyTtl: fc.constantFrom(0, 3),
       deleteExpiredKeysAfter: fc.constantFrom(undefined, 0, 60),
@@ -559,7 +559,7 @@ describe("Events about a key", () => {
     ],
     [
       "warn of another failure, with the generation in the deduplicationKey",
-      { duplicate: held },
+      { duplicate },
       born,
       ["Warning DuplicateKey generation 3"],
     ],
@@ -568,7 +568,7 @@ describe("Events about a key", () => {
   });
 
   test("are recorded before the status", () => {
-    const { steps } = planOwnedAccessKey(viewOf({ duplicate: held }), born);
+    const { steps } = planOwnedAccessKey(viewOf({ duplicate }), born);
     expect(steps.map((step) => step.map((write) => write.do))).toEqual([
       ["record-event"],
       ["patch"],
@@ -616,7 +616,7 @@ describe("Events about a key", () => {
   });
 
   test("are repeated when the reason changes", () => {
-    const first = viewOf({ duplicate: held });
+    const first = viewOf({ duplicate });
     const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
     expect(notesOf(planOwnedAccessKey(second, born))).toEqual([
       "Warning UnknownRequester generation 3 since 2026-01-01T00:00:00Z",
@@ -624,7 +624,7 @@ describe("Events about a key", () => {
   });
 
   test.each<[string, Changes, readonly string[]]>([
-    ["a failure", { duplicate: held }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
+    ["a failure", { duplicate }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
     ["an expiry", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
     ["Disabled", { spec: { disabled: true } }, []],
   ])("report once that a key is valid again after %s", (_rule, changes, notes) => {

@@ -137,10 +137,10 @@ describe("the report of a token that cannot be applied", () => {
       },
     ],
   ])("%s", (_rule, view, now, expected) => {
-    const told = after(view, planTokenReport(view, now));
-    expect(summary(told.token.conditions)).toEqual(expected);
-    expect(messageOf(told)).toContain("POST /x: 500");
-    expect(planTokenReport(told, now + 1).steps).toEqual([]);
+    const reported = after(view, planTokenReport(view, now));
+    expect(summary(reported.token.conditions)).toEqual(expected);
+    expect(messageOf(reported)).toContain("POST /x: 500");
+    expect(planTokenReport(reported, now + 1).steps).toEqual([]);
   });
 
   test("keeps a minted token and removes it at its expiry", () => {

@@ -13,7 +13,7 @@ describe("a refusal", () => {
     [400, undefined],
     [403, undefined],
     [504, undefined],
-  ])("with %i tells when to try again: %j", (status, headers) => {
+  ])("with %i says when to try again: %j", (status, headers) => {
     expect(refusal(status, "limit", "no").headers).toEqual(headers);
   });
 

@@ -34,12 +34,12 @@ function open(number: number, ...names: string[]): GrantRole {
   return { ...rest, rules: [...rules, ...rules.map((rule) => ({ ...rule, resourceNames: [] }))] };
 }
 
-function stranger<T extends GrantRole | GrantBinding>(entry: T): T {
+function unmanaged<T extends GrantRole | GrantBinding>(entry: T): T {
   return { ...entry, metadata: { ...entry.metadata, labels: {} } };
 }
 
 /** `step: verb kind chunk` of every write. */
-function told(plan: Plan): readonly string[] {
+function linesOf(plan: Plan): readonly string[] {
   return plan.steps.flatMap((step, index) =>
     step.map((write) => {
       if (write.do === "patch" || write.do === "record-event") return write.do;
@@ -134,7 +134,7 @@ describe("the grant of a requester", () => {
       [],
     ],
   ])("%s", (_rule, roles, bindings, wanted, writes) => {
-    expect(told(new GrantModel(roles, bindings).plan("alice", wanted))).toEqual(writes);
+    expect(linesOf(new GrantModel(roles, bindings).plan("alice", wanted))).toEqual(writes);
   });
 
   test.each<[string, GrantRole]>([
@@ -167,7 +167,7 @@ describe("the grant of a requester", () => {
     ["no rules", { ...role(0, "a"), rules: [] }],
     ["no annotation", { ...role(0, "a"), metadata: { ...role(0).metadata, annotations: {} } }],
   ])("restores a role with %s", (_edit, edited) => {
-    expect(told(new GrantModel([edited], [binding(0)]).plan("alice", [token("a")]))).toEqual([
+    expect(linesOf(new GrantModel([edited], [binding(0)]).plan("alice", [token("a")]))).toEqual([
       "0: replace Role 0",
     ]);
   });
@@ -181,7 +181,7 @@ describe("the grant of a requester", () => {
     ["no subject", { ...binding(0), subjects: [] }],
     ["no annotation", { ...binding(0), metadata: { ...binding(0).metadata, annotations: {} } }],
   ])("recreates a binding with %s", (_edit, edited) => {
-    expect(told(new GrantModel([role(0, "a")], [edited]).plan("alice", [token("a")]))).toEqual([
+    expect(linesOf(new GrantModel([role(0, "a")], [edited]).plan("alice", [token("a")]))).toEqual([
       "0: delete RoleBinding 0",
       "1: create RoleBinding 0",
     ]);
@@ -229,15 +229,15 @@ describe("the grant of a requester", () => {
   });
 
   test("uses the next number if a name is taken by an unmanaged object, which it does not change", () => {
-    const { metadata, ...rest } = stranger(role(0, "x"));
+    const { metadata, ...rest } = unmanaged(role(0, "x"));
     const other = { ...rest, metadata: { ...metadata, name: "another" } };
     const model = new GrantModel(
-      [stranger(role(0, "x")), role(1, "a"), other],
-      [binding(0), stranger(binding(1))],
+      [unmanaged(role(0, "x")), role(1, "a"), other],
+      [binding(0), unmanaged(binding(1))],
     );
     const plan = model.plan("alice", [token("a")]);
     expect(plan.conflicts).toEqual(["another", shard(0), shard(1)]);
-    expect(told(plan)).toEqual([
+    expect(linesOf(plan)).toEqual([
       "0: delete RoleBinding 0",
       "1: delete Role 1",
       "2: create Role 2",
@@ -334,7 +334,7 @@ function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): Gr
     const whole = observedRole("alice", number, names);
     const seen =
       edit === "label lost"
-        ? stranger(whole)
+        ? unmanaged(whole)
         : edit === "role widened"
           ? { ...whole, rules: [...whole.rules, wide] }
           : { ...whole, aggregated: edit === "role aggregated" };

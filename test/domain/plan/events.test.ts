@@ -44,9 +44,9 @@ test("records one Event for a change of health, the same one until the status is
       let trouble: string | undefined;
       for (const [step, [ready, synced]] of sequence.entries()) {
         const claims = claimsOf(ready, synced);
-        const telling = { resource: resources.sharedSecrets, metadata, existing };
-        const told = healthEvents(telling, claims, ["Ready", "Synced"]);
-        expect(healthEvents(telling, claims, ["Ready", "Synced"])).toEqual(told);
+        const object = { resource: resources.sharedSecrets, metadata, existing };
+        const events = healthEvents(object, claims, ["Ready", "Synced"]);
+        expect(healthEvents(object, claims, ["Ready", "Synced"])).toEqual(events);
         const now = [ready, synced].find(isTrouble);
         const isWell = ready === "Ready" && synced !== "Progressing";
         const expected =
@@ -56,12 +56,12 @@ test("records one Event for a change of health, the same one until the status is
               ? ["Normal Ready"]
               : [];
         expect(
-          told.map((write) =>
+          events.map((write) =>
             write.do === "record-event" ? `${write.event.type} ${write.event.reason}` : write.do,
           ),
         ).toEqual(expected);
         existing = mergeConditions(existing, claims, { generation: 3, now: born + step * 1000 });
-        expect(healthEvents({ ...telling, existing }, claims, ["Ready", "Synced"])).toEqual([]);
+        expect(healthEvents({ ...object, existing }, claims, ["Ready", "Synced"])).toEqual([]);
         trouble = now;
       }
     }),

@@ -133,8 +133,8 @@ describe("the status of an object that is being deleted", () => {
 
   test("is written once", () => {
     const patch = statusPatch(planFinalization(resource, object, waiting));
-    const { conditions: told } = JSON.parse(JSON.stringify(patch));
-    const again = { ...object, status: { ...object.status, ...patch }, conditions: told };
+    const { conditions: recorded } = JSON.parse(JSON.stringify(patch));
+    const again = { ...object, status: { ...object.status, ...patch }, conditions: recorded };
     for (const kind of ["revoke", "review"] as const)
       expect(planFinalization(resource, again, { phase: { kind }, now: born + 1 }).steps).toEqual(
         [],

@@ -4,22 +4,22 @@ import { resources } from "../../../src/api/resources.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/domain/plan/finalizer.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 
-const free = observedMetadata({ finalizers: ["theirs"] });
-const held = observedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
+const withoutFinalizer = observedMetadata({ finalizers: ["theirs"] });
+const withFinalizer = observedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
 
 test("hasFinalizer ignores the finalizers of other controllers", () => {
-  expect([hasFinalizer(held), hasFinalizer(free)]).toEqual([true, false]);
+  expect([hasFinalizer(withFinalizer), hasFinalizer(withoutFinalizer)]).toEqual([true, false]);
 });
 
 test.for([
   [
     "addFinalizer appends Latchkey's finalizer",
-    addFinalizer(resources.sharedSecrets, free),
+    addFinalizer(resources.sharedSecrets, withoutFinalizer),
     ["theirs", cleanupFinalizer],
   ],
   [
     "removeFinalizer keeps the finalizers of other controllers",
-    removeFinalizer(resources.sharedSecrets, held),
+    removeFinalizer(resources.sharedSecrets, withFinalizer),
     ["theirs", "others"],
   ],
 ] as const)("%s, at the observed resourceVersion", ([, write, finalizers]) => {

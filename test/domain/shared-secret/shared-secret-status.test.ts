@@ -58,7 +58,7 @@ function found({
   };
 }
 
-function told(findings: StatusInput): Readonly<Record<string, string>> {
+function claimsOf(findings: StatusInput): Readonly<Record<string, string>> {
   return Object.fromEntries(
     sharedSecretConditions(findings).map(({ type, status, reason, message }) => [
       type,
@@ -102,11 +102,11 @@ describe("the condition AccessApplied", () => {
       'False InvalidAccessRule: a; Role or RoleBinding "b" already exists and is not managed by Latchkey; delete it',
     ],
   ])("%s", ([, findings, claim]) => {
-    expect(told({ ...found({}), ...findings })["AccessApplied"]).toBe(claim);
+    expect(claimsOf({ ...found({}), ...findings })["AccessApplied"]).toBe(claim);
   });
 
   test("makes the object not ready and stalled if it is False", () => {
-    const claims = told(found({ ruleProblems: ["a"] }));
+    const claims = claimsOf(found({ ruleProblems: ["a"] }));
     expect(claims["Ready"]).toBe("False InvalidAccessRule: a");
     expect(claims["Stalled"]).toBe("True InvalidAccessRule: a");
   });
@@ -192,7 +192,7 @@ describe("the condition Synced", () => {
       'True Synced: 2 of 2 targets are synced, 1 without key "synator/sync", which the namespace does not allow (annotation management.service/allow-copy-keys)',
     ],
   ])("%s", ([, source, summary, claim]) => {
-    expect(told(found({ source, summary }))["Synced"]).toBe(claim);
+    expect(claimsOf(found({ source, summary }))["Synced"]).toBe(claim);
   });
 });
 
@@ -239,7 +239,7 @@ describe("the condition Ready", () => {
       { Ready: "False InvalidAccessRule: a; b", Stalled: "True InvalidAccessRule: a; b" },
     ],
   ])("%s", ([, given, expected]) => {
-    const { Ready, Reconciling, Stalled } = told(found(given));
+    const { Ready, Reconciling, Stalled } = claimsOf(found(given));
     const claims = { Ready, Reconciling, Stalled };
     expect(
       Object.fromEntries(Object.entries(claims).filter(([, claim]) => claim !== undefined)),

@@ -250,11 +250,11 @@ describe("a SharedSecret that is being deleted", () => {
     });
     const { source } = going({}, ["theirs"]);
     const status = statusPatch(plan);
-    const told = {
+    const reported = {
       ...source,
       secret: { ...source.secret, status, conditions: parseConditions(status) },
     };
-    expect(planTermination({ ...going(), source: told }, at("release")).steps).toEqual([]);
+    expect(planTermination({ ...going(), source: reported }, at("release")).steps).toEqual([]);
   });
 
   test("reviews one subject of each binding, of its spec or existing, except unmanaged ones", () => {
@@ -490,7 +490,7 @@ describe("an Event at a target with a problem", () => {
     regarding,
   } as const;
   const summary = { desired: 1, conflicts: 1, failures: [failure] };
-  const told = (source: SourceChanges = {}) =>
+  const eventsFor = (source: SourceChanges = {}) =>
     planSharedSecret(seen({ summary, source }), born)
       .steps.flat()
       .flatMap((write) =>
@@ -501,16 +501,18 @@ describe("an Event at a target with a problem", () => {
 
   test("names the SharedSecret and the Secret", () => {
     const note = "SharedSecret team/db is not synced to Secret pay/db: rename it";
-    expect(told()).toEqual([
+    expect(eventsFor()).toEqual([
       { ...regarding, type: "Warning", reason: "Conflict", note, deduplicationKey: "uid-db 7" },
     ]);
   });
 
   test("is recorded once, and not while the status lists the failure", () => {
     const { kind: _, regarding: __, ...entry } = failure;
-    expect(told({ secret: { status: { sync: { failures: [entry] } } } })).toEqual([]);
+    expect(eventsFor({ secret: { status: { sync: { failures: [entry] } } } })).toEqual([]);
     expect(
-      told({ secret: { status: { sync: { failures: [{ ...entry, reason: "OlderSource" }] } } } }),
+      eventsFor({
+        secret: { status: { sync: { failures: [{ ...entry, reason: "OlderSource" }] } } },
+      }),
     ).toHaveLength(1);
   });
 });

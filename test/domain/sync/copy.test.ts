@@ -217,10 +217,10 @@ describe("the cached form of a SharedSecret", () => {
       false,
     ],
     ["contains empty data", [], true],
-  ])("%s", ([, values, isHeld]) => {
+  ])("%s", ([, values, hasData]) => {
     const source = read(values);
     expect(source).toMatchObject({ keys: values.length, digest: "digest" });
-    expect("data" in source).toBe(isHeld);
+    expect("data" in source).toBe(hasData);
     expect(source.secret).not.toHaveProperty("data");
   });
 

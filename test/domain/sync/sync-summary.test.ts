@@ -8,7 +8,6 @@ import {
 import { observedCopy } from "../../support/observed-copies.ts";
 import { live, older } from "../sync-situations.ts";
 
-const junior = older;
 const at = (name: string) => ({ namespace: "pay", name });
 const regarding = {
   resource: resources.namespaces,
@@ -136,16 +135,16 @@ test("lists the first ten conflicts and failures by namespace and name, with at 
 });
 
 test("counts the targets that other sources request, and names the first source", () => {
-  const rival = junior.secret.metadata;
+  const conflicting = older.secret.metadata;
   const contested = summarize(
     live,
     [
-      report("a", { kind: "current", source: live }, { conflicting: rival }),
+      report("a", { kind: "current", source: live }, { conflicting }),
       report("b", { kind: "current", source: live }),
     ],
     [],
   );
-  expect(contested.contested).toEqual({ targets: 1, newer: rival });
+  expect(contested.contested).toEqual({ targets: 1, newer: conflicting });
 });
 
 test("counts the targets whose namespace does not allow a key, with one key", () => {

@@ -130,16 +130,16 @@ describe("a target of two sources", () => {
     expect(stateAt("nothing", { candidates: [paused, older] }).kind).toBe("paused");
   });
 
-  const seniorWithTypo: Source = {
+  const olderWithTypo: Source = {
     ...older,
     options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } },
   };
   test.for<[string, Source, Kind]>([
-    ["kept by an older owner that is invalid", seniorWithTypo, "source-invalid"],
+    ["kept by an older owner that is invalid", olderWithTypo, "source-invalid"],
     [
       "given to the newer source if the older one is being deleted",
       {
-        ...seniorWithTypo,
+        ...olderWithTypo,
         secret: {
           ...older.secret,
           metadata: { ...older.secret.metadata, deletionTimestamp: "now" },
@@ -151,7 +151,7 @@ describe("a target of two sources", () => {
     [
       "not kept by a newer owner that is invalid",
       {
-        ...seniorWithTypo,
+        ...olderWithTypo,
         secret: {
           ...older.secret,
           metadata: { ...older.secret.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
@@ -166,20 +166,20 @@ describe("a target of two sources", () => {
 
   test("is labelled again for the older source that is invalid", () => {
     const context = {
-      unmanaged: unmanagedSecret(seniorWithTypo),
-      owner: seniorWithTypo,
+      unmanaged: unmanagedSecret(olderWithTypo),
+      owner: olderWithTypo,
       isTerminating: false,
     };
     expect(targetState({ candidates: [live], ...context })).toMatchObject({
       kind: "unlabelled",
-      source: seniorWithTypo,
+      source: olderWithTypo,
     });
   });
 
   test("is not kept by an older, invalid source that is not permitted", () => {
     const context = {
-      copy: observedCopy(seniorWithTypo),
-      owner: seniorWithTypo,
+      copy: observedCopy(olderWithTypo),
+      owner: olderWithTypo,
       ownerIsNotPermitted: true,
       isTerminating: false,
     };
@@ -188,9 +188,9 @@ describe("a target of two sources", () => {
   });
 
   test("is not kept by an older, invalid source whose label a user put on another Secret", () => {
-    const copy = observedCopy(seniorWithTypo, { annotations: nothing });
+    const copy = observedCopy(olderWithTypo, { annotations: nothing });
     expect(
-      targetState({ candidates: [live], copy, owner: seniorWithTypo, isTerminating: false }).kind,
+      targetState({ candidates: [live], copy, owner: olderWithTypo, isTerminating: false }).kind,
     ).toBe("conflict");
   });
 });
@@ -253,18 +253,18 @@ describe("a target without a source", () => {
         {
           do: "patch",
           body: {
-            metadata: { resourceVersion: "7", annotations: { [annotations.syncError]: "mend it" } },
+            metadata: { resourceVersion: "7", annotations: { [annotations.syncError]: "fix it" } },
           },
         },
       ],
     ]);
-    const told = targetState({
+    const reported = targetState({
       candidates: [],
-      copy: observedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
+      copy: observedCopy(live, { annotations: { [annotations.syncError]: "fix it" } }),
       owner: misspelt,
       isTerminating: false,
     });
-    expect(targetSteps(target, told)).toEqual([]);
+    expect(targetSteps(target, reported)).toEqual([]);
   });
 });
 
@@ -376,10 +376,10 @@ function settle(
   place: SecretPlace,
   context: Omit<ObservedTarget, "copy" | "unmanaged">,
 ): TargetState {
-  for (let pass = 1; ; pass++) {
+  for (let reconcile = 1; ; reconcile++) {
     const state = targetState({ ...context, ...place.seen() });
     const steps = targetSteps(target, state, writtenSource(state)?.data);
-    if (steps.length === 0 || pass === 4) return state;
+    if (steps.length === 0 || reconcile === 4) return state;
     for (const write of steps.flat()) place.apply(write);
   }
 }

@@ -18,7 +18,7 @@ import {
   type Place,
 } from "../support/shared-secret-requests.ts";
 import {
-  afterAnotherPass,
+  afterAnotherReconcile,
   becomesCurrent,
   dataOf,
   makeSecret,
@@ -71,7 +71,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       annotations: to(project),
       spec: { data: dataOf("first", "second") },
     });
-    await becomes("the conflict to be told", () => view(source), conflictAt(target, name));
+    await becomes("the conflict to be reported", () => view(source), conflictAt(target, name));
     await becomesCurrent({ source, copy: secretPath(free, name) });
     expect((await view(source)).sync).toMatchObject({ desired: 2, synced: 1, failed: 0 });
 
@@ -80,7 +80,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       { source, copy: secretPath(free, name) },
       dataOf("first", "second", "third"),
     );
-    await afterAnotherPass({ source, project, target, copy: foreign });
+    await afterAnotherReconcile({ source, project, target, copy: foreign });
     expect(await stateOf(foreign)).toEqual(before);
     const touched = (writesTo(target, name) ?? []).filter((verb) => verb !== "create");
     expect(touched).toEqual([]);
@@ -105,7 +105,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       annotations: to(project),
       spec: { data: dataOf("first") },
     });
-    await becomes("the conflict to be told", () => view(source), conflictAt(target, name));
+    await becomes("the conflict to be reported", () => view(source), conflictAt(target, name));
     await change(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { [labels.project]: null } },
     });
@@ -125,7 +125,11 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       data: { own: base64("canary-own") },
     });
     const before = await stateOf(copy);
-    await becomes("the conflict to be told", () => view(source), conflictAt(target, source.name));
+    await becomes(
+      "the conflict to be reported",
+      () => view(source),
+      conflictAt(target, source.name),
+    );
     expect(await stateOf(copy)).toEqual(before);
     await remove(source.path);
     await becomesGone(source.path);
@@ -135,7 +139,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
   it("is not overwritten when it is created while a copy is paused or deleted", async () => {
     const { source, target, copy } = await makeSynced();
     await change(source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
-    await becomes("the pause to be told", () => view(source), {
+    await becomes("the pause to be reported", () => view(source), {
       conditions: { Synced: { reason: "Paused" } },
     });
     await remove(copy);
@@ -144,7 +148,11 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
     await change(source.path, {
       metadata: { annotations: { [annotations.disableSync]: "false" } },
     });
-    await becomes("the conflict to be told", () => view(source), conflictAt(target, source.name));
+    await becomes(
+      "the conflict to be reported",
+      () => view(source),
+      conflictAt(target, source.name),
+    );
     expect(await stateOf(copy)).toEqual(before);
   });
 });
@@ -163,7 +171,7 @@ describe.concurrent("a copy that a user created with the label and annotation of
     const before = await stateOf(secretPath(target, "pasted"));
     await change(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
-    await afterAnotherPass(synced);
+    await afterAnotherReconcile(synced);
     await remove(source.path);
     await becomesGone(source.path);
     expect(await look(copy)).toMatchObject({ code: 404 });
@@ -177,7 +185,7 @@ describe.concurrent("a copy that a user created with the label and annotation of
     const before = await stateOf(secretPath(elsewhere, source.name));
     await change(source.path, { metadata: { annotations: to(`${project}*`) } });
     await becomes(
-      "the conflict to be told",
+      "the conflict to be reported",
       () => view(source),
       conflictAt(elsewhere, source.name),
     );
@@ -205,7 +213,12 @@ describe.concurrent("two sources with the same target", () => {
    * Creates the older one first; creation timestamps have whole seconds, so the newer one waits for
    * the next.
    */
-  async function rivals(): Promise<{ older: Place; younger: Place; target: string; copy: string }> {
+  async function conflictingSources(): Promise<{
+    older: Place;
+    younger: Place;
+    target: string;
+    copy: string;
+  }> {
     const [name, project, first, second] = [
       unique("shared"),
       unique("project"),
@@ -233,7 +246,7 @@ describe.concurrent("two sources with the same target", () => {
   }
 
   it("are both reported: the older one owns the target, and the newer one takes over when the older one is deleted", async () => {
-    const { older, younger, target, copy } = await rivals();
+    const { older, younger, target, copy } = await conflictingSources();
     await becomes(
       "the younger to say so",
       () => view(younger),
@@ -270,13 +283,13 @@ describe.concurrent("two sources with the same target", () => {
   });
 
   it("the newer one takes over if the older one changes its target, and yields if that is reverted", async () => {
-    const { older, younger, copy } = await rivals();
+    const { older, younger, copy } = await conflictingSources();
     await change(older.path, {
       metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } },
     });
     await becomesCurrent({ source: younger, copy }, dataOf("younger"));
     await becomes(
-      "the older to know no rival",
+      "the older to report no conflict",
       async () => (await view(older)).conditions.Ready?.message.includes("younger"),
       false,
     );

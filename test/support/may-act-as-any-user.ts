@@ -6,7 +6,7 @@ const rbac = "rbac.authorization.k8s.io";
  * The permissions with which a group may create keys that act as any user, as a deployment tool
  * may.
  */
-export function mayActAsAnybody(group: string): readonly Ask[] {
+export function mayActAsAnyUser(group: string): readonly Ask[] {
   const name = `${group}-act-as-anybody`;
   const rules = [{ apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] }];
   const binding = {

@@ -52,19 +52,19 @@ describe.skipIf(inject("webhook") === undefined)(
   "a client without a certificate that can connect to the webhook's port",
   () => {
     const url = inject("webhook")?.webhookUrl ?? "";
-    let stranger: ReviewClient;
+    let client: ReviewClient;
     let segment: string;
     beforeAll(async () => {
-      stranger = await reviewClient(url, "stranger");
+      client = await reviewClient(url, "anonymous");
       segment = await admissionSegmentOf(inject("controlPlane"));
     });
-    afterAll(() => stranger.close());
+    afterAll(() => client.close());
 
     it.each(Object.entries(webhookPaths))(
       "gets 401 or 404 from the fixed path of %s",
       async (name, path) => {
         const data = canary();
-        const answer = await stranger.post(path, connectorReview(data));
+        const answer = await client.post(path, connectorReview(data));
         expect(answer.status).toBe(name === "tokenReview" || name === "accessReview" ? 401 : 404);
         expect(await holding(data)).toEqual([]);
       },
@@ -74,7 +74,7 @@ describe.skipIf(inject("webhook") === undefined)(
       "gets 404 below the guessed segment %o",
       async (guess) => {
         expect(
-          await stranger.post(`/${guess}${webhookPaths.connectorData}`, connectorReview(canary())),
+          await client.post(`/${guess}${webhookPaths.connectorData}`, connectorReview(canary())),
         ).toMatchObject({ status: 404 });
       },
     );
@@ -84,7 +84,7 @@ describe.skipIf(inject("webhook") === undefined)(
       // A dedicated replica: its rate limit would affect other tests.
       const webhook = await startWebhook({ controlPlane, restart: "never" });
       await webhook.waitReady();
-      const knowing = await reviewClient(webhook.webhookUrl, "stranger");
+      const knowing = await reviewClient(webhook.webhookUrl, "anonymous");
       const data = canary();
       const path = admissionPath(segment, "connector-data.management.service");
       const isLoaded = async () =>
@@ -122,7 +122,7 @@ describe.skipIf(inject("webhook") === undefined)(
 
     it("gets 404 for reviews of kube-apiserver below the right path", async () => {
       for (const path of [webhookPaths.tokenReview, webhookPaths.accessReview])
-        expect((await stranger.post(`/${segment}${path}`, "{}")).status).toBe(404);
+        expect((await client.post(`/${segment}${path}`, "{}")).status).toBe(404);
     });
 
     it("with an incomplete body does not use the capacity of other clients, also below the right path", async () => {
@@ -160,7 +160,7 @@ describe.skipIf(inject("webhook") === undefined)(
         expect(await kubeApiserver.tokenReview(key.key)).toMatchObject({ authenticated: true });
       const after = await memory();
       process.stderr.write(
-        `webhook: 1,000 strangers with half bodies took ${Math.round((after - before) / 1e6)} MB\n`,
+        `webhook: 1,000 anonymous clients with half bodies took ${Math.round((after - before) / 1e6)} MB\n`,
       );
       // Without the limit they used 150 MB, and 440 MB with larger incomplete bodies.
       expect(after - before).toBeLessThan(100_000_000);
