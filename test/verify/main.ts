@@ -8,7 +8,7 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../support/install.ts";
 import { type Part, parts } from "./parts.ts";
-import { countsIn, tableOf, type Verified } from "./report.ts";
+import { countsIn, tableOf, type Verified } from "../support/verify-report.ts";
 
 const directory = join(repository, "dist", "verify");
 const all: readonly Part[] = parts(process.env["SEED"] ?? String(Date.now() % 1_000_000));
