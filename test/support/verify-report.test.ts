@@ -18,6 +18,11 @@ describe("what a part says that it has run", () => {
       "Secret: 4 walks of 9 steps\n60 walks in 8 s: 0 failed\n",
       "60 walks in 8 s: 0 failed",
     ],
+    [
+      "a soak",
+      "  1.0 min  changes        341 made, 0 failed\n",
+      "1.0 min  changes        341 made, 0 failed",
+    ],
     ["fuzz", "ok  120 runs  a: b\nFAILED  3 runs  c\nok  77 runs  d\n", "200 inputs to 3 targets"],
     ["nothing", "sh: no such file\n", ""],
   ])("%s", (_what, output, counts) => {

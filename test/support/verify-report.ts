@@ -12,7 +12,7 @@ const countLines = [
   /^ +Tests +(.+)$/gm,
   /^\d+ runs with 1 seed .*$/gm,
   /^\d+ walks .*: \d+ failed.*$/gm,
-  /^.*\d+ changes .*$/gm,
+  /^.*\bchanges +\d+ made.*$/gm,
   /^(?:ok|FAILED) +\d+ runs .*$/gm,
 ];
 
