@@ -92,7 +92,7 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
   it.each([
     ["get", `${name}.password`],
     ["get", name, "-o", "json"],
-    ["list"],
+    ["get", name, "-o", "yaml"],
     ["get", "nothing"],
     ["keys", "test"],
     ["no-such-command"],
