@@ -3,35 +3,24 @@ import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { parseConditions, stringAt } from "../../src/api/parse.ts";
-import { requesters } from "../support/actions.ts";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { findOrBuildControlPlane } from "../support/binaries.ts";
-import { admin, type Caller, connect, patchTypes, send } from "../support/cluster-connection.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
-import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
-  type DedicatedCluster,
-  hasDedicatedClusters,
-  startDedicatedCluster,
-} from "../support/dedicated-cluster.ts";
+  alice,
+  connectedName,
+  type DirectFixture,
+  startDirectFixture,
+  tokenPath,
+} from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free-port.ts";
-import { directEndpointCa, gatewayCa, issuerCa } from "../support/gateway-address.ts";
-import {
-  applyDirectAuthorizerRbac,
-  applyDirectEndpointRbac,
-  applyGateway,
-  policiesCount,
-} from "../support/install.ts";
-import { writePrivately } from "../support/kubeconfig.ts";
+import { gatewayCa } from "../support/gateway-address.ts";
+import { applyDirectAuthorizerRbac, applyGateway, policiesCount } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
-  type ControllerProcess,
-  type DirectEndpointProcess,
   type GatewayProcess,
   startDirectAuthorizer,
-  startDirectEndpoint,
   startGateway,
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
@@ -41,9 +30,7 @@ import { trustTokens } from "../support/trust.ts";
 import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const tokens = "/apis/management.service/v1/directclusterendpointtokens";
 const keys = "/apis/management.service/v1/ownedaccesskeys";
-const alice: Caller = { user: "alice", groups: ["devs", requesters] };
 const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
   rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
 });
@@ -66,33 +53,18 @@ const allowsFirst: ReadonlySet<string> = new Set([
 ]);
 
 describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
-  let central: DedicatedCluster;
-  let connected: StartedControlPlane;
-  let controller: ControllerProcess;
+  let fixture: DirectFixture;
+  let central: DirectFixture["central"];
+  let connected: DirectFixture["connected"];
+  let controller: DirectFixture["controller"];
+  let endpoint: DirectFixture["endpoint"];
   let authorizer: WebhookProcess;
-  let endpoint: DirectEndpointProcess;
   let dispatcher: Agent;
   let printed: string;
   let gateway: GatewayProcess;
   let ways: Readonly<Record<"server" | "endpoint" | "gateway", WayIn>>;
 
-  async function mint(name: string, spec: object = {}, by: Caller = alice): Promise<string> {
-    const kind = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
-    const body = { ...kind, metadata: { name }, spec };
-    expect(await central.ask(by, { method: "POST", path: tokens, body })).toMatchObject({
-      code: 201,
-    });
-    return eventually(
-      async () => {
-        const { status } = await central.arrange({ method: "GET", path: `${tokens}/${name}` });
-        const isReady = parseConditions(status).some(
-          ({ type, status: value }) => type === "Ready" && value === "True",
-        );
-        return isReady && (stringAt(status, "token") ?? "");
-      },
-      { what: `${name} to be minted` },
-    );
-  }
+  const mint: DirectFixture["mint"] = (...wanted) => fixture.mint(...wanted);
 
   async function ask(server: string, token: string, path: string) {
     const headers = { authorization: `Bearer ${token}` };
@@ -113,35 +85,25 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   }
 
   beforeAll(async () => {
-    const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
-    const issuerAddress = `127.0.0.1:${await freePort()}`;
-    const issuer = `https://${issuerAddress}`;
-    central = await startDedicatedCluster();
-    await allowRequesters(central);
-    controller = await central.run({ issuerAddress, args: [`--issuer=${issuer}`] });
-    await controller.waitReady();
-    connected = await startControlPlane(await findOrBuildControlPlane(report));
+    fixture = await startDirectFixture(allowRequesters);
+    ({ central, connected, controller, endpoint } = fixture);
     const { controlPlane: management, program } = central;
+    const { issuerUrl: issuer } = controller;
     const issuerAuthority = join(connected.directory, "issuer-ca.crt");
-    writePrivately(issuerAuthority, await issuerCa(management));
-    await applyDirectEndpointRbac(connected);
     await applyDirectAuthorizerRbac(connected);
-    const shared = {
-      ...{ controlPlane: connected, program, restart: "never" as const },
+    authorizer = await startDirectAuthorizer({
+      ...{ controlPlane: connected, program, restart: "never" },
       args: [
-        ...["--cluster-name=east", `--issuer=${issuer}`],
+        ...[`--cluster-name=${connectedName}`, `--issuer=${issuer}`],
         `--certificate-authority=${issuerAuthority}`,
       ],
-    };
-    authorizer = await startDirectAuthorizer(shared);
+    });
     await authorizer.waitReady();
     const { webhookUrl } = authorizer;
     ({ printed } = await trustTokens(connected, {
       ...{ management, issuer, program },
       authorizer: { webhookUrl, issuerAuthority },
     }));
-    endpoint = await startDirectEndpoint(shared);
-    await endpoint.waitReady();
     await applyGateway(management);
     gateway = await startGateway({
       ...{ controlPlane: management, program, restart: "never" },
@@ -149,7 +111,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     });
     await gateway.waitReady();
     await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
-    const endpointCa = await directEndpointCa(connected);
+    const { certificateAuthority: endpointCa } = fixture.server;
     const at = (url: string, certificateAuthority: string) => ({
       server: { url, certificateAuthority },
     });
@@ -167,12 +129,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
       "--group=devs",
     ]);
-    const connection = await connect(connected.adminKubeconfig);
-    for (const request of scopedObjects(names)) {
-      const { code, message } = await send(connection, admin, request);
-      if (code !== 201) throw new Error(message);
-    }
-    await connection.pool.destroy();
+    for (const request of scopedObjects(names)) await fixture.arrange(request);
     await policiesCount(management);
     const first = await mint("first");
     const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
@@ -181,10 +138,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   afterAll(async () => {
     await dispatcher?.close();
     await gateway?.stop();
-    await endpoint?.stop();
     await authorizer?.stop();
-    await connected?.stop();
-    await central?.stop();
+    await fixture?.stop();
   });
 
   const paths = [
@@ -285,7 +240,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   it("refuses the token of a deleted object", async () => {
     const token = await mint("deleted");
     expect((await atServer(token, "/api/v1/pods")).status).toBe(200);
-    const path = `${tokens}/deleted`;
+    const path = tokenPath("deleted");
     expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
     await refusedAfter("its object was deleted", token);
   });
@@ -323,7 +278,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
 
   it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
     const [valid, revoked] = [await mint("valid"), await mint("gone")];
-    await central.arrange({ method: "DELETE", path: `${tokens}/gone` });
+    await central.arrange({ method: "DELETE", path: tokenPath("gone") });
     await refusedAfter("its object was deleted", revoked);
     const isKept = async () => {
       const data = await kubectl(connected, [
