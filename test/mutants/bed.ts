@@ -1,25 +1,10 @@
-import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The root of the checkout. */
 export const repository = join(import.meta.dirname, "..", "..");
-
-/** What a copy of the checkout needs for its tests; node_modules is a link. */
-const entries = [
-  "src",
-  "test",
-  "crds",
-  "config",
-  "docs",
-  "README.md",
-  "Makefile",
-  "Dockerfile",
-  "package.json",
-  "tsconfig.json",
-  "vitest.config.ts",
-];
 
 /** The TypeScript files below a directory, relative to the checkout. */
 export function filesIn(directory: string): readonly string[] {
@@ -32,10 +17,20 @@ export function filesIn(directory: string): readonly string[] {
 /** Copies the checkout to a temporary directory, in which files can be changed. */
 export function makeBed(): string {
   const directory = mkdtempSync(join(tmpdir(), "latchkey-mutants-"));
-  for (const entry of entries)
-    cpSync(join(repository, entry), join(directory, entry), { recursive: true });
+  const listed = git(repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard");
+  for (const path of listed.split("\0"))
+    // A deleted file is listed until it is committed.
+    if (path !== "" && existsSync(join(repository, path)))
+      cpSync(join(repository, path), join(directory, path));
+  // Tests ask git for the files of the project.
+  git(directory, "init", "--quiet");
+  git(directory, "add", "--all");
   symlinkSync(join(repository, "node_modules"), join(directory, "node_modules"));
   return directory;
+}
+
+function git(directory: string, ...command: readonly string[]): string {
+  return execFileSync("git", command, { cwd: directory, encoding: "utf8", stdio: "pipe" });
 }
 
 /** Removes a copy of the checkout. */
