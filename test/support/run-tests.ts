@@ -13,14 +13,23 @@ const directory = mkdtempSync(join(tmpdir(), "latchkey-test-"));
 const child = spawn("vitest", ["run", "--project=!verify*", ...process.argv.slice(2)], {
   stdio: "inherit",
   env: { ...process.env, TMPDIR: directory },
+  // A group of its own: a worker outlives a vitest that is stopped by a signal.
+  detached: true,
 });
+
+function killAll(signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid ?? 0), signal);
+  } catch {
+    // All have ended.
+  }
+}
 
 let stopped: NodeJS.Signals | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
     stopped ??= signal;
-    child.kill("SIGTERM");
-    setTimeout(() => child.kill("SIGKILL"), 10_000).unref();
+    killAll("SIGTERM");
   });
 
 const code = await new Promise<number>((resolve) => {
@@ -29,6 +38,7 @@ const code = await new Promise<number>((resolve) => {
     resolve(ended ?? 128 + (signal ? constants.signals[signal] : 0)),
   );
 });
+killAll("SIGKILL");
 // Processes that are being killed may still write there.
 for (let tries = 0; tries < 20; tries++) {
   rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
