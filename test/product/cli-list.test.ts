@@ -1,3 +1,4 @@
+import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
@@ -97,6 +98,14 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
       expect(stdout).toContain("alpha");
       expect(stdout).not.toContain(secretValue);
     }
+  });
+
+  it("list prints JSON or YAML as asked", async () => {
+    const args = ["list", "-n", namespace, "-o"];
+    const [json, yaml] = [await runCli([...args, "json"]), await runCli([...args, "yaml"])];
+    expect(JSON.parse(json.stdout)).toMatchObject({ apiVersion: "v1", kind: "List" });
+    expect(yaml.stdout).toMatch(/^apiVersion: v1\nkind: List\n/);
+    expect(load(yaml.stdout)).toEqual(JSON.parse(json.stdout));
   });
 
   it("names the missing right and exits with 5", async () => {

@@ -270,6 +270,17 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     expect(await plan(["--exit-code"])).toMatchObject({ code: 0 });
   });
 
+  it("says which objects the API server has checked: it can check none of a new namespace", async () => {
+    const fresh = unique("cli-plan-new");
+    write([space(fresh), source(syncs, { namespace: fresh, name: "unchecked" }), source(syncs)]);
+    const { objects } = await planned(["-f", file]);
+    expect(objects).toEqual([
+      expect.objectContaining({ name: fresh, checked: true }),
+      expect.objectContaining({ name: `${fresh}/unchecked`, checked: false }),
+      expect.objectContaining({ name: `${home}/db`, checked: true }),
+    ]);
+  });
+
   it("names objects that sync does not depend on, and projects without a namespace", async () => {
     const service = { apiVersion: "v1", kind: "Service", metadata: { name: "web" } };
     const lost = source({ [annotations.syncToProjects]: "no-such-project" }, { name: "lost" });

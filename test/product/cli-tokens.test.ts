@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { connectedKubeconfig } from "../support/connected-cluster.ts";
+import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { arrange, unique } from "../support/policy-request.ts";
@@ -79,6 +80,21 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     });
     const used = await runCli(["version"], { kubeconfig: file });
     expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining("does not answer") });
+  });
+
+  it("the exec plugin of a kubeconfig reads that of now if it is one file", async () => {
+    const own = kubeconfigFor(inject("controlPlane"), "bob");
+    const argsWith = async (kubeconfig: string): Promise<readonly string[]> => {
+      const args = ["kubeconfig", "east", "--address=https://east.example.com"];
+      const { stdout } = await runCli(args, { kubeconfig });
+      const config: unknown = load(stdout);
+      const [user = {}] = listAt(config, "users").filter(isRecord);
+      return stringsAt(recordAt(recordAt(user, "user"), "exec"), "args");
+    };
+    expect(await argsWith(own)).toContain(`--kubeconfig=${own}`);
+    const several = await argsWith([own, join(directory, "none.yaml")].join(delimiter));
+    expect(several).toContain("--exec-credential");
+    expect(several.filter((arg) => arg.startsWith("--kubeconfig"))).toEqual([]);
   });
 
   it("kubeconfig takes the direct address from the list of the gateway", async () => {
