@@ -65,7 +65,7 @@ async function deleteAll(
         "delete",
         first?.plural ?? "",
         ...some.map(({ name }) => name),
-        "--timeout=30s",
+        "--timeout=120s",
         ...(namespace === undefined ? [] : ["-n", namespace]),
       ];
       const { code, stderr } = await tryKubectl(inject("controlPlane"), args, {
