@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, inject } from "vitest";
+import { isTrueAt } from "../../src/api/parse.ts";
 import {
   admin,
   connect,
@@ -9,6 +10,8 @@ import {
   type Caller,
   type Connection,
 } from "./cluster-connection.ts";
+
+import { eventually } from "./eventually.ts";
 
 export { admin, patchTypes, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 
@@ -70,7 +73,10 @@ export async function replace(
   }
 }
 
-/** Creates a ClusterRole with these rules and binds it to the subject; returns the name of both. */
+/**
+ * Creates a ClusterRole with these rules, binds it to the subject and waits until the API server has
+ * seen both; returns the name of both.
+ */
 export async function allow(
   subject: { kind: "User" | "Group"; name: string },
   rules: readonly Record<string, readonly string[]>[],
@@ -83,7 +89,28 @@ export async function allow(
     body: { metadata: { name }, rules },
   });
   await bind(subject, name);
+  const [rule] = rules;
+  if (rule !== undefined) await isAllowed(subject, rule);
   return name;
+}
+
+/** Waits until a SubjectAccessReview says that the subject may do the first thing of a rule. */
+async function isAllowed(
+  { kind, name }: { readonly kind: "User" | "Group"; readonly name: string },
+  { apiGroups, resources, resourceNames, verbs }: Record<string, readonly string[]>,
+): Promise<void> {
+  const [resource, subresource] = (resources?.[0] ?? "").split("/");
+  const resourceAttributes = {
+    ...{ group: apiGroups?.[0], resource, subresource },
+    ...{ name: resourceNames?.[0], verb: verbs?.[0] },
+  };
+  const subject = kind === "User" ? { user: name } : { user: unique("member"), groups: [name] };
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const body = { spec: { ...subject, resourceAttributes } };
+  await eventually(
+    async () => isTrueAt((await arrange({ method: "POST", path, body })).status, "allowed"),
+    { what: `${name} to be allowed what was granted` },
+  );
 }
 
 /** Binds a ClusterRole to the subject in the whole cluster, or in one namespace. */
