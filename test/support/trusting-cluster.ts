@@ -5,12 +5,7 @@ import { Agent, fetch } from "undici";
 import { recordAt } from "../../src/api/parse.ts";
 import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
-import {
-  connectedName,
-  type DirectFixture,
-  directPath,
-  startDirectFixture,
-} from "./direct-fixture.ts";
+import { type DirectFixture, directPath, startDirectFixture } from "./direct-fixture.ts";
 import { trustTokens } from "./trust.ts";
 
 /** The two ways to a connected cluster: its kube-apiserver, and its direct endpoint. */
@@ -18,9 +13,6 @@ export type Way = "kube-apiserver" | "direct endpoint";
 
 /** Both ways. */
 export const ways: readonly Way[] = ["kube-apiserver", "direct endpoint"];
-
-/** The name of the connected cluster in scopes. */
-export const clusterName = connectedName;
 
 /** The path of the Secret with the signing keys in the management cluster. */
 export const signingKeysPath = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
