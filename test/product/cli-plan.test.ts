@@ -361,7 +361,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
         return reportOf({ code, stdout, stderr });
       };
-      const report = await eventually(seen, { what: `the rights of ${user}`, within: 60_000 });
+      const report = await eventually(seen, { what: `the rights of ${user}` });
       const asAdmin = await planned(["-f", file]);
       const essence = (entry: unknown) =>
         ["secret", "action", "reason"].map((field) => stringAt(entry, field));

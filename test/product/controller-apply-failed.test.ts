@@ -332,7 +332,7 @@ describe.concurrent("a write that was rejected", () => {
 
 /**
  * Waits until the next retry by backoff alone is far away: retries follow the first after 41 to 49
- * s and then after 82 to 98 s, so that in the next 20 s only a change can cause one.
+ * s and then after 82 to 98 s, so that in the next 60 s only a change can cause one.
  */
 function untilItBacksOff(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 55_000));
@@ -341,7 +341,7 @@ function untilItBacksOff(): Promise<void> {
 /** Waits until a copy exists, before another retry by backoff alone. */
 async function arrivesAtOnce(copy: string): Promise<void> {
   await eventually(async () => (await look(copy)).code === 200, {
-    within: 20_000,
+    within: 60_000,
     what: `${copy} before the next try by back-off`,
   });
 }

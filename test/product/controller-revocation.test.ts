@@ -59,8 +59,7 @@ async function isListed(jti: string): Promise<boolean> {
   return isRevoked(await current(), jti);
 }
 
-const listed = (jti: string) =>
-  eventually(() => isListed(jti), { what: `${jti} to be revoked`, within: 5_000 });
+const listed = (jti: string) => eventually(() => isListed(jti), { what: `${jti} to be revoked` });
 
 const gone = (own: Own) =>
   eventually(async () => (await ask(admin, { method: "GET", path: own.path })).code === 404, {

@@ -13,7 +13,7 @@ import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts"
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
 
-const patience = { every: 50, within: 30_000 } as const;
+const patience = { every: 50 } as const;
 const editors = unique("editors");
 
 /** A scope of pods whose connecting subresources allow these verbs. */

@@ -105,7 +105,8 @@ async function webhooks(cluster: DedicatedCluster): Promise<Server> {
     ],
     sideEffects: "None",
     admissionReviewVersions: ["v1"],
-    timeoutSeconds: 2,
+    // The longest: a slow machine must not turn a refusal into a timeout.
+    timeoutSeconds: 30,
   });
   const all = [
     webhook("dead", `https://127.0.0.1:${await freePort()}/`),

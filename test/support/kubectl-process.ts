@@ -73,7 +73,7 @@ export function startKubectlAt(
 export async function forwardedPort(forward: KubectlProcess): Promise<number> {
   const listening = await eventually(
     () => /^Forwarding from 127\.0\.0\.1:(\d+) /m.exec(forward.stdout().toString()) ?? undefined,
-    { what: "kubectl port-forward to listen", every: 50, within: 30_000 },
+    { what: "kubectl port-forward to listen", every: 50 },
   );
   return Number(listening[1]);
 }

@@ -27,7 +27,7 @@ export interface PodAction {
 }
 
 const twentyMegabytes = 20 * 1024 * 1024;
-const patience = { every: 50, within: 30_000 } as const;
+const patience = { every: 50 } as const;
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const inPod = ({ pod }: KubectlInPod, verb: string, ...args: readonly string[]) => [

@@ -203,7 +203,7 @@ export function followRevoked(
   );
   const running = Promise.all([keys, revoked, keeper].map((part) => part.run(stop.signal)));
   const until = (look: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
-    eventually(look, { every: 2, within: 20_000, what });
+    eventually(look, { every: 2, what });
   return {
     ...{ clock, log, state, refused, revoked, secret, issuer, until },
     /** Resolves when a list with this seq is kept. */

@@ -92,7 +92,7 @@ export async function startUpstreamRecorder(): Promise<UpstreamRecorder> {
     onHead() {},
     async arrived(count) {
       await eventually(() => requests.length >= count, {
-        ...{ within: 10_000, every: 2, what: `${count} requests to arrive` },
+        ...{ every: 2, what: `${count} requests to arrive` },
       });
     },
     forget() {
