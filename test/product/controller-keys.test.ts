@@ -135,10 +135,10 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("with a ttl of five seconds is active that long, and expires without a change of the object", async () => {
-    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 5 });
+  it("with a ttl of fifteen seconds is active that long, and expires without a change of the object", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 15 });
     await becomesKey("expired", key, { conditions: over });
-    const end = key.createdAt + seconds(5);
+    const end = key.createdAt + seconds(15);
     const states = (await historyOf(key)).map(({ object }) => viewIn(object));
     const ended = states.findIndex(({ conditions }) => conditions.Expired?.status === "True");
     const [before, after] = [states[ended - 1], states[ended]];

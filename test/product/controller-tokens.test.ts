@@ -142,8 +142,8 @@ describe.skipIf(!inject("hasPolicies"))(
     });
 
     it("is removed when it expires, not earlier, and this is reported once", async () => {
-      const { own, token } = await minted({ spec: { ttl: 4 } });
-      const end = own.createdAt + seconds(4);
+      const { own, token } = await minted({ spec: { ttl: 15 } });
+      const end = own.createdAt + seconds(15);
       const over = {
         Ready: { status: "False", reason: "Expired" },
         Expired: { status: "True" },

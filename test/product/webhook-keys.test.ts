@@ -146,12 +146,12 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is rejec
       ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } }),
     ],
     ["when its object is deleted", {}, 403, ({ path }) => arrange({ method: "DELETE", path })],
-    ["when it expires", { ttl: 5 }, 403, async () => {}],
+    ["when it expires", { ttl: 12 }, 403, async () => {}],
     [
       "when it was not used for its ttl",
-      { ttl: 5, ttlAfterLastActivity: true },
+      { ttl: 12, ttlAfterLastActivity: true },
       403,
-      () => new Promise((resolve) => setTimeout(resolve, 7_000)),
+      () => new Promise((resolve) => setTimeout(resolve, 14_000)),
     ],
   ])("%s", async (what, spec, expected, change) => {
     const key = await working(spec);
