@@ -21,11 +21,7 @@ function noting() {
 
 describe("forEach", () => {
   test.each([
-    {
-      rule: "yields after each item that takes long",
-      stepMs: 10,
-      seen: ["a", "other", "b", "c"],
-    },
+    { rule: "yields after each item that takes long", stepMs: 10, seen: ["a", "other", "b", "c"] },
     { rule: "does not yield while items are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
   ])("$rule", async ({ stepMs, seen }) => {
     const { order, other } = noting();

@@ -110,9 +110,7 @@ describe("denies", () => {
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
     expect(
       await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope: web }) }), body),
-    ).toMatchObject({
-      denied: true,
-    });
+    ).toMatchObject({ denied: true });
     expect(await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), body)).toEqual({
       allowed: false,
     });
@@ -147,9 +145,7 @@ describe("a resource that discovery does not know yet", () => {
   test("is looked up before a scoped key is denied", async () => {
     expect(
       await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope }) }), reviewFor("nodes")),
-    ).toEqual({
-      allowed: false,
-    });
+    ).toEqual({ allowed: false });
   });
 
   test.each(["things", "__proto__", "constructor", ""])(
@@ -179,9 +175,7 @@ describe("a resource that discovery does not know yet", () => {
   test("is not looked up for a key without a scope", async () => {
     expect(
       await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), reviewFor("broken")),
-    ).toEqual({
-      allowed: false,
-    });
+    ).toEqual({ allowed: false });
   });
 
   test("is denied if the key was disabled in the meantime", async () => {
