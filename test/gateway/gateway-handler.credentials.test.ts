@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { group } from "../../src/api/names.ts";
-import type { Scope, ScopeRule } from "../../src/api/scope.ts";
+import type { ScopeRule } from "../../src/api/scope.ts";
 import {
   directToken,
   type FrontWay,
@@ -8,14 +8,12 @@ import {
   requestTextOf,
   type WayFixture,
 } from "../support/front-ways.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { keyOf } from "../support/gateway-fixture.ts";
 import { askRaw, rawConnection } from "../support/raw-client.ts";
 import { headers, rawSession, type RawSession } from "../support/raw-http2.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
 
-const noLimit: Scope = {
-  ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] },
-};
 const anyRule: ScopeRule = {
   ...{ verbs: [], resources: [], resourceNames: [], namespaces: [], nonResourceURLs: [] },
   ...{ requestTargets: [], cluster: "", virtualClusters: [] },
@@ -162,7 +160,7 @@ describe.each(frontWays)("at the $name", (way) => {
     async (line, fits, off, { fields, body: sent } = {}) => {
       const statusWith = async (change: Partial<ScopeRule>): Promise<number | undefined> => {
         const rule = { ...anyRule, ...fits, ...change };
-        const credential = await front.scoped({ ...noLimit, rules: [rule] });
+        const credential = await front.scoped({ ...emptyScope, rules: [rule] });
         return (await asking(credential, line, fields, sent)).statuses[0];
       };
       expect(await statusWith({})).toBe(200);
