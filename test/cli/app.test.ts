@@ -6,105 +6,78 @@ import { KubeError } from "../../src/kube/errors.ts";
 import { outcomeOf } from "./command-line.ts";
 
 describe("a command starts with its configuration", () => {
-  test.for<[readonly string[], Readonly<Record<string, string>>, object]>([
-    [["controller"], {}, { action: "controller", config: { namespace: "latchkey-system" } }],
-    [["webhook"], {}, { action: "webhook", config: { drainTimeout: 20_000 } }],
+  const trust = { action: "trustConfig" };
+  const unset = { namespace: "latchkey-system" };
+  test.for<[string, Readonly<Record<string, string>>, object]>([
+    ["controller", {}, { action: "controller", config: { namespace: "latchkey-system" } }],
+    ["webhook", {}, { action: "webhook", config: { drainTimeout: 20_000 } }],
     [
-      ["trust-config", "--authorization"],
+      "trust-config --authorization",
       {},
-      { action: "trustConfig", config: { directory: "/etc/kubernetes/latchkey" } },
+      { ...trust, config: { directory: "/etc/kubernetes/latchkey" } },
     ],
+    ["trust-config --output out --authorization", {}, { ...trust, config: { output: "out" } }],
     [
-      ["trust-config", "--output", "out", "--authorization"],
+      "trust-config --authentication --kubernetes-version=1.36",
       {},
-      { action: "trustConfig", config: { output: "out" } },
+      { ...trust, config: { authentication: true, kubernetesVersion: 36 } },
     ],
-    [
-      ["trust-config", "--authentication", "--kubernetes-version=1.36"],
-      {},
-      { action: "trustConfig", config: { authentication: true, kubernetesVersion: 36 } },
-    ],
-    [["controller", "--namespace", "ops"], {}, { config: { namespace: "ops" } }],
-    [["controller", "--namespace=ops"], {}, { config: { namespace: "ops" } }],
-    [["controller", "--issuer=https://a/=b"], {}, { config: { issuer: "https://a/=b" } }],
-    [["controller", "--namespace=a", "--namespace=b"], {}, { config: { namespace: "b" } }],
-    [["controller"], { LATCHKEY_NAMESPACE: "ops" }, { config: { namespace: "ops" } }],
-    [["controller", "--namespace=a"], { LATCHKEY_NAMESPACE: "b" }, { config: { namespace: "a" } }],
-    [
-      ["controller", "--namespace="],
-      { LATCHKEY_NAMESPACE: "b" },
-      { config: { namespace: "latchkey-system" } },
-    ],
-    [
-      ["controller", "--namespace", ""],
-      { LATCHKEY_NAMESPACE: "b" },
-      { config: { namespace: "latchkey-system" } },
-    ],
-  ])("%j %j", async ([argv, env, expected]) => {
-    expect(await outcomeOf(argv, { env })).toMatchObject({
-      exitCode: 0,
-      stdout: "",
-      stderr: "",
+    ["controller --namespace ops", {}, { config: { namespace: "ops" } }],
+    ["controller --namespace=ops", {}, { config: { namespace: "ops" } }],
+    ["controller --issuer=https://a/=b", {}, { config: { issuer: "https://a/=b" } }],
+    ["controller --namespace=a --namespace=b", {}, { config: { namespace: "b" } }],
+    ["controller", { LATCHKEY_NAMESPACE: "ops" }, { config: { namespace: "ops" } }],
+    ["controller --namespace=a", { LATCHKEY_NAMESPACE: "b" }, { config: { namespace: "a" } }],
+    ["controller --namespace=", { LATCHKEY_NAMESPACE: "b" }, { config: unset }],
+    ["controller --namespace ", { LATCHKEY_NAMESPACE: "b" }, { config: unset }],
+  ])("%j %j", async ([line, env, expected]) => {
+    expect(await outcomeOf(line.split(" "), { env })).toMatchObject({
+      ...{ exitCode: 0, stdout: "", stderr: "" },
       ...expected,
     });
   });
 });
 
 describe("an invalid command line prints one sentence and exits with 2", () => {
-  test.for<[readonly string[], string]>([
+  const choose =
+    "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct";
+  const noValue = "option --namespace requires a value, such as --namespace=value";
+  const after = "does not exist here; write options after a command";
+
+  test.for<[string, string]>([
     [
-      ["controler"],
+      "controler",
       'command "controler" does not exist (did you mean controller?); latchkey --help lists the commands',
     ],
-    [["constructor"], 'command "constructor" does not exist; latchkey --help lists the commands'],
-    [["--constructor"], "option --constructor does not exist here; write options after a command"],
+    ["constructor", 'command "constructor" does not exist; latchkey --help lists the commands'],
+    ["--constructor", `option --constructor ${after}`],
+    ["--kubeconfig=secret controller", `option --kubeconfig ${after}`],
     [
-      ["--kubeconfig=secret", "controller"],
-      "option --kubeconfig does not exist here; write options after a command",
-    ],
-    [
-      ["controller", "--nmespace=a"],
+      "controller --nmespace=a",
       "option --nmespace does not exist (did you mean --namespace?); --help lists the options",
     ],
+    ["controller --constructor=a", "option --constructor does not exist; --help lists the options"],
+    ["controller -n a", "option -n does not exist; --help lists the options"],
+    ["controller --namespace", noValue],
+    ["controller --namespace --issuer=https://a", noValue],
+    ["controller start", 'argument "start" is not an option; write options as --name=value'],
     [
-      ["controller", "--constructor=a"],
-      "option --constructor does not exist; --help lists the options",
-    ],
-    [["controller", "-n", "a"], "option -n does not exist; --help lists the options"],
-    [
-      ["controller", "--namespace"],
-      "option --namespace requires a value, such as --namespace=value",
-    ],
-    [
-      ["controller", "--namespace", "--issuer=https://a"],
-      "option --namespace requires a value, such as --namespace=value",
-    ],
-    [["controller", "start"], 'argument "start" is not an option; write options as --name=value'],
-    [
-      ["controller", "--workers=0"],
+      "controller --workers=0",
       '--workers (LATCHKEY_WORKERS): "0" must be a whole number from 1 to 256',
     ],
     [
-      ["controller", "--retry-period=10s"],
+      "controller --retry-period=10s",
       '--retry-period: "10s" must be shorter than --renew-deadline (10s)',
     ],
+    ["trust-config", choose],
+    ["trust-config --authorization=false", choose],
     [
-      ["trust-config"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
-    ],
-    [
-      ["trust-config", "--authorization=false"],
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
-    ],
-    [
-      ["trust-config", "--authorization=perhaps"],
+      "trust-config --authorization=perhaps",
       '--authorization (LATCHKEY_AUTHORIZATION): "perhaps" must be true or false',
     ],
-  ])("%j", async ([argv, sentence]) => {
-    expect(await outcomeOf(argv)).toEqual({
-      exitCode: 2,
-      stdout: "",
-      stderr: `latchkey: ${sentence}\n`,
+  ])("%j", async ([line, sentence]) => {
+    expect(await outcomeOf(line.split(" "))).toEqual({
+      ...{ exitCode: 2, stdout: "", stderr: `latchkey: ${sentence}\n` },
     });
   });
 

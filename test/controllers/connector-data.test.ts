@@ -7,31 +7,19 @@ import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 
 const name = `latchkey-connector-${"0".repeat(32)}`;
+const reference = `${name}/${"a".repeat(64)}`;
 const claim = {
-  annotations: {
-    [annotations.requester]: "ann",
-    [annotations.connectorData]: `${name}/${"a".repeat(64)}`,
-  },
+  annotations: { [annotations.requester]: "ann", [annotations.connectorData]: reference },
 };
 const claiming = rawRequested("k", { metadata: claim });
 
 function secret(owner?: string): RawObject {
-  const ownerReferences =
-    owner === undefined
-      ? []
-      : [
-          {
-            apiVersion: "management.service/v1",
-            kind: "OwnedAccessKey",
-            name: owner,
-            uid: `uid-${owner}`,
-          },
-        ];
+  const reference = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
   return rawObject({
-    name,
-    namespace: ownNamespace,
+    ...{ name, namespace: ownNamespace },
     labels: { [labels.component]: components.connectorData },
-    ownerReferences,
+    ownerReferences:
+      owner === undefined ? [] : [{ ...reference, name: owner, uid: `uid-${owner}` }],
   });
 }
 
@@ -61,79 +49,67 @@ async function reconciled(
 const place = `${ownNamespace}/${name}`;
 const later = { afterMs: 400 * 24 * 3_600_000 };
 
-test.each<
-  [
-    string,
-    Parameters<typeof syncedInformers>[0],
-    Parameters<typeof reconciled>[1],
-    readonly string[],
-  ]
->([
+const owned = { secrets: [secret("k")] };
+const claimed = { ownedaccesskeys: [claiming] };
+const going = { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" };
+const [read, patched] = ["getMetadata ownedaccesskeys k", `patch secrets ${place}`];
+const [looked, removed] = [`getMetadata secrets ${place}`, `delete secrets ${place}`];
+
+type Listed = Parameters<typeof syncedInformers>[0];
+test.each<[string, Listed, Parameters<typeof reconciled>[1], ...lines: readonly string[]]>([
   [
     "sets the key that references a Secret as its owner",
-    { secrets: [secret()], ownedaccesskeys: [claiming] },
+    { ...claimed, secrets: [secret()] },
     {},
-    [`patch secrets ${place}`],
+    patched,
   ],
-  [
-    "does not change a Secret with an owner",
-    { secrets: [secret("k")], ownedaccesskeys: [claiming] },
-    later,
-    [],
-  ],
-  [
-    "deletes a Secret once the API server confirms that its key is gone",
-    { secrets: [secret("k")] },
-    {},
-    ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
-  ],
+  ["does not change a Secret with an owner", { ...claimed, ...owned }, later],
+  ["deletes a Secret once the API server confirms that its key is gone", owned, {}, read, removed],
   [
     "deletes a Secret whose owner is another key with the same name",
-    { secrets: [secret("k")] },
+    owned,
     { live: rawObject({ name: "k", uid: "other" }) },
-    ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
+    read,
+    removed,
   ],
   [
     "keeps a Secret that its key still references in the API server",
-    { secrets: [secret("k")] },
+    owned,
     { ...later, live: claiming },
-    ["getMetadata ownedaccesskeys k"],
+    read,
   ],
   [
     "deletes a Secret whose key references another one",
-    { secrets: [secret("k")] },
+    owned,
     { ...later, live: rawRequested("k") },
-    ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
+    read,
+    removed,
   ],
   [
     "keeps a Secret while the resource of keys is not served",
-    { secrets: [secret("k")] },
+    owned,
     { ...later, live: refusal("NotFound") },
-    ["getMetadata ownedaccesskeys k"],
+    read,
   ],
   [
     "removes the reference to a Secret that does not exist",
-    { ownedaccesskeys: [claiming] },
+    claimed,
     { live: refusal("NotFound", { objectName: name }) },
-    [`getMetadata secrets ${place}`, "patch ownedaccesskeys k"],
+    looked,
+    "patch ownedaccesskeys k",
   ],
   [
     "keeps the reference to a Secret that is not in the cache yet",
-    { ownedaccesskeys: [claiming] },
+    claimed,
     { live: secret() },
-    [`getMetadata secrets ${place}`],
+    looked,
   ],
   [
     "ignores the reference of a key that is being deleted",
-    {
-      ownedaccesskeys: [
-        rawRequested("k", { metadata: { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" } }),
-      ],
-    },
+    { ownedaccesskeys: [rawRequested("k", { metadata: going })] },
     {},
-    [],
   ],
-])("%s", async (_rule, listed, options, lines) => {
+])("%s", async (_rule, listed, options, ...lines) => {
   expect((await reconciled(listed, options)).lines).toEqual(lines);
 });
 

@@ -157,11 +157,9 @@ describe("an orphaned copy", () => {
     expect(client.requests[1]?.body).toMatchObject({ uid: "uid-pay-db" });
   });
 
+  const existing = rawObject({ namespace: "team", name: "db", uid: "uid-db" });
   test.for<[string, unknown]>([
-    [
-      "its source exists in the API server",
-      rawObject({ namespace: "team", name: "db", uid: "uid-db" }),
-    ],
+    ["its source exists in the API server", existing],
     ["the resource is not served", refusal("NotFound")],
   ])("is kept and requeued while %s", async ([, answer]) => {
     const { client, clock, reconcile } = await setup(orphan, () => answer);
@@ -215,15 +213,10 @@ describe("a rejected write", () => {
     },
   );
 
+  const explanation = "exceeded quota";
   test.for<[string, Error]>([
-    [
-      "the API server or another webhook fails",
-      refusal("ServerError", { explanation: "exceeded quota" }),
-    ],
-    [
-      "Latchkey lacks a permission",
-      refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true }),
-    ],
+    ["the API server or another webhook fails", refusal("ServerError", { explanation })],
+    ["Latchkey lacks a permission", refusal("Forbidden", { explanation, lacksPermission: true })],
   ])("is recorded if %s, and is an error of the reconcile", async ([, error]) => {
     const { failures, reconcile } = await setup(wanted, () => error);
     await expect(reconcile()).rejects.toBe(error);

@@ -27,32 +27,27 @@ test.each(Object.keys(policies))("the requester is unknown without %s", async (p
   });
 });
 
+const granting = (plural: string, name: string) => ({ ...policies, ...rawGrant(plural, name) });
+const own = granting("ownedaccesskeys", "k");
+const [unnamed, unbound] = [
+  { granted: false, named: false },
+  { granted: false, named: true },
+];
+
 test.for<[string, Parameters<typeof syncedInformers>[0], object]>([
   [
     "is in force if its role and binding exist",
-    { ...policies, ...rawGrant("ownedaccesskeys", "k") },
+    own,
     { granted: true, named: true, namedByOthers: false },
   ],
-  [
-    "is named and not in force without its binding",
-    { ...policies, ...rawGrant("ownedaccesskeys", "k"), clusterrolebindings: [] },
-    { granted: false, named: true },
-  ],
-  [
-    "does not exist if the role names other objects",
-    { ...policies, ...rawGrant("ownedaccesskeys", "other") },
-    { granted: false, named: false },
-  ],
+  ["is named and not in force without its binding", { ...own, clusterrolebindings: [] }, unbound],
+  ["does not exist if the role names other objects", granting("ownedaccesskeys", "other"), unnamed],
   [
     "does not exist if the role names a token with the same name",
-    { ...policies, ...rawGrant("directclusterendpointtokens", "k") },
-    { granted: false, named: false },
+    granting("directclusterendpointtokens", "k"),
+    unnamed,
   ],
-  [
-    "is another requester's if the requester is unknown",
-    rawGrant("ownedaccesskeys", "k"),
-    { granted: false, named: true },
-  ],
+  ["is another requester's if the requester is unknown", rawGrant("ownedaccesskeys", "k"), unbound],
 ])("a grant %s", async ([, listed, expected]) => {
   expect((await seen(listed)).grant).toMatchObject(expected);
 });

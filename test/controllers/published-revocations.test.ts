@@ -198,10 +198,7 @@ describe("a poll for a newer list", () => {
     const { get } = await setup();
     for (let index = 0; index < 1_000; index++) void get("after=0.30");
     await settled();
-    expect(await get("after=0.30")).toMatchObject({
-      status: 503,
-      headers: { "retry-after": "1" },
-    });
+    expect(await get("after=0.30")).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
     expect((await get()).status).toBe(200);
   });
 

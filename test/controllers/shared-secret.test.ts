@@ -289,18 +289,14 @@ describe("derived objects of a SharedSecret that is gone", () => {
     expect(client.lines).toEqual([`delete rolebindings team/${leftover}`]);
   });
 
+  const apiVersion = "management.service/v1";
   test.for([
     [
       "an owner reference and none of Latchkey's metadata",
       {
         labels: {},
         ownerReferences: [
-          {
-            apiVersion: "management.service/v1",
-            kind: "SharedSecret",
-            name: "gone",
-            uid: "uid-gone",
-          },
+          { ...{ apiVersion, kind: "SharedSecret" }, name: "gone", uid: "uid-gone" },
         ],
       },
     ],
@@ -390,13 +386,12 @@ describe("Roles that cannot be written", () => {
   });
 
   test("are reported as a problem of the spec at once if etcd cannot store them", async () => {
+    const explanation = "etcdserver: request is too large";
+    const tooLarge = refusal("ServerError", { explanation });
     const { status, reconcile } = await setup(
       { sharedsecrets: [opened] },
       {
-        answer: ({ verb }) =>
-          verb === "create"
-            ? refusal("ServerError", { explanation: "etcdserver: request is too large" })
-            : {},
+        answer: ({ verb }) => (verb === "create" ? tooLarge : {}),
       },
     );
     expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });

@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
 
-const nothing = {
-  ...{ roles: [], projects: [], spaces: [], virtualClusters: [] },
-  ...{ clusters: ["elsewhere"], rules: [] },
-};
+const nothing = { ...emptyScope, clusters: ["elsewhere"] };
 const none = "a-key-that-nobody-has";
 
 /** Admits a request; a key that has to wait for its second look does. */

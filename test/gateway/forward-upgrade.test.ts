@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { frontWays, requestTextOf, type WayFixture } from "../support/front-ways.ts";
 import { aliceKey, keyOf, startGateway } from "../support/gateway-fixture.ts";
 import { type RawConnection, rawConnection, requestText } from "../support/raw-client.ts";
@@ -129,7 +130,7 @@ describe.each(frontWays)("through the $name", (way) => {
         ...{ cluster: "", virtualClusters: [] },
       };
       const scope = (verbs: readonly string[]) => ({
-        ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [] },
+        ...emptyScope,
         rules: [{ ...reading, ...rule, verbs }],
       });
       const withScope = async (verbs: readonly string[]) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { group } from "../../src/api/names.ts";
-import type { Scope, ScopeRule } from "../../src/api/scope.ts";
+import type { ScopeRule } from "../../src/api/scope.ts";
 import {
   directToken,
   type FrontWay,
@@ -8,110 +8,89 @@ import {
   requestTextOf,
   type WayFixture,
 } from "../support/front-ways.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { keyOf } from "../support/gateway-fixture.ts";
 import { askRaw, rawConnection } from "../support/raw-client.ts";
 import { headers, rawSession, type RawSession } from "../support/raw-http2.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
 
-const noLimit: Scope = {
-  ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] },
-};
 const anyRule: ScopeRule = {
   ...{ verbs: [], resources: [], resourceNames: [], namespaces: [], nonResourceURLs: [] },
   ...{ requestTargets: [], cluster: "", virtualClusters: [] },
 };
-const onPods = (...subresources: string[]) => [{ group: "", resources: ["pods", ...subresources] }];
-const web = "/api/v1/namespaces/web";
-const json = ["Content-Type: application/json", "Content-Length: 2"];
-const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
-
-/** A request, a scope that fits it, and scopes that are one field off. */
-interface ScopeCase {
-  readonly line: string;
-  readonly fields?: readonly string[];
-  readonly body?: string;
-  readonly fits: Partial<ScopeRule>;
-  readonly off: readonly Partial<ScopeRule>[];
+const on = (...names: string[]) => ({ resources: [{ group: "", resources: names }] });
+const verbs = (...all: string[]) => ({ verbs: all });
+/** A rule for verbs on resources of the core group, such as `get pods,pods/status`. */
+function may(text: string, more: Partial<ScopeRule> = {}): Partial<ScopeRule> {
+  const [all = "", names = ""] = text.split(" ");
+  return { ...verbs(...all.split(",")), ...on(...names.split(",")), ...more };
 }
+const web = "/api/v1/namespaces/web";
+const body = { fields: ["Content-Type: application/json", "Content-Length: 2"], body: "{}" };
+const upgrade = { fields: ["Connection: Upgrade", "Upgrade: websocket"] };
+const spdy = { fields: ["Connection: Upgrade", "Upgrade: SPDY/3.1"] };
 
+/** A request, a scope that fits it, scopes that are one field off, and more of the request. */
+type ScopeCase = [
+  line: string,
+  fits: Partial<ScopeRule>,
+  off: readonly Partial<ScopeRule>[],
+  request?: { readonly fields?: readonly string[]; readonly body?: string },
+];
+
+const onePod: readonly Partial<ScopeRule>[] = [
+  verbs("list"),
+  { resources: [{ group: "apps", resources: ["pods"] }] },
+  on("pods/log"),
+  { namespaces: ["pay"] },
+  { resourceNames: ["b"] },
+  { requestTargets: ["ProjectSpace"] },
+];
 const cases: readonly ScopeCase[] = [
-  {
-    line: `GET ${web}/pods/a`,
-    fits: { verbs: ["get"], resources: onPods(), namespaces: ["web"], resourceNames: ["a"] },
-    off: [
-      { verbs: ["list"] },
-      { resources: [{ group: "apps", resources: ["pods"] }] },
-      { resources: [{ group: "", resources: ["pods/log"] }] },
-      { namespaces: ["pay"] },
-      { resourceNames: ["b"] },
-      { requestTargets: ["ProjectSpace"] },
-    ],
-  },
-  {
-    line: `GET ${web}/pods`,
-    fits: { verbs: ["list"], resources: onPods(), namespaces: ["web"] },
-    off: [{ verbs: ["get"] }, { namespaces: [""] }],
-  },
-  {
-    line: `GET ${web}/pods?watch=1`,
-    fits: { verbs: ["watch"], resources: onPods() },
-    off: [{ verbs: ["list"] }, { verbs: ["get"] }],
-  },
-  {
-    line: "GET /api/v1/pods",
-    fits: { verbs: ["list"], resources: onPods() },
-    off: [{ namespaces: ["web"] }],
-  },
-  {
-    line: `POST ${web}/pods`,
-    ...{ fields: json, body: "{}" },
-    fits: { verbs: ["create"], resources: onPods() },
-    off: [{ verbs: ["update", "patch", "get", "list", "watch", "delete"] }],
-  },
-  {
-    line: `PUT ${web}/pods/a/status`,
-    ...{ fields: json, body: "{}" },
-    fits: { verbs: ["update"], resources: onPods("pods/status") },
-    off: [{ verbs: ["patch"] }, { resources: onPods() }],
-  },
-  {
-    line: `DELETE ${web}/pods`,
-    fits: { verbs: ["deletecollection"], resources: onPods() },
-    off: [{ verbs: ["delete"] }],
-  },
-  {
-    line: `GET ${web}/pods/a/log?follow=1`,
-    fits: { verbs: ["get"], resources: onPods("pods/log") },
-    off: [{ resources: onPods() }, { resources: onPods("pods/exec") }],
-  },
-  {
-    line: `GET ${web}/pods/a/exec?command=sh`,
-    fields: upgrade,
-    fits: { verbs: ["get", "create"], resources: onPods("pods/exec") },
-    off: [{ verbs: ["get"] }, { verbs: ["create"] }, { resources: onPods("pods/attach") }],
-  },
-  {
-    line: `POST ${web}/pods/a/portforward`,
-    fields: ["Connection: Upgrade", "Upgrade: SPDY/3.1"],
-    fits: { verbs: ["create"], resources: onPods("pods/portforward") },
-    off: [{ verbs: ["get"] }],
-  },
-  {
-    line: `GET ${web}/services/a/proxy/x`,
-    fields: upgrade,
-    fits: { verbs: ["get", "create"], resources: [{ group: "", resources: ["services/proxy"] }] },
-    off: [{ verbs: ["get"] }, { verbs: ["create"] }],
-  },
-  {
-    line: `GET ${web}/secrets/a`,
-    fits: { verbs: ["get"], resources: [{ group: "", resources: ["secrets"] }] },
-    off: [{ resources: [] }, { resources: [{ group: "*", resources: ["*"] }] }],
-  },
-  {
-    line: "GET /metrics",
-    fits: { verbs: ["get"], nonResourceURLs: ["/metrics"] },
-    off: [{ nonResourceURLs: ["/logs"] }, { nonResourceURLs: [], resources: onPods() }],
-  },
+  [`GET ${web}/pods/a`, may("get pods", { namespaces: ["web"], resourceNames: ["a"] }), onePod],
+  [
+    `GET ${web}/pods`,
+    may("list pods", { namespaces: ["web"] }),
+    [verbs("get"), { namespaces: [""] }],
+  ],
+  [`GET ${web}/pods?watch=1`, may("watch pods"), [verbs("list"), verbs("get")]],
+  ["GET /api/v1/pods", may("list pods"), [{ namespaces: ["web"] }]],
+  [
+    `POST ${web}/pods`,
+    may("create pods"),
+    [verbs("update", "patch", "get", "list", "watch", "delete")],
+    body,
+  ],
+  [`PUT ${web}/pods/a/status`, may("update pods,pods/status"), [verbs("patch"), on("pods")], body],
+  [`DELETE ${web}/pods`, may("deletecollection pods"), [verbs("delete")]],
+  [
+    `GET ${web}/pods/a/log?follow=1`,
+    may("get pods,pods/log"),
+    [on("pods"), on("pods", "pods/exec")],
+  ],
+  [
+    `GET ${web}/pods/a/exec?command=sh`,
+    may("get,create pods,pods/exec"),
+    [verbs("get"), verbs("create"), on("pods", "pods/attach")],
+    upgrade,
+  ],
+  [`POST ${web}/pods/a/portforward`, may("create pods,pods/portforward"), [verbs("get")], spdy],
+  [
+    `GET ${web}/services/a/proxy/x`,
+    may("get,create services/proxy"),
+    [verbs("get"), verbs("create")],
+    upgrade,
+  ],
+  [
+    `GET ${web}/secrets/a`,
+    may("get secrets"),
+    [{ resources: [] }, { resources: [{ group: "*", resources: ["*"] }] }],
+  ],
+  [
+    "GET /metrics",
+    { ...verbs("get"), nonResourceURLs: ["/metrics"] },
+    [{ nonResourceURLs: ["/logs"] }, { nonResourceURLs: [], ...on("pods") }],
+  ],
 ];
 
 describe.each(frontWays)("at the $name", (way) => {
@@ -176,13 +155,13 @@ describe.each(frontWays)("at the $name", (way) => {
     ]);
   });
 
-  it.each(cases.map((each) => [each.line, each] as const))(
+  it.each(cases)(
     "the scope decides about %s",
-    async (_line, { line, fields, body, fits, off }) => {
+    async (line, fits, off, { fields, body: sent } = {}) => {
       const statusWith = async (change: Partial<ScopeRule>): Promise<number | undefined> => {
         const rule = { ...anyRule, ...fits, ...change };
-        const credential = await front.scoped({ ...noLimit, rules: [rule] });
-        return (await asking(credential, line, fields, body)).statuses[0];
+        const credential = await front.scoped({ ...emptyScope, rules: [rule] });
+        return (await asking(credential, line, fields, sent)).statuses[0];
       };
       expect(await statusWith({})).toBe(200);
       expect(front.recorder.requests).toHaveLength(1);

@@ -25,6 +25,17 @@ function posted(fields: readonly string[], body: string): string {
   return requestText(post, [json, ...fields], body);
 }
 
+/** Only where a request ends is in doubt, the connection ends. */
+export function refused(what: string, bytes: string, status = 400): RawRow {
+  const stays = status === 401 || status === 403;
+  return { rule: `refuses ${what}`, bytes, answers: [status], forwarded: 0, stays };
+}
+
+/** A body that is forwarded; the connection stays. */
+function forwarded(rule: string, bytes: string, body: string): RawRow {
+  return { rule, bytes, answers: [200], forwarded: 1, body };
+}
+
 /** A request that would be forwarded, if it were read as one. */
 const smuggled = `GET ${managementPath}/smuggled HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer key-of-bob-for-tests\r\n\r\n`;
 
@@ -42,12 +53,9 @@ const lengths: readonly RawRow[] = (
     ["an empty Content-Length", ["Content-Length:"]],
     ["a Content-Length past 2^64", ["Content-Length: 18446744073709551621"]],
   ] as const
-).map(([what, fields]) => ({
-  rule: `refuses ${what}, and reads nothing behind it`,
-  bytes: posted(fields, `0\r\n\r\n${smuggled}`),
-  answers: [400],
-  forwarded: 0,
-}));
+).map(([what, fields]) =>
+  refused(`${what}, and reads nothing behind it`, posted(fields, `0\r\n\r\n${smuggled}`)),
+);
 
 const codings: readonly RawRow[] = [
   ["gzip, chunked", "gzip, chunked"],
@@ -59,33 +67,28 @@ const codings: readonly RawRow[] = [
   ["chunked with a parameter", "chunked;q=1"],
   ["chunked behind a vertical tab", "\u000bchunked"],
   ["chunked in quotes", '"chunked"'],
-].map(([what, value]) => ({
-  rule: `refuses the transfer coding ${what}, and reads nothing behind it`,
-  bytes: posted([`Transfer-Encoding: ${value}`], `0\r\n\r\n${smuggled}`),
-  answers: [400],
-  forwarded: 0,
-}));
+].map(([what, value]) =>
+  refused(
+    `the transfer coding ${what}, and reads nothing behind it`,
+    posted([`Transfer-Encoding: ${value}`], `0\r\n\r\n${smuggled}`),
+  ),
+);
 
 const chunks: readonly RawRow[] = [
-  {
-    rule: "refuses two Transfer-Encoding, and reads nothing behind them",
-    bytes: posted([chunked, chunked], `0\r\n\r\n${smuggled}`),
-    answers: [400],
-    forwarded: 0,
-  },
-  {
-    rule: "forwards chunks without their extensions",
-    bytes: posted([chunked], "5;a=b\r\nhello\r\n0;c\r\n\r\n"),
-    answers: [200],
-    forwarded: 1,
-    body: "hello",
-  },
-  {
-    rule: "refuses chunk extensions of 20 KB",
-    bytes: posted([chunked], `5;${"a".repeat(20_000)}\r\nhello\r\n0\r\n\r\n`),
-    answers: [413],
-    forwarded: 0,
-  },
+  refused(
+    "two Transfer-Encoding, and reads nothing behind them",
+    posted([chunked, chunked], `0\r\n\r\n${smuggled}`),
+  ),
+  forwarded(
+    "forwards chunks without their extensions",
+    posted([chunked], "5;a=b\r\nhello\r\n0;c\r\n\r\n"),
+    "hello",
+  ),
+  refused(
+    "chunk extensions of 20 KB",
+    posted([chunked], `5;${"a".repeat(20_000)}\r\nhello\r\n0\r\n\r\n`),
+    413,
+  ),
   ...(
     [
       ["a chunk size with 0x", "0x5\r\nhello\r\n0\r\n\r\n"],
@@ -97,95 +100,60 @@ const chunks: readonly RawRow[] = [
       ["a chunk size that ends with a bare CR", "5\rhello\r\n0\r\n\r\n"],
       ["a last chunk that a bare LF ends", "5\r\nhello\r\n0\n\n"],
     ] as const
-  ).map(([what, body]): RawRow => ({
-    rule: `refuses ${what}, and the API server gets no whole request`,
-    bytes: posted([chunked], `${body}${smuggled}`),
-    answers: [400],
-    forwarded: 0,
-  })),
-  {
-    rule: "forwards no trailers",
-    bytes: posted([chunked], "5\r\nhello\r\n0\r\nImpersonate-User: root\r\nX-End: 1\r\n\r\n"),
-    answers: [200],
-    forwarded: 1,
-    body: "hello",
-  },
-  {
-    rule: "forwards a body of chunks, and keeps the connection",
-    bytes: posted([chunked], "5\r\nhello\r\n3\r\n, a\r\n0\r\n\r\n"),
-    answers: [200],
-    forwarded: 1,
-    body: "hello, a",
-  },
-  {
-    rule: "forwards a body with a length, and keeps the connection",
-    bytes: posted(["Content-Length: 5"], "hello"),
-    answers: [200],
-    forwarded: 1,
-    body: "hello",
-  },
+  ).map(([what, body]) =>
+    refused(
+      `${what}, and the API server gets no whole request`,
+      posted([chunked], `${body}${smuggled}`),
+    ),
+  ),
+  forwarded(
+    "forwards no trailers",
+    posted([chunked], "5\r\nhello\r\n0\r\nImpersonate-User: root\r\nX-End: 1\r\n\r\n"),
+    "hello",
+  ),
+  forwarded(
+    "forwards a body of chunks, and keeps the connection",
+    posted([chunked], "5\r\nhello\r\n3\r\n, a\r\n0\r\n\r\n"),
+    "hello, a",
+  ),
+  forwarded(
+    "forwards a body with a length, and keeps the connection",
+    posted(["Content-Length: 5"], "hello"),
+    "hello",
+  ),
 ];
 
 const bodies: readonly RawRow[] = [
+  ...(
+    [
+      ["GET with a body", "GET /api", "Content-Length: 5", "hello"],
+      ["GET with chunks", "GET /api", chunked, "5\r\nhello\r\n0\r\n\r\n"],
+      ["HEAD with a body", "HEAD /api", "Content-Length: 5", "hello"],
+    ] as const
+  ).map(([what, line, field, body]) => refused(what, requestText(line, [field], body + smuggled))),
+  forwarded(
+    "forwards DELETE with a body",
+    requestText("DELETE /api/v1/namespaces/web/pods/a", [json, "Content-Length: 2"], "{}"),
+    "{}",
+  ),
+  ...(
+    [
+      ["body that its client ends before its length", "Content-Length: 100", "hello", "end"],
+      ["body whose client leaves before its length", "Content-Length: 100", "hello", "destroy"],
+      ["chunks whose client ends before the last one", chunked, "5\r\nhello\r\n", "end"],
+      ["chunks whose client leaves before the last one", chunked, "5\r\nhello\r\n", "destroy"],
+    ] as const
+  ).map(([what, field, body, then]): RawRow => {
+    const bytes = posted([field], body);
+    return { rule: `forwards no ${what}`, bytes, answers: [], forwarded: 0, then };
+  }),
   {
-    rule: "refuses GET with a body",
-    bytes: requestText("GET /api", ["Content-Length: 5"], `hello${smuggled}`),
-    answers: [400],
-    forwarded: 0,
-  },
-  {
-    rule: "refuses GET with chunks",
-    bytes: requestText("GET /api", [chunked], `5\r\nhello\r\n0\r\n\r\n${smuggled}`),
-    answers: [400],
-    forwarded: 0,
-  },
-  {
-    rule: "refuses HEAD with a body",
-    bytes: requestText("HEAD /api", ["Content-Length: 5"], `hello${smuggled}`),
-    answers: [400],
-    forwarded: 0,
-  },
-  {
-    rule: "forwards DELETE with a body",
-    bytes: requestText("DELETE /api/v1/namespaces/web/pods/a", [json, "Content-Length: 2"], "{}"),
-    answers: [200],
-    forwarded: 1,
-    body: "{}",
-  },
-  {
-    rule: "forwards no body that its client ends before its length",
-    bytes: posted(["Content-Length: 100"], "hello"),
-    answers: [],
-    forwarded: 0,
-    then: "end",
-  },
-  {
-    rule: "forwards no body whose client leaves before its length",
-    bytes: posted(["Content-Length: 100"], "hello"),
-    answers: [],
-    forwarded: 0,
-    then: "destroy",
-  },
-  {
-    rule: "forwards no chunks whose client ends before the last one",
-    bytes: posted([chunked], "5\r\nhello\r\n"),
-    answers: [],
-    forwarded: 0,
-    then: "end",
-  },
-  {
-    rule: "forwards no chunks whose client leaves before the last one",
-    bytes: posted([chunked], "5\r\nhello\r\n"),
-    answers: [],
-    forwarded: 0,
-    then: "destroy",
-  },
-  {
-    rule: "answers Expect after its decision, and forwards the body",
-    bytes: posted(["Content-Length: 5", "Expect: 100-continue"], "hello"),
+    ...forwarded(
+      "answers Expect after its decision, and forwards the body",
+      posted(["Content-Length: 5", "Expect: 100-continue"], "hello"),
+      "hello",
+    ),
     answers: [100, 200],
-    forwarded: 1,
-    body: "hello",
   },
   {
     rule: "asks for no body of a request that it refuses, whatever it expects",
@@ -194,10 +162,11 @@ const bodies: readonly RawRow[] = [
     forwarded: 0,
   },
   {
-    rule: "refuses what it cannot expect",
-    bytes: posted(["Content-Length: 5", "Expect: 200-ok"], "hello"),
-    answers: [417],
-    forwarded: 0,
+    ...refused(
+      "what it cannot expect",
+      posted(["Content-Length: 5", "Expect: 200-ok"], "hello"),
+      417,
+    ),
     stays: true,
   },
 ];

@@ -1,6 +1,6 @@
 import { aliceKey, managementPath } from "../support/gateway-fixture.ts";
 import { requestText } from "../support/raw-client.ts";
-import type { RawRow } from "./raw-framing.ts";
+import { type RawRow, refused } from "./raw-framing.ts";
 
 const authorization = `Authorization: Bearer ${aliceKey}`;
 const host = "Host: gateway";
@@ -10,12 +10,6 @@ function head(line: string, fields: readonly string[] = [host, authorization]): 
 }
 
 const behind = requestText("GET /behind");
-
-/** Only where a request ends is in doubt, the connection ends. */
-function refused(rule: string, bytes: string, status = 400): RawRow {
-  const stays = status === 401 || status === 403;
-  return { rule: `refuses ${rule}`, bytes, answers: [status], forwarded: 0, stays };
-}
 
 function forwarded(rule: string, fields: readonly string[]): RawRow {
   return { rule, bytes: requestText("GET /api", fields), answers: [200], forwarded: 1 };

@@ -3,6 +3,7 @@ import { type Scope, writeScope } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
@@ -19,13 +20,7 @@ import { TestClock } from "../support/test-clock.ts";
 const signingKeys = parseSigningKeys(rawSigningKeys());
 const origin = { issuer: "https://latchkey.example", audience: "management.service/direct" };
 const service = "management.service";
-const scope = (fields: Partial<Scope>) =>
-  JSON.stringify(
-    writeScope({
-      ...{ roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] },
-      ...fields,
-    }),
-  );
+const scope = (fields: Partial<Scope>) => JSON.stringify(writeScope({ ...emptyScope, ...fields }));
 const readPods = {
   ...{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }], resourceNames: [] },
   ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },

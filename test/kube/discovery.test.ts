@@ -17,33 +17,28 @@ const list = (...items: readonly object[]) => ({
   apiVersion: "apidiscovery.k8s.io/v2",
   items,
 });
+const version = (name: string, ...all: readonly object[]) => ({ version: name, resources: all });
 const core = list({
   versions: [
-    {
-      version: "v1",
-      resources: [
-        resource("bindings", "Binding", "Namespaced"),
-        resource("namespaces", "Namespace", "Cluster"),
-        resource("secrets", "Secret", "Namespaced"),
-      ],
-    },
+    version(
+      "v1",
+      resource("bindings", "Binding", "Namespaced"),
+      resource("namespaces", "Namespace", "Cluster"),
+      resource("secrets", "Secret", "Namespaced"),
+    ),
   ],
 });
 const things = {
   metadata: { name: "things.example" },
   versions: [
-    { version: "v2", resources: [resource("things", "Thing", "Cluster")] },
-    { version: "v1", resources: [resource("things", "Thing", "Namespaced")] },
+    version("v2", resource("things", "Thing", "Cluster")),
+    version("v1", resource("things", "Thing", "Namespaced")),
   ],
 };
+const deployments = resource("deployments", "Deployment", "Namespaced");
 const apps = {
   metadata: { name: "apps" },
-  versions: [
-    {
-      version: "v1",
-      resources: [resource("deployments", "Deployment", "Namespaced"), { scope: "Cluster" }],
-    },
-  ],
+  versions: [version("v1", deployments, { scope: "Cluster" })],
 };
 
 /** Discovery over documents that a test changes; the tests of the webhook use a real API server. */
@@ -75,19 +70,12 @@ function served({ fails = false } = {}) {
 }
 
 describe("kindOf", () => {
+  const ofCore = { group: "", plural: "namespaces", namespaced: false };
+  const ofApps = { group: "apps", plural: "deployments", namespaced: true };
+
   test.each<[string, string, string, unknown]>([
-    [
-      "returns a kind of the core group",
-      "v1",
-      "Namespace",
-      { group: "", plural: "namespaces", namespaced: false },
-    ],
-    [
-      "returns a kind of another group",
-      "apps/v1",
-      "Deployment",
-      { group: "apps", plural: "deployments", namespaced: true },
-    ],
+    ["returns a kind of the core group", "v1", "Namespace", ofCore],
+    ["returns a kind of another group", "apps/v1", "Deployment", ofApps],
     ["returns undefined for a kind that is not served", "apps/v1", "Nothing", undefined],
     ["returns undefined for a version that is not served", "apps/v9", "Deployment", undefined],
     ["returns undefined for a group that is not served", "nowhere/v1", "Nothing", undefined],
@@ -97,19 +85,8 @@ describe("kindOf", () => {
   });
 
   test.each([
-    "../v1",
-    "apps/v1/namespaces/a/deployments",
-    "apis/apps/v1",
-    "apps/v1?watch=1",
-    "apps/",
-    "/v1",
-    "",
-    "apps//v1",
-    "apps/%2e%2e",
-    "APPS/v1",
-    ".",
-    "..",
-    "a/..",
+    ...["../v1", "apps/v1/namespaces/a/deployments", "apis/apps/v1", "apps/v1?watch=1", "apps/"],
+    ...["/v1", "", "apps//v1", "apps/%2e%2e", "APPS/v1", ".", "..", "a/.."],
   ])("returns undefined for the invalid apiVersion %j without a request", async (version) => {
     const { discovery, asked } = served();
     expect(await discovery.kindOf(version, "Deployment")).toBeUndefined();

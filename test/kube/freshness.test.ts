@@ -16,37 +16,24 @@ import { TestClock } from "../support/test-clock.ts";
 const now = 100_000;
 const freshForMs = 30_000;
 
+const notSynced = "pods not synced yet";
+const noResponse = (since: string) =>
+  `pods: no watch response from the API server${since}; check the connection`;
+const opened = (openedAt: number | undefined, isSynced = true): WatchState => ({
+  ...{ isSynced, openedAt, freshForMs },
+});
+
 test.each<[string, WatchState, string | undefined]>([
-  [
-    "that was never listed",
-    { isSynced: false, openedAt: undefined, freshForMs },
-    "pods not synced yet",
-  ],
-  [
-    "that was never listed, even with an open watch",
-    { isSynced: false, openedAt: now, freshForMs },
-    "pods not synced yet",
-  ],
-  [
-    "that was listed and never watched",
-    { isSynced: true, openedAt: undefined, freshForMs },
-    "pods: no watch response from the API server; check the connection",
-  ],
-  ["whose watch was opened now", { isSynced: true, openedAt: now, freshForMs }, undefined],
-  [
-    "whose watch was opened a moment less than 30 s ago",
-    { isSynced: true, openedAt: now - 29_999, freshForMs },
-    undefined,
-  ],
-  [
-    "whose watch was opened 30 s ago",
-    { isSynced: true, openedAt: now - 30_000, freshForMs },
-    "pods: no watch response from the API server for 30 s; check the connection",
-  ],
+  ["that was never listed", opened(undefined, false), notSynced],
+  ["that was never listed, even with an open watch", opened(now, false), notSynced],
+  ["that was listed and never watched", opened(undefined), noResponse("")],
+  ["whose watch was opened now", opened(now), undefined],
+  ["whose watch was opened a moment less than 30 s ago", opened(now - 29_999), undefined],
+  ["whose watch was opened 30 s ago", opened(now - 30_000), noResponse(" for 30 s")],
   [
     "of a process that was suspended for an hour",
-    { isSynced: true, openedAt: now - 3_600_000, freshForMs },
-    "pods: no watch response from the API server for 3600 s; check the connection",
+    opened(now - 3_600_000),
+    noResponse(" for 3600 s"),
   ],
 ])("reports the freshness of a resource %s", (_rule, state, because) => {
   expect([isFresh(state, now), staleReason("pods", state, now)]).toEqual([

@@ -22,76 +22,57 @@ function client(answer: ApiResponse, sizeOf?: SizeOf) {
   return { calls, client: createClient(transport, "tester", sizeOf) };
 }
 
+const body = { metadata: { resourceVersion: "7" } };
+const patched = { body, contentType: "application/merge-patch+json", responseBytes: 0 };
+const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const preconditions = { uid: "u", resourceVersion: "7" };
+const deletion = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background" };
+const { secrets } = resources;
+
 describe("a request", () => {
-  test.for<[string, (client: Client) => Promise<unknown>, ApiRequest]>([
-    [
-      "get reads one object",
-      (to) => to.get(resources.secrets, ref),
-      { method: "GET", path: `${base}/one`, responseBytes: 0 },
-    ],
+  test.for<[string, (to: Client) => Promise<unknown>, string, object]>([
+    ["get reads one object", (to) => to.get(secrets, ref), "GET /one", { responseBytes: 0 }],
     [
       "getMetadata reads only the metadata",
-      (to) => to.getMetadata(resources.secrets, ref),
-      {
-        method: "GET",
-        path: `${base}/one`,
-        accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-      },
+      (to) => to.getMetadata(secrets, ref),
+      "GET /one",
+      { accept },
     ],
     [
       "create posts to the collection",
-      (to) => to.create(resources.secrets, object),
-      { method: "POST", path: `${base}?${writing}`, body: object },
+      (to) => to.create(secrets, object),
+      `POST ?${writing}`,
+      { body: object },
     ],
     [
       "replace puts the object with its resourceVersion",
-      (to) => to.replace(resources.secrets, object),
-      { method: "PUT", path: `${base}/one?${writing}`, body: object },
+      (to) => to.replace(secrets, object),
+      `PUT /one?${writing}`,
+      { body: object },
     ],
     [
       "patch is a merge patch",
-      (to) => to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } }),
-      {
-        method: "PATCH",
-        path: `${base}/one?${writing}`,
-        body: { metadata: { resourceVersion: "7" } },
-        contentType: "application/merge-patch+json",
-        responseBytes: 0,
-      },
+      (to) => to.patch(secrets, ref, { body }),
+      `PATCH /one?${writing}`,
+      patched,
     ],
     [
       "patch of a status goes to the subresource",
-      (to) =>
-        to.patch(resources.secrets, ref, {
-          subresource: "status",
-          body: { metadata: { resourceVersion: "7" } },
-        }),
-      {
-        method: "PATCH",
-        path: `${base}/one/status?${writing}`,
-        body: { metadata: { resourceVersion: "7" } },
-        contentType: "application/merge-patch+json",
-        responseBytes: 0,
-      },
+      (to) => to.patch(secrets, ref, { subresource: "status", body }),
+      `PATCH /one/status?${writing}`,
+      patched,
     ],
     [
       "delete sends its preconditions",
-      (to) => to.delete(resources.secrets, ref, { uid: "u", resourceVersion: "7" }),
-      {
-        method: "DELETE",
-        path: `${base}/one`,
-        body: {
-          apiVersion: "v1",
-          kind: "DeleteOptions",
-          preconditions: { uid: "u", resourceVersion: "7" },
-          propagationPolicy: "Background",
-        },
-      },
+      (to) => to.delete(secrets, ref, preconditions),
+      "DELETE /one",
+      { body: { ...deletion, preconditions } },
     ],
-  ])("%s", async ([, send, call]) => {
+  ])("%s", async ([, send, line, others]) => {
     const { calls, client: to } = client({ status: 200, text: "{}" });
     await send(to);
-    expect(calls).toEqual([call]);
+    const [method, path = ""] = line.split(" ");
+    expect(calls).toEqual([{ method, path: base + path, ...others }]);
   });
 
   test("estimates the size of the response to reads and patches", async () => {
@@ -99,10 +80,10 @@ describe("a request", () => {
       { status: 200, text: "{}" },
       ({ plural }, { name }) => `${plural}/${name}`.length,
     );
-    await to.get(resources.secrets, ref);
-    await to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } });
-    await to.getMetadata(resources.secrets, ref);
-    await to.create(resources.secrets, object);
+    await to.get(secrets, ref);
+    await to.patch(secrets, ref, { body });
+    await to.getMetadata(secrets, ref);
+    await to.create(secrets, object);
     expect(calls.map(({ responseBytes: answerBytes }) => answerBytes)).toEqual([
       11,
       11,
@@ -112,11 +93,11 @@ describe("a request", () => {
   });
 
   test("resolves to the object, and rejects with the error of the API server", async () => {
-    expect(
-      await client({ status: 200, text: '{"a":1}' }).client.get(resources.secrets, ref),
-    ).toEqual({ a: 1 });
+    expect(await client({ status: 200, text: '{"a":1}' }).client.get(secrets, ref)).toEqual({
+      a: 1,
+    });
     const refusing = client({ status: 404, text: '{"reason":"NotFound"}' }).client;
-    await expect(refusing.delete(resources.secrets, ref, { uid: "u" })).rejects.toMatchObject({
+    await expect(refusing.delete(secrets, ref, { uid: "u" })).rejects.toMatchObject({
       code: "NotFound",
     });
   });

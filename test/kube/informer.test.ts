@@ -14,15 +14,8 @@ import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
 const secret = "canary";
 
 /** A Secret; its size stands in for its content. */
-function thing(
-  name: string,
-  resourceVersion: number,
-  { uid = `uid-${name}`, size = 0 }: { readonly uid?: string; readonly size?: number } = {},
-) {
-  return {
-    metadata: { namespace: "ns", name, uid, resourceVersion: String(resourceVersion) },
-    size,
-  };
+function thing(name: string, version: number, size = 0, uid = `uid-${name}`) {
+  return { metadata: { namespace: "ns", name, uid, resourceVersion: String(version) }, size };
 }
 
 function parse(raw: unknown): number | undefined {
@@ -74,7 +67,7 @@ async function following(
 
 test("the store contains all pages of the list before it is synced, and is then watched", async () => {
   const { informer, listWatch, takeChanges } = await following([
-    listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })]),
+    listed(7, [thing("a", 3, 1)], [thing("b", 5, 2)]),
   ]);
   expect(informer.isSynced).toBe(true);
   await informer.synced;
@@ -88,26 +81,26 @@ test("the store contains all pages of the list before it is synced, and is then 
 
 describe("an event of the watch", () => {
   test.for<[string, readonly (readonly [string, unknown])[], readonly string[]]>([
-    ["adds an object", [["ADDED", thing("b", 8, { size: 2 })]], ["ns/b: - -> 2"]],
-    ["changes an object", [["MODIFIED", thing("a", 8, { size: 2 })]], ["ns/a: 1 -> 2"]],
-    ["deletes an object", [["DELETED", thing("a", 8, { size: 1 })]], ["ns/a: 1 -> -"]],
+    ["adds an object", [["ADDED", thing("b", 8, 2)]], ["ns/b: - -> 2"]],
+    ["changes an object", [["MODIFIED", thing("a", 8, 2)]], ["ns/a: 1 -> 2"]],
+    ["deletes an object", [["DELETED", thing("a", 8, 1)]], ["ns/a: 1 -> -"]],
     ["is ignored if it deletes an object that is not stored", [["DELETED", thing("b", 8)]], []],
     [
       "reports a new uid under an old name as a deletion and an addition",
-      [["MODIFIED", thing("a", 8, { uid: "new", size: 2 })]],
+      [["MODIFIED", thing("a", 8, 2, "new")]],
       ["ns/a: 1 -> -", "ns/a: - -> 2"],
     ],
     [
       "removes an object that is no longer selected",
-      [["MODIFIED", thing("a", 8, { size: -1 })]],
+      [["MODIFIED", thing("a", 8, -1)]],
       ["ns/a: 1 -> -"],
     ],
-    ["does not store an object that is not selected", [["ADDED", thing("b", 8, { size: -1 })]], []],
-    ["is ignored if it is repeated", [["ADDED", thing("a", 3, { size: 9 })]], []],
+    ["does not store an object that is not selected", [["ADDED", thing("b", 8, -1)]], []],
+    ["is ignored if it is repeated", [["ADDED", thing("a", 3, 9)]], []],
     [
       "is ignored if it is older",
       [
-        ["MODIFIED", thing("a", 2, { size: 9 })],
+        ["MODIFIED", thing("a", 2, 9)],
         ["DELETED", thing("a", 2)],
       ],
       [],
@@ -115,22 +108,22 @@ describe("an event of the watch", () => {
     [
       "compares resourceVersions as integers",
       [
-        ["MODIFIED", thing("a", 10, { size: 2 })],
-        ["MODIFIED", thing("a", 9, { size: 3 })],
+        ["MODIFIED", thing("a", 10, 2)],
+        ["MODIFIED", thing("a", 9, 3)],
       ],
       ["ns/a: 1 -> 2"],
     ],
     [
       "removes an object that cannot be parsed, and later events are handled",
       [
-        ["MODIFIED", thing("a", 8, { size: 13 })],
-        ["ADDED", thing("b", 9, { size: 2 })],
+        ["MODIFIED", thing("a", 8, 13)],
+        ["ADDED", thing("b", 9, 2)],
       ],
       ["ns/a: 1 -> -", "ns/b: - -> 2"],
     ],
     ["is a bookmark that changes nothing", [["BOOKMARK", thing("", 9)]], []],
   ])("%s", async ([, events, changes]) => {
-    const { listWatch, takeChanges } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
+    const { listWatch, takeChanges } = await following([listed(7, [thing("a", 3, 1)])]);
     takeChanges();
     listWatch.send(...events);
     expect(takeChanges()).toEqual(changes);
@@ -138,7 +131,7 @@ describe("an event of the watch", () => {
 
   test("that cannot be parsed is logged by name, without its content", async () => {
     const { listWatch, log } = await following([listed(7)]);
-    listWatch.send(["ADDED", { ...thing("b", 8, { size: 13 }), data: { secret } }]);
+    listWatch.send(["ADDED", { ...thing("b", 8, 13), data: { secret } }]);
     expect(log.lines).toMatchObject([
       { level: "error", fields: { resource: "secrets", object: "ns/b" } },
     ]);
@@ -265,7 +258,7 @@ describe("with the watch times of the webhook", () => {
   });
 
   test("after an outage the store is stale until the events that were missed have arrived", async () => {
-    const setup = await deciding([listed(7, [thing("a", 3, { size: 1 })])]);
+    const setup = await deciding([listed(7, [thing("a", 3, 1)])]);
     const { clock, listWatch, informer } = setup;
     await clock.run(30_000);
     listWatch.end(failure("Network"));
@@ -387,45 +380,39 @@ describe("a list after the first", () => {
 
   test("reports what was deleted, added and changed meanwhile, and nothing else", async () => {
     const { takeChanges } = await relisted(
-      [thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)],
-      listed(20, [
-        thing("b", 4, { size: 2 }),
-        thing("c", 15, { size: 3 }),
-        thing("d", 16, { size: 4 }),
-      ]),
+      [thing("a", 3, 1), thing("b", 4, 2), thing("c", 5)],
+      listed(20, [thing("b", 4, 2), thing("c", 15, 3), thing("d", 16, 4)]),
     );
     expect(takeChanges().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
   });
 
   test("reports another object under an old name", async () => {
     const { takeChanges } = await relisted(
-      [thing("a", 3, { size: 1 })],
-      listed(20, [thing("a", 15, { uid: "new", size: 2 })]),
+      [thing("a", 3, 1)],
+      listed(20, [thing("a", 15, 2, "new")]),
     );
     expect(takeChanges()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
   });
 
   test("does not undo what was observed after it", async () => {
     const observing = ({ informer }: Awaited<ReturnType<typeof following>>) => {
-      informer.observe(thing("new", 30, { size: 3 }));
-      informer.observe(thing("a", 31, { size: 4 }));
+      informer.observe(thing("new", 30, 3));
+      informer.observe(thing("a", 31, 4));
     };
     const { takeChanges, informer } = await relisted(
-      [thing("a", 3, { size: 1 })],
-      listed(20, [thing("a", 15, { size: 2 })]),
+      [thing("a", 3, 1)],
+      listed(20, [thing("a", 15, 2)]),
       observing,
     );
     expect(takeChanges()).toEqual([]);
     expect([informer.store.get("ns/a"), informer.store.get("ns/new")]).toEqual([4, 3]);
   });
 
-  const earlier = listed(5, [thing("a", 2, { size: 9 })]);
+  const earlier = listed(5, [thing("a", 2, 9)]);
 
   test("that is older than the store is repeated, because a cache may lag", async () => {
-    const { takeChanges, clock, listWatch } = await relisted(
-      [thing("a", 3, { size: 1 })],
-      earlier,
-      (setup) => setup.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])),
+    const { takeChanges, clock, listWatch } = await relisted([thing("a", 3, 1)], earlier, (setup) =>
+      setup.listWatch.willList(listed(20, [thing("a", 15, 2)])),
     );
     expect(takeChanges()).toEqual([]);
     await clock.run(2_400);
@@ -435,7 +422,7 @@ describe("a list after the first", () => {
 
   test("that is older for the third time is stored: etcd was restored from a backup", async () => {
     const { takeChanges, clock } = await relisted(
-      [thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })],
+      [thing("a", 3, 1), thing("b", 6, 2)],
       earlier,
       ({ listWatch }) => {
         listWatch.willList(earlier);
@@ -449,10 +436,10 @@ describe("a list after the first", () => {
 
 describe("the response of an own write", () => {
   test.for<[string, unknown, readonly string[]]>([
-    ["is stored before its watch event arrives", thing("b", 8, { size: 2 }), ["ns/b: - -> 2"]],
+    ["is stored before its watch event arrives", thing("b", 8, 2), ["ns/b: - -> 2"]],
     [
       "is ignored if the watch has passed it, because the object may have been deleted",
-      thing("b", 7, { size: 2 }),
+      thing("b", 7, 2),
       [],
     ],
     ["is ignored without a resourceVersion", { metadata: { namespace: "ns", name: "b" } }, []],
@@ -463,29 +450,29 @@ describe("the response of an own write", () => {
   });
 
   test("replaces an older stored object even if the watch has passed it, because the API server may have lost writes", async () => {
-    const { informer, takeChanges } = await following([listed(70, [thing("a", 5, { size: 1 })])]);
+    const { informer, takeChanges } = await following([listed(70, [thing("a", 5, 1)])]);
     takeChanges();
-    informer.observe(thing("a", 8, { size: 2 }));
+    informer.observe(thing("a", 8, 2));
     expect(takeChanges()).toEqual(["ns/a: 1 -> 2"]);
   });
 
   test("is not reported again by its watch event", async () => {
     const { informer, listWatch, takeChanges } = await following([listed(7)]);
-    informer.observe(thing("b", 8, { size: 2 }));
-    listWatch.send(["ADDED", thing("b", 8, { size: 2 })]);
+    informer.observe(thing("b", 8, 2));
+    listWatch.send(["ADDED", thing("b", 8, 2)]);
     expect(takeChanges()).toEqual(["ns/b: - -> 2"]);
   });
 
   test("is not parsed again, and any other version is", async () => {
     const { informer, listWatch, takeChanges } = await following([listed(7)]);
-    informer.observe(thing("b", 8, { size: 2 }));
+    informer.observe(thing("b", 8, 2));
     const reads: string[] = [];
     const eventOf = (resourceVersion: number, uid = "uid-b") => ({
       type: "MODIFIED",
       head: { key: "ns/b", uid, resourceVersion: String(resourceVersion) },
       get object() {
         reads.push(`${resourceVersion} ${uid}`);
-        return thing("b", resourceVersion, { uid, size: resourceVersion });
+        return thing("b", resourceVersion, resourceVersion, uid);
       },
     });
     listWatch.sendEvents(eventOf(8), eventOf(9), eventOf(10, "uid-new"));
@@ -496,7 +483,7 @@ describe("the response of an own write", () => {
 
   test("moves the watch on though its event is not parsed", async () => {
     const { informer, listWatch } = await following([listed(7)]);
-    informer.observe(thing("b", 8, { size: 2 }));
+    informer.observe(thing("b", 8, 2));
     const head = { key: "ns/b", uid: "uid-b", resourceVersion: "8" };
     listWatch.sendEvents({ type: "ADDED", head, object: "unread" });
     listWatch.end();
@@ -506,11 +493,11 @@ describe("the response of an own write", () => {
 
   test("is not undone by the deletion of the object that it replaced", async () => {
     const { informer, listWatch, takeChanges } = await following([
-      listed(7, [thing("b", 3, { uid: "old", size: 1 })]),
+      listed(7, [thing("b", 3, 1, "old")]),
     ]);
     takeChanges();
-    informer.observe(thing("b", 9, { uid: "new", size: 2 }));
-    listWatch.send(["DELETED", thing("b", 8, { uid: "old", size: 1 })]);
+    informer.observe(thing("b", 9, 2, "new"));
+    listWatch.send(["DELETED", thing("b", 8, 1, "old")]);
     expect(takeChanges()).toEqual(["ns/b: 1 -> -", "ns/b: - -> 2"]);
     expect(informer.store.get("ns/b")).toBe(2);
   });
@@ -524,7 +511,7 @@ describe("the response of an own write", () => {
 
 describe("refresh", () => {
   const refreshing = async (key = "ns/a", options: Partial<InformerOptions<number>> = {}) => {
-    const setup = await following([listed(7, [thing("a", 5, { size: 1 })])], options);
+    const setup = await following([listed(7, [thing("a", 5, 1)])], options);
     setup.takeChanges();
     const refreshed = setup.informer.refresh(key);
     const answer = async (raw: unknown): Promise<readonly string[]> => {
@@ -539,18 +526,18 @@ describe("refresh", () => {
     [
       "stores an object that is newer than the stored one",
       "ns/a",
-      thing("a", 6, { size: 2 }),
+      thing("a", 6, 2),
       ["ns/a: 1 -> 2"],
     ],
     [
       "stores an object that is older than the stored one: the API server has lost writes",
       "ns/a",
-      thing("a", 2, { size: 2 }),
+      thing("a", 2, 2),
       ["ns/a: 1 -> 2"],
     ],
-    ["stores an object that was not stored", "ns/b", thing("b", 2, { size: 2 }), ["ns/b: - -> 2"]],
+    ["stores an object that was not stored", "ns/b", thing("b", 2, 2), ["ns/b: - -> 2"]],
     ["removes an object that does not exist", "ns/a", undefined, ["ns/a: 1 -> -"]],
-    ["changes nothing if the object is unchanged", "ns/a", thing("a", 5, { size: 1 }), []],
+    ["changes nothing if the object is unchanged", "ns/a", thing("a", 5, 1), []],
     ["changes nothing if the read fails", "ns/a", failure("Network"), []],
   ])("%s", async ([, key, raw, changes]) => {
     const { answer, listWatch } = await refreshing(key);
@@ -559,12 +546,12 @@ describe("refresh", () => {
   });
 
   test.for<[string, readonly [string, unknown]]>([
-    ["changes the object", ["MODIFIED", thing("b", 9, { size: 3 })]],
+    ["changes the object", ["MODIFIED", thing("b", 9, 3)]],
     ["deletes the object, which was not stored", ["DELETED", thing("b", 9)]],
   ])("changes nothing after a watch event that %s", async ([, event]) => {
     const { answer, listWatch, informer } = await refreshing("ns/b");
     listWatch.send(event);
-    await answer(thing("b", 8, { size: 2 }));
+    await answer(thing("b", 8, 2));
     expect(informer.store.get("ns/b")).toBe(event[0] === "DELETED" ? undefined : 3);
   });
 
@@ -572,7 +559,7 @@ describe("refresh", () => {
     const { answer } = await refreshing("ns/a", {
       listOptions: { resource: resources.secrets, labelSelector: "ours" },
     });
-    expect(await answer(thing("a", 9, { size: 1 }))).toEqual(["ns/a: 1 -> -"]);
+    expect(await answer(thing("a", 9, 1))).toEqual(["ns/a: 1 -> -"]);
   });
 
   test("reads nothing before the first list", async () => {
@@ -585,24 +572,24 @@ describe("refresh", () => {
 describe("an own write without a watch event", () => {
   test("causes a read of the object and reopens the watch after 2 s", async () => {
     const { informer, listWatch, clock, takeChanges } = await following([listed(7)]);
-    informer.observe(thing("b", 8, { size: 2 }));
+    informer.observe(thing("b", 8, 2));
     await clock.run(1_999);
     expect(listWatch.calls).toEqual(["list", "watch 7"]);
     await clock.run(1);
     await settled();
     expect(listWatch.calls).toEqual(["list", "watch 7", "get ns/b", "watch 7"]);
-    listWatch.answerGet(thing("b", 4, { size: 1 }));
+    listWatch.answerGet(thing("b", 4, 1));
     await settled();
     expect(takeChanges()).toEqual(["ns/b: - -> 2", "ns/b: 2 -> 1"]);
   });
 
   test.for<[string, readonly [string, unknown]]>([
-    ["the watch delivers its event", ["MODIFIED", thing("b", 8, { size: 2 })]],
+    ["the watch delivers its event", ["MODIFIED", thing("b", 8, 2)]],
     ["a bookmark has passed it", ["BOOKMARK", thing("", 9)]],
     ["the watch delivers another event, because it is only behind", ["ADDED", thing("c", 6)]],
   ])("causes nothing if %s", async ([, event]) => {
     const { informer, listWatch, clock } = await following([listed(5)]);
-    informer.observe(thing("b", 8, { size: 2 }));
+    informer.observe(thing("b", 8, 2));
     await clock.run(500);
     listWatch.send(event);
     await clock.run(1_600);
@@ -611,7 +598,7 @@ describe("an own write without a watch event", () => {
 
   test("leaves no timer after the end", async () => {
     const { informer, clock, stop, ended } = await following([listed(7)]);
-    informer.observe(thing("b", 8, { size: 2 }));
+    informer.observe(thing("b", 8, 2));
     stop.abort();
     await ended;
     expect(clock.pending).toBe(0);

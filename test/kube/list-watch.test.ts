@@ -52,6 +52,14 @@ function over({
   return { calls, clock, listWatch: createListWatch(transport, clock) };
 }
 
+/** Fails like undici when its signal aborts. */
+const unanswered = ({ signal }: ApiRequest): Promise<never> =>
+  new Promise((_, reject) =>
+    signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
+  );
+
+const toWatch = { resourceVersion: "7", openMs: 5_000, onOpen: () => {} };
+
 function watching(
   chunks: (call: ApiRequest) => AsyncIterable<Uint8Array>,
   status = 200,
@@ -62,7 +70,7 @@ function watching(
   const batches: (readonly WatchEvent[])[] = [];
   const ended = setup.listWatch.watch(
     everything,
-    { resourceVersion: "7", timeoutSeconds, openMs: 5_000, signal: stop.signal, onOpen: () => {} },
+    { ...toWatch, timeoutSeconds, signal: stop.signal },
     (events) => void batches.push(events),
   );
   return { ...setup, stop, batches, ended };
@@ -185,10 +193,7 @@ describe("a list", () => {
 
   test("without data is aborted", async () => {
     const { list, clock } = await listing({
-      chunks: ({ signal }) =>
-        new Promise((_, reject) =>
-          signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
-        ),
+      chunks: unanswered,
     });
     const failed = list().catch((error: unknown) => error);
     await clock.run(30_000);
@@ -454,21 +459,11 @@ describe("a watch", () => {
   });
 
   test("without a response is aborted in time", async () => {
-    const unanswered = (call: ApiRequest): Promise<StreamingResponse> =>
-      new Promise((_, reject) =>
-        call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
-      );
     const { clock, listWatch } = over({ stream: unanswered });
     const isOver = watchOver(
       listWatch.watch(
         everything,
-        {
-          resourceVersion: "7",
-          timeoutSeconds: 20,
-          openMs: 5_000,
-          signal: new AbortController().signal,
-          onOpen: () => {},
-        },
+        { ...toWatch, timeoutSeconds: 20, signal: new AbortController().signal },
         () => {},
       ),
     );
@@ -484,13 +479,7 @@ describe("a watch", () => {
     const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
     await listWatch.watch(
       everything,
-      {
-        resourceVersion: "7",
-        timeoutSeconds: 300,
-        openMs: 5_000,
-        signal: stop.signal,
-        onOpen: () => {},
-      },
+      { ...toWatch, timeoutSeconds: 300, signal: stop.signal },
       () => {},
     );
     expect([calls, clock.pending]).toEqual([[], 0]);

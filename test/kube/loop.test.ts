@@ -1,10 +1,10 @@
 import type { Result } from "../../src/api/result.ts";
 import { describe, expect, test } from "vitest";
-import { KubeError } from "../../src/kube/errors.ts";
+import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { runLoop } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -20,22 +20,19 @@ function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
   };
 }
 
-function started(reconcile: (key: string) => Promise<Result>, workers = 2) {
-  const clock = new TestClock();
-  const queue = new WorkQueue({ clock, random: () => 0 });
-  const [log, metrics, stop] = [recordingLog(), recordingMetrics(), new AbortController()];
-  const ended = runLoop({
-    name: "test",
-    queue,
-    reconcile,
-    workers,
-    signal: stop.signal,
-    clock,
+/** The options of a loop, beside its workers and what they do. */
+function loopOptions<C extends Clock>(clock: C, signal: AbortSignal) {
+  return {
+    ...{ name: "test", clock, signal, log: recordingLog(), metrics: recordingMetrics() },
+    queue: new WorkQueue({ clock, random: () => 0 }),
     yielder: new Yielder(clock),
-    log,
-    metrics,
-  });
-  return { clock, queue, log, metrics, stop, ended };
+  };
+}
+
+function started(reconcile: (key: string) => Promise<Result>, workers = 2) {
+  const stop = new AbortController();
+  const options = loopOptions(new TestClock(), stop.signal);
+  return { ...options, stop, ended: runLoop({ ...options, reconcile, workers }) };
 }
 
 test("after done, a key is reconciled again only when it is added", async () => {
@@ -84,35 +81,29 @@ test("after requeue-with-backoff, a key is reconciled again with back-off and wi
 
 describe("a failure", () => {
   const why = "POST /api/v1/namespaces/ns/secrets: 429 too many requests";
-  const retryLater = new KubeError(why, {
-    code: "TooManyRequests",
-    status: 429,
-    retryAfterMs: 3000,
-  });
-  test.for<[string, unknown, number, string, string[]]>([
+  const failed = (code: KubeErrorCode, status: number, retryAfterMs?: number) =>
+    new KubeError(why, { code, status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  const retryLater = failed("TooManyRequests", 429, 3000);
+  const fenced = failed("Fenced", 0);
+
+  test.for<[string, unknown, number, string, string]>([
     [
       "of the API server is retried after the back-off, and logged at warn",
-      new KubeError(why, { code: "ServerError", status: 500 }),
+      failed("ServerError", 500),
       5,
       "warn",
-      ["error 0"],
+      "error 0",
     ],
-    [
-      "of a stale read is logged at info",
-      new KubeError(why, { code: "Conflict", status: 409 }),
-      5,
-      "info",
-      ["error 0"],
-    ],
-    ["with a Retry-After is retried after it", retryLater, 3000, "warn", ["error 0"]],
+    ["of a stale read is logged at info", failed("Conflict", 409), 5, "info", "error 0"],
+    ["with a Retry-After is retried after it", retryLater, 3000, "warn", "error 0"],
     [
       "of the fence is retried, and does not count as an error",
-      new KubeError(why, { code: "Fenced", status: 0 }),
+      fenced,
       5,
       "debug",
-      ["requeue_after 0"],
+      "requeue_after 0",
     ],
-  ])("%s", async ([, error, wait, level, counts]) => {
+  ])("%s", async ([, error, wait, level, count]) => {
     const seen: number[] = [];
     const { clock, queue, log, metrics } = started(async () => {
       seen.push(clock.monotonic());
@@ -122,7 +113,7 @@ describe("a failure", () => {
     queue.add("ns/a", "high");
     await clock.run(10_000);
     expect(seen).toEqual([0, wait]);
-    expect(metrics.counts).toEqual([...counts, "success 0"]);
+    expect(metrics.counts).toEqual([count, "success 0"]);
     expect(log.lines).toHaveLength(1);
     expect(log.lines[0]).toMatchObject({
       level,
@@ -201,42 +192,21 @@ test("it ends when its signal aborts, after the running reconciles and without a
 test("it ends at once if its signal is aborted already", async () => {
   const stop = new AbortController();
   stop.abort();
-  const clock = new TestClock();
-  const queue = new WorkQueue({ clock, random: () => 0 });
-  const options = {
-    name: "test",
-    queue,
-    workers: 2,
-    signal: stop.signal,
-    clock,
-    yielder: new Yielder(clock),
-    log: recordingLog(),
-    metrics: recordingMetrics(),
-  };
-  await runLoop({ ...options, reconcile: async () => done });
-  expect(await queue.get()).toBeUndefined();
+  const options = loopOptions(new TestClock(), stop.signal);
+  await runLoop({ ...options, workers: 2, reconcile: async () => done });
+  expect(await options.queue.get()).toBeUndefined();
 });
 
 test("reconciles without requests do not block timers", async () => {
-  const queue = new WorkQueue({ clock: systemClock, random: () => 0 });
   const stop = new AbortController();
+  const options = loopOptions(systemClock, stop.signal);
+  const { queue } = options;
   const reconcile = async (key: string): Promise<Result> => {
     queue.add(key, "low");
     return done;
   };
-  const options = {
-    name: "test",
-    queue,
-    reconcile,
-    workers: 4,
-    signal: stop.signal,
-    clock: systemClock,
-    yielder: new Yielder(systemClock),
-    log: recordingLog(),
-    metrics: recordingMetrics(),
-  };
   for (let key = 0; key < 10; key++) queue.add(String(key), "low");
   setTimeout(() => stop.abort(), 1);
-  await runLoop(options);
+  await runLoop({ ...options, workers: 4, reconcile });
   expect(options.metrics.counts.length).toBeGreaterThan(0);
 });

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { minorOf, serverVersion } from "../../src/kube/server-version.ts";
 
-const transport = (status: number, text: string) => ({
-  request: async () => ({ status, text }),
-});
+const transport = (status: number, text: string) => ({ request: async () => ({ status, text }) });
 
 test.each([
   ['{"major":"1","minor":"36","gitVersion":"v1.36.2"}', "v1.36.2"],

@@ -31,11 +31,12 @@ interface Setup {
 type Changes = Partial<TransportOptions> & {
   readonly tokens?: readonly string[];
   readonly prefix?: string;
+  readonly authorization?: () => Promise<string | undefined>;
 };
 
 async function over(
   onRequest: ((arrival: ReceivedRequest) => void) | undefined,
-  { tokens = [token], prefix = "", ...changes }: Changes = {},
+  { tokens = [token], prefix = "", authorization, ...changes }: Changes = {},
 ): Promise<Setup> {
   const peer = await startPeer(onRequest);
   const [clock, counted] = [new TestClock(), new Array<string>()];
@@ -43,7 +44,9 @@ async function over(
   const credentials = {
     server: peer.url + prefix,
     tls: { rejectUnauthorized: true },
-    authorization: async () => `Bearer ${tokens[Math.min(forgotten, tokens.length - 1)] ?? ""}`,
+    authorization:
+      authorization ??
+      (async () => `Bearer ${tokens[Math.min(forgotten, tokens.length - 1)] ?? ""}`),
     forget: () => void forgotten++,
   };
   const onAnswer = ({ method, code }: { method: string; code: string }): void =>
@@ -90,23 +93,9 @@ describe("a request", () => {
   });
 
   test("omits the headers of an absent body or credential", async () => {
-    const credentials = {
-      server: "",
-      tls: { rejectUnauthorized: true },
+    const { peer, transport } = await over(answerWith(200), {
       authorization: async () => undefined,
-      forget: () => {},
-    };
-    const peer = await startPeer(answerWith(200));
-    const transport = createTransport({
-      credentials: { ...credentials, server: peer.url },
-      clock: new TestClock(),
-      connections: 1,
-      timeoutMs: 1000,
     });
-    closing.push(
-      () => peer.close(),
-      () => transport.close(),
-    );
     await transport.request(get);
     await transport.request(post);
     expect(peer.arrivals[0]?.headers).not.toHaveProperty("authorization");
@@ -231,25 +220,12 @@ describe("the fence", () => {
   );
 
   test("is checked after reading a slow credential", async () => {
-    const clock = new TestClock();
-    const slow = {
-      tls: { rejectUnauthorized: true },
-      forget: () => {},
+    const slow: Setup = await over(answerWith(200), {
       authorization: () =>
-        new Promise<string>((resolve) => clock.wakeAfter(10_000, () => resolve("Bearer x"))),
-    };
-    const peer = await startPeer(answerWith(200));
-    const transport = createTransport({
-      credentials: { ...slow, server: peer.url },
-      clock,
-      connections: 1,
-      timeoutMs: 30_000,
-      fence: () => 5000 - clock.monotonic(),
+        new Promise((resolve) => slow.clock.wakeAfter(10_000, () => resolve("Bearer x"))),
+      fence: () => 5000 - slow.clock.monotonic(),
     });
-    closing.push(
-      () => peer.close(),
-      () => transport.close(),
-    );
+    const { peer, transport, clock } = slow;
     const result = transport.request(post).catch((error: unknown) => error);
     await clock.run(10_000);
     expect(await result).toMatchObject({ code: "Fenced" });

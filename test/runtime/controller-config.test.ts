@@ -7,14 +7,19 @@ import {
 import { parseConfig } from "../../src/runtime/options.ts";
 import { flagTexts } from "./flag-texts.ts";
 
-function parse(argv: readonly string[], env: Record<string, string> = {}): ControllerConfig {
+/** Reads flags and variables, such as `--namespace=a LATCHKEY_NAMESPACE=b`. */
+function parse(given: string): ControllerConfig {
+  const words = given.split(" ").filter(Boolean);
+  const argv = words.filter((word) => word.startsWith("--"));
+  const variables = words.filter((word) => !word.startsWith("--"));
+  const env = Object.fromEntries(variables.map((word) => word.split("=")));
   const config = parseConfig(controllerOptions, { flags: flagTexts(argv), env });
   checkControllerConfig(config);
   return config;
 }
 
 test("without options every field has its documented default", () => {
-  expect(parse([])).toEqual({
+  expect(parse("")).toEqual({
     kubeconfig: undefined,
     namespace: "latchkey-system",
     httpAddress: { host: "0.0.0.0", port: 8080 },
@@ -48,117 +53,79 @@ test("without options every field has its documented default", () => {
 });
 
 describe("values", () => {
-  test.for<[string, readonly string[], Record<string, string>, object]>([
-    ["a flag", ["--namespace=ops"], {}, { namespace: "ops" }],
-    ["a variable", [], { LATCHKEY_NAMESPACE: "ops" }, { namespace: "ops" }],
-    [
-      "a flag before its variable",
-      ["--namespace=a"],
-      { LATCHKEY_NAMESPACE: "b" },
-      { namespace: "a" },
-    ],
-    [
-      "an empty variable is unset",
-      [],
-      { LATCHKEY_NAMESPACE: "" },
-      { namespace: "latchkey-system" },
-    ],
+  test.for<[string, string, object]>([
+    ["a flag", "--namespace=ops", { namespace: "ops" }],
+    ["a variable", "LATCHKEY_NAMESPACE=ops", { namespace: "ops" }],
+    ["a flag before its variable", "--namespace=a LATCHKEY_NAMESPACE=b", { namespace: "a" }],
+    ["an empty variable is unset", "LATCHKEY_NAMESPACE=", { namespace: "latchkey-system" }],
     [
       "an empty flag is the default, whatever its variable says",
-      ["--namespace="],
-      { LATCHKEY_NAMESPACE: "b" },
+      "--namespace= LATCHKEY_NAMESPACE=b",
       { namespace: "latchkey-system" },
     ],
-    ["KUBECONFIG", [], { KUBECONFIG: "/a" }, { kubeconfig: "/a" }],
-    ["a fixed identity", [], { LATCHKEY_IDENTITY: "dev" }, { identity: "dev" }],
+    ["KUBECONFIG", "KUBECONFIG=/a", { kubeconfig: "/a" }],
+    ["a fixed identity", "LATCHKEY_IDENTITY=dev", { identity: "dev" }],
     [
       "an address without host",
-      ["--http-address=:9090"],
-      {},
+      "--http-address=:9090",
       { httpAddress: { host: "0.0.0.0", port: 9090 } },
     ],
-    ["an IPv6 address", ["--http-address=[::1]:0"], {}, { httpAddress: { host: "::1", port: 0 } }],
-    ["a duration without unit is seconds", ["--maximum-key-ttl=90"], {}, { maximumKeyTtl: 90 }],
-    ["seconds", ["--maximum-key-ttl=30s"], {}, { maximumKeyTtl: 30 }],
-    ["minutes", ["--maximum-key-ttl=15m"], {}, { maximumKeyTtl: 900 }],
-    ["hours", ["--delete-expired-keys-after=1h"], {}, { deleteExpiredKeysAfter: 3600 }],
-    ["days", ["--delete-expired-keys-after=7d"], {}, { deleteExpiredKeysAfter: 604_800 }],
-    ["a zero delay", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
-    ["true", ["--require-sync-from=true"], {}, { requireSyncFrom: true }],
-    ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
-    ["a zero settle time of grants", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
-    ["bytes", ["--max-body-bytes-in-flight=2097152"], {}, { maxBodyBytesInFlight: 2 ** 21 }],
-    [
-      "binary units of bytes",
-      ["--max-body-bytes-in-flight=1Gi"],
-      {},
-      { maxBodyBytesInFlight: 2 ** 30 },
-    ],
-    [
-      "durations of the Lease in milliseconds",
-      ["--lease-duration=1m"],
-      {},
-      { leaseDuration: 60_000 },
-    ],
-  ])("%s", ([, argv, env, expected]) => {
-    expect(parse(argv, env)).toMatchObject(expected);
+    ["an IPv6 address", "--http-address=[::1]:0", { httpAddress: { host: "::1", port: 0 } }],
+    ["a duration without unit is seconds", "--maximum-key-ttl=90", { maximumKeyTtl: 90 }],
+    ["seconds", "--maximum-key-ttl=30s", { maximumKeyTtl: 30 }],
+    ["minutes", "--maximum-key-ttl=15m", { maximumKeyTtl: 900 }],
+    ["hours", "--delete-expired-keys-after=1h", { deleteExpiredKeysAfter: 3600 }],
+    ["days", "--delete-expired-keys-after=7d", { deleteExpiredKeysAfter: 604_800 }],
+    ["a zero delay", "--delete-expired-keys-after=0", { deleteExpiredKeysAfter: 0 }],
+    ["true", "--require-sync-from=true", { requireSyncFrom: true }],
+    ["false", "LATCHKEY_REQUIRE_SYNC_FROM=false", { requireSyncFrom: false }],
+    ["a zero settle time of grants", "--grant-settle-time=0", { grantSettleTime: 0 }],
+    ["bytes", "--max-body-bytes-in-flight=2097152", { maxBodyBytesInFlight: 2 ** 21 }],
+    ["binary units of bytes", "--max-body-bytes-in-flight=1Gi", { maxBodyBytesInFlight: 2 ** 30 }],
+    ["durations of the Lease in milliseconds", "--lease-duration=1m", { leaseDuration: 60_000 }],
+  ])("%s", ([, given, expected]) => {
+    expect(parse(given)).toMatchObject(expected);
   });
 });
 
 describe("an invalid option is an error that names option, value and fix", () => {
-  test.for<[readonly string[], Record<string, string>, string]>([
+  test.for<[string, string]>([
     [
-      ["--require-sync-from=yes"],
-      {},
+      "--require-sync-from=yes",
       '--require-sync-from (LATCHKEY_REQUIRE_SYNC_FROM): "yes" must be true or false',
     ],
-    [["--issuer=http://a"], {}, '--issuer (LATCHKEY_ISSUER): "http://a" must be an https URL'],
+    ["--issuer=http://a", '--issuer (LATCHKEY_ISSUER): "http://a" must be an https URL'],
+    ["--issuer=https://a/?b=c", "must be an https URL without credentials, query and fragment"],
     [
-      ["--issuer=https://a/?b=c"],
-      {},
-      "must be an https URL without credentials, query and fragment",
-    ],
-    [
-      [],
-      { LATCHKEY_WORKERS: "many" },
+      "LATCHKEY_WORKERS=many",
       '--workers (LATCHKEY_WORKERS): "many" must be a whole number from 1 to 256',
     ],
-    [["--workers=0"], {}, "must be a whole number from 1 to 256"],
+    ["--workers=0", "must be a whole number from 1 to 256"],
     [
-      ["--max-body-bytes-in-flight=16M"],
-      {},
+      "--max-body-bytes-in-flight=16M",
       "must be a number of bytes from 1048576 to 1073741824, such as 512Ki or 16Mi",
     ],
-    [["--max-body-bytes-in-flight=1Ki"], {}, "must be a number of bytes"],
-    [["--max-body-bytes-in-flight=2Gi"], {}, "must be a number of bytes"],
-    [["--write-concurrency=1e1"], {}, "must be a whole number"],
+    ["--max-body-bytes-in-flight=1Ki", "must be a number of bytes"],
+    ["--max-body-bytes-in-flight=2Gi", "must be a number of bytes"],
+    ["--write-concurrency=1e1", "must be a whole number"],
     [
-      ["--log-level=loud"],
-      {},
+      "--log-level=loud",
       '--log-level (LATCHKEY_LOG_LEVEL): "loud" must be one of debug, info, warn, error',
     ],
-    [["--http-address=8080"], {}, "must be host:port"],
-    [["--http-address=a:70000"], {}, "must be host:port"],
-    [["--user-prefix=system:"], {}, "must not begin with system:"],
-    [["--maximum-token-ttl=0"], {}, "must be a duration from 1s"],
-    [["--maximum-token-ttl=1w"], {}, "such as 90, 30s, 15m, 1h or 7d"],
-    [["--maximum-key-ttl=99999999999"], {}, "to 2147483647s"],
-    [["--namespace=A_b"], {}, "must be the name of a namespace"],
-    [
-      ["--renew-deadline=15s"],
-      {},
-      '--renew-deadline: "15s" must be shorter than --lease-duration (15s)',
-    ],
-    [
-      ["--retry-period=10s"],
-      {},
-      '--retry-period: "10s" must be shorter than --renew-deadline (10s)',
-    ],
-  ])("%j %j", ([argv, env, message]) => {
-    expect(() => parse(argv, env)).toThrow(message);
+    ["--http-address=8080", "must be host:port"],
+    ["--http-address=a:70000", "must be host:port"],
+    ["--user-prefix=system:", "must not begin with system:"],
+    ["--maximum-token-ttl=0", "must be a duration from 1s"],
+    ["--maximum-token-ttl=1w", "such as 90, 30s, 15m, 1h or 7d"],
+    ["--maximum-key-ttl=99999999999", "to 2147483647s"],
+    ["--namespace=A_b", "must be the name of a namespace"],
+    ["--renew-deadline=15s", '--renew-deadline: "15s" must be shorter than --lease-duration (15s)'],
+    ["--retry-period=10s", '--retry-period: "10s" must be shorter than --renew-deadline (10s)'],
+  ])("%s", ([given, message]) => {
+    expect(() => parse(given)).toThrow(message);
   });
 });
 
 test("does not print the credentials in an issuer", () => {
-  expect(() => parse(["--issuer=https://u:canary@a"])).toThrow(/^(?!.*canary)/);
+  expect(() => parse("--issuer=https://u:canary@a")).toThrow(/^(?!.*canary)/);
 });

@@ -21,15 +21,10 @@ const log = recordingLog();
 const clock = new TestClock();
 let server: HttpServer;
 
+const options = { host: "127.0.0.1", port: 0, clock, log };
+
 async function serving(handler: Handler): Promise<string> {
-  server = await startHttpServer({
-    host: "127.0.0.1",
-    port: 0,
-    handler,
-    clock,
-    log,
-    maximumBodyBytes: 1000,
-  });
+  server = await startHttpServer({ ...options, handler, maximumBodyBytes: 1000 });
   return server.url;
 }
 
@@ -80,30 +75,20 @@ test("responds with 500 without details if a handler throws, and logs the error"
 describe("rejects an oversized or malformed request, and continues to serve", () => {
   const ask = (line: string, rest = ""): string =>
     `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}\r\n`;
+  const long = ask("POST /", "Content-Length: 5000\r\n") + "x".repeat(5000);
+  const chunk = `7d0\r\n${"x".repeat(2000)}\r\n`;
+  const chunked = ask("POST /", "Transfer-Encoding: chunked\r\n") + chunk;
+  const headers = ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`);
+  const host = ask("GET //elsewhere/");
+
   test.for<[string, string, RegExp]>([
-    [
-      "a body that is too long",
-      ask("POST /", "Content-Length: 5000\r\n") + "x".repeat(5000),
-      /^HTTP\/1.1 413 /,
-    ],
-    [
-      "a chunked body that is too long",
-      ask("POST /", "Transfer-Encoding: chunked\r\n") + `7d0\r\n${"x".repeat(2000)}\r\n`,
-      /^HTTP\/1.1 413 /,
-    ],
-    [
-      "headers that are too long",
-      ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`),
-      /^HTTP\/1.1 431 /,
-    ],
+    ["a body that is too long", long, /^HTTP\/1.1 413 /],
+    ["a chunked body that is too long", chunked, /^HTTP\/1.1 413 /],
+    ["headers that are too long", headers, /^HTTP\/1.1 431 /],
     ["an absolute target", ask("GET http://elsewhere/"), /^HTTP\/1.1 400 /],
     ["a target that is not a path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
     ["a method without a route", ask("TRACE /"), /^HTTP\/1.1 400 /],
-    [
-      "a target that looks like a host",
-      ask("GET //elsewhere/"),
-      /^HTTP\/1.1 200 [^]*at \/\/elsewhere\//,
-    ],
+    ["a target that looks like a host", host, /^HTTP\/1.1 200 [^]*at \/\/elsewhere\//],
   ])("%s", async ([, bytes, expected]) => {
     const url = await serving((request) => plain(200, `at ${request.path}`));
     expect(await raw(bytes)).toMatch(expected);
@@ -123,14 +108,7 @@ test("rejects a request without a route before its body is read", async () => {
       ),
     },
   ] as const;
-  server = await startHttpServer({
-    host: "127.0.0.1",
-    port: 0,
-    handler: routed(routes),
-    gate: gateOf(routes),
-    clock,
-    log,
-  });
+  server = await startHttpServer({ ...options, handler: routed(routes), gate: gateOf(routes) });
   const half = (path: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`;
   expect(await raw(half("/b"))).toMatch(/^HTTP\/1.1 404 [^]*Connection: close/i);

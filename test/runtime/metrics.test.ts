@@ -90,47 +90,14 @@ function lint({
 }): readonly string[] {
   const words = name.split("_");
   const baseUnits = [
-    "seconds",
-    "bytes",
-    "celsius",
-    "meters",
-    "volts",
-    "amperes",
-    "joules",
-    "grams",
-    "ratio",
+    ...["seconds", "bytes", "celsius", "meters", "volts", "amperes", "joules", "grams", "ratio"],
   ];
   const otherUnits = [
-    "milliseconds",
-    "microseconds",
-    "nanoseconds",
-    "minutes",
-    "hours",
-    "days",
-    "weeks",
-    "kilobytes",
-    "megabytes",
-    "gigabytes",
-    "bits",
-    "percent",
-    "fahrenheit",
-    "kelvin",
+    ...["milliseconds", "microseconds", "nanoseconds", "minutes", "hours", "days", "weeks"],
+    ...["kilobytes", "megabytes", "gigabytes", "bits", "percent", "fahrenheit", "kelvin"],
   ];
   const abbreviations = [
-    "s",
-    "ms",
-    "us",
-    "ns",
-    "sec",
-    "b",
-    "kb",
-    "mb",
-    "gb",
-    "tb",
-    "pb",
-    "m",
-    "h",
-    "d",
+    ...["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"],
   ];
   const unit = words.findIndex((word) => baseUnits.includes(word));
   const problems: readonly (readonly [boolean, string])[] = [

@@ -10,14 +10,14 @@ import { flagTexts } from "./flag-texts.ts";
 
 const segment = "0123456789abcdef0123456789abcdef";
 
-function parse({ argv, env }: { argv: readonly string[]; env: Environment }): WebhookConfig {
+function parse(argv: readonly string[], env: Environment = {}): WebhookConfig {
   const config = parseConfig(webhookOptions, { flags: flagTexts(argv), env });
   checkWebhookConfig(config);
   return config;
 }
 
 test("without options every field has its documented default", () => {
-  expect(parse({ argv: [], env: {} })).toEqual({
+  expect(parse([])).toEqual({
     direct: false,
     kubeconfig: undefined,
     namespace: "latchkey-system",
@@ -48,7 +48,7 @@ test("values come from flags and variables", () => {
     LATCHKEY_CERTIFICATE_DIRECTORY: "/tls",
     LATCHKEY_ADMISSION_PATH: segment,
   };
-  expect(parse({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({
+  expect(parse(["--maximum-key-ttl=1d"], env)).toMatchObject({
     webhookAddress: { host: "127.0.0.1", port: 9443 },
     certificateDirectory: "/tls",
     admissionPath: segment,
@@ -57,44 +57,42 @@ test("values come from flags and variables", () => {
 });
 
 test("the wait for open connections is a duration", () => {
-  expect(parse({ argv: ["--drain-timeout=1m"], env: {} }).drainTimeout).toBe(60_000);
-  expect(parse({ argv: [], env: { LATCHKEY_DRAIN_TIMEOUT: "0" } }).drainTimeout).toBe(0);
+  expect(parse(["--drain-timeout=1m"]).drainTimeout).toBe(60_000);
+  expect(parse([], { LATCHKEY_DRAIN_TIMEOUT: "0" }).drainTimeout).toBe(0);
 });
 
 test("users without a quota are a comma-separated list", () => {
   const users = "system:serviceaccount:argocd:deployer, ops@example.com,";
-  expect(parse({ argv: [`--quota-exempt=${users}`, "--quota-keys=5"], env: {} })).toMatchObject({
+  expect(parse([`--quota-exempt=${users}`, "--quota-keys=5"])).toMatchObject({
     quotaExempt: ["system:serviceaccount:argocd:deployer", "ops@example.com"],
     quotaKeys: 5,
   });
-  expect(() => parse({ argv: ["--quota-keys=0"], env: {} })).toThrow("whole number from 1");
+  expect(() => parse(["--quota-keys=0"])).toThrow("whole number from 1");
 });
 
 test("additional certificate names must be DNS names", () => {
-  expect(
-    parse({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} })
-      .certificateNames,
-  ).toEqual(["localhost", "latchkey.example.com"]);
-  expect(() => parse({ argv: ["--certificate-names=localhost,https://a"], env: {} })).toThrow(
+  expect(parse(["--certificate-names=localhost, latchkey.example.com"]).certificateNames).toEqual([
+    "localhost",
+    "latchkey.example.com",
+  ]);
+  expect(() => parse(["--certificate-names=localhost,https://a"])).toThrow(
     '"https://a" must be a DNS name',
   );
 });
 
 test("an admission path must be hard to guess, and is not printed", () => {
-  expect(parse({ argv: [`--admission-path=${segment}`], env: {} }).admissionPath).toBe(segment);
+  expect(parse([`--admission-path=${segment}`]).admissionPath).toBe(segment);
   for (const path of [
     "short",
     `${segment}/a`,
     `${segment}%2f`,
     "replace-me-with-openssl-rand-hex-20",
   ])
-    expect(() => parse({ argv: [`--admission-path=${path}`], env: {} })).toThrow(
-      /"\(not shown\)" must be 32 to 128/,
-    );
+    expect(() => parse([`--admission-path=${path}`])).toThrow(/"\(not shown\)" must be 32 to 128/);
 });
 
 test("certificates from files require an admission path, because the webhook does not publish one then", () => {
-  expect(() => parse({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow(
+  expect(() => parse(["--certificate-directory=/tls"])).toThrow(
     "--admission-path is required with --certificate-directory",
   );
 });
@@ -110,7 +108,7 @@ test("the authorizer of a connected cluster has the options of its issuer and th
     "--maximum-list-age=5m",
     "--certificate-directory=/tls",
   ];
-  expect(directWebhookConfig(parse({ argv, env: {} }))).toMatchObject({
+  expect(directWebhookConfig(parse(argv))).toMatchObject({
     clusterName: "east",
     issuer: "https://a.example.com",
     jwksUrl: "https://b.example.com/jwks",
@@ -118,12 +116,12 @@ test("the authorizer of a connected cluster has the options of its issuer and th
     maximumListAge: 300_000,
     certificateDirectory: "/tls",
   });
-  expect(directWebhookConfig(parse({ argv: [], env: {} }))).toBeUndefined();
+  expect(directWebhookConfig(parse([]))).toBeUndefined();
 });
 
 test("variables of other processes in a shared environment are no mistake", () => {
   const env = { LATCHKEY_ISSUER: "https://a.example.com" };
-  expect(parse({ argv: [], env }).direct).toBe(false);
+  expect(parse([], env).direct).toBe(false);
 });
 
 test.each<[string, readonly string[], string]>([
@@ -143,5 +141,5 @@ test.each<[string, readonly string[], string]>([
     ],
   ),
 ])("one sentence refuses %s", (_what, argv, problem) => {
-  expect(() => parse({ argv, env: {} })).toThrow(problem);
+  expect(() => parse(argv)).toThrow(problem);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { type AccessReviewResult, accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import {
   posted,
@@ -8,32 +9,16 @@ import {
   resolvedKeyWith,
 } from "../support/review-fixture.ts";
 
-const web = {
-  roles: [],
-  projects: ["web"],
-  spaces: [],
-  virtualClusters: [],
-  clusters: [],
-  rules: [],
-};
+const web = { ...emptyScope, projects: ["web"] };
 const { uid } = resolvedKeyWith().key.metadata;
 
-function reviewOf(
-  namespace: string,
-  extra: object = { "management.service/key-id": [uid] },
-): object {
-  const resourceAttributes = {
-    verb: "get",
-    version: "v1",
-    resource: "secrets",
-    namespace,
-    name: "a",
-  };
-  return {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    spec: { user: "alice", extra, resourceAttributes },
-  };
+const keyId = "management.service/key-id";
+const ofKey = { [keyId]: [uid] };
+const head = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
+
+function reviewOf(namespace: string, extra: object = ofKey): object {
+  const what = { verb: "get", version: "v1", resource: "secrets", namespace, name: "a" };
+  return { ...head, spec: { user: "alice", extra, resourceAttributes: what } };
 }
 
 async function statusOf(deps: ReturnType<typeof fakeReviewDeps>, body: object): Promise<unknown> {
@@ -53,41 +38,28 @@ test("leaves a request without a key to RBAC", async () => {
   expect([deps.used, deps.results]).toEqual([[], ["no-opinion"]]);
 });
 
+const key = (spec?: Parameters<typeof resolvedKeyWith>[0]) => ({ view: resolvedKeyWith(spec) });
+const inWeb = reviewOf("web-1");
+const gone = /was deleted/;
+const [twoIds, noId] = [{ [keyId]: [uid, "other"] }, { [keyId]: [] }];
+
 describe("denies", () => {
   test.each<[string, Parameters<typeof fakeReviewDeps>[0], object, RegExp, AccessReviewResult]>([
     [
       "a request outside the scope",
-      { view: resolvedKeyWith({ scope: web }) },
+      key({ scope: web }),
       reviewOf("pay-1"),
       /does not allow get secrets a in namespace pay-1/,
       "denied",
     ],
-    [
-      "a request with two key ids",
-      { view: resolvedKeyWith() },
-      reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
-      /was deleted/,
-      "invalid",
-    ],
-    [
-      "a request with an empty list of key ids",
-      { view: resolvedKeyWith() },
-      reviewOf("web-1", { "management.service/key-id": [] }),
-      /was deleted/,
-      "invalid",
-    ],
-    ["every request of a deleted key", {}, reviewOf("web-1"), /was deleted/, "denied"],
-    [
-      "every request of a disabled key",
-      { view: resolvedKeyWith({ disabled: true }) },
-      reviewOf("web-1"),
-      /Disabled/,
-      "denied",
-    ],
+    ["a request with two key ids", key(), reviewOf("web-1", twoIds), gone, "invalid"],
+    ["a request with an empty list of key ids", key(), reviewOf("web-1", noId), gone, "invalid"],
+    ["every request of a deleted key", {}, inWeb, gone, "denied"],
+    ["every request of a disabled key", key({ disabled: true }), inWeb, /Disabled/, "denied"],
     [
       "every request while the cache is not synced",
-      { view: resolvedKeyWith(), isCold: true },
-      reviewOf("web-1"),
+      { ...key(), isCold: true },
+      inWeb,
       /access key cache not synced/,
       "not-ready",
     ],
@@ -102,65 +74,35 @@ describe("denies", () => {
   });
 
   test("a path outside the scope", async () => {
-    const spec = {
-      user: "alice",
-      extra: { "management.service/key-id": [uid] },
-      nonResourceAttributes: { verb: "get", path: "/metrics" },
-    };
-    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
-    expect(
-      await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope: web }) }), body),
-    ).toMatchObject({
-      denied: true,
-    });
-    expect(await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), body)).toEqual({
-      allowed: false,
-    });
+    const nonResourceAttributes = { verb: "get", path: "/metrics" };
+    const body = { ...head, spec: { user: "alice", extra: ofKey, nonResourceAttributes } };
+    const scoped = fakeReviewDeps(key({ scope: web }));
+    expect(await statusOf(scoped, body)).toMatchObject({ denied: true });
+    expect(await statusOf(fakeReviewDeps(key()), body)).toEqual({ allowed: false });
   });
 });
 
 describe("a resource that discovery does not know yet", () => {
-  const reviewFor = (resource: string, group = "") => {
-    const spec = {
-      user: "alice",
-      extra: { "management.service/key-id": [uid] },
-      resourceAttributes: { verb: "list", group, resource },
-    };
-    return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+  const reviewFor = (resource: string, group = "") => ({
+    ...head,
+    spec: { user: "alice", extra: ofKey, resourceAttributes: { verb: "list", group, resource } },
+  });
+  const rule = {
+    ...{ verbs: [], resources: [], resourceNames: [], namespaces: [""], nonResourceURLs: [] },
+    ...{ requestTargets: [], cluster: "", virtualClusters: [] },
   };
-  const scope = {
-    ...web,
-    rules: [
-      {
-        verbs: [],
-        resources: [],
-        resourceNames: [],
-        namespaces: [""],
-        nonResourceURLs: [],
-        requestTargets: [],
-        cluster: "",
-        virtualClusters: [],
-      },
-    ],
-  };
+  const scope = { ...web, rules: [rule] };
 
   test("is looked up before a scoped key is denied", async () => {
-    expect(
-      await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope }) }), reviewFor("nodes")),
-    ).toEqual({
-      allowed: false,
-    });
+    const deps = fakeReviewDeps(key({ scope }));
+    expect(await statusOf(deps, reviewFor("nodes"))).toEqual({ allowed: false });
   });
 
   test.each(["things", "__proto__", "constructor", ""])(
     "is denied if it does not exist: %j",
     async (resource) => {
-      expect(
-        await statusOf(
-          fakeReviewDeps({ view: resolvedKeyWith({ scope }) }),
-          reviewFor(resource, resource),
-        ),
-      ).toMatchObject({
+      const deps = fakeReviewDeps(key({ scope }));
+      expect(await statusOf(deps, reviewFor(resource, resource))).toMatchObject({
         denied: true,
         reason: expect.stringMatching(/does not serve this resource/),
       });
@@ -168,7 +110,7 @@ describe("a resource that discovery does not know yet", () => {
   );
 
   test("is denied while the API server does not respond", async () => {
-    const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
+    const deps = fakeReviewDeps(key({ scope }));
     expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({
       denied: true,
       reason: expect.stringMatching(/API discovery failed/),
@@ -177,15 +119,12 @@ describe("a resource that discovery does not know yet", () => {
   });
 
   test("is not looked up for a key without a scope", async () => {
-    expect(
-      await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), reviewFor("broken")),
-    ).toEqual({
-      allowed: false,
-    });
+    const deps = fakeReviewDeps(key());
+    expect(await statusOf(deps, reviewFor("broken"))).toEqual({ allowed: false });
   });
 
   test("is denied if the key was disabled in the meantime", async () => {
-    const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
+    const deps = fakeReviewDeps(key({ scope }));
     const answer = statusOf(deps, reviewFor("nodes"));
     deps.accessKeys.byId = () => resolvedKeyWith({ scope, disabled: true });
     expect(await answer).toMatchObject({ denied: true, reason: expect.stringMatching(/Disabled/) });
@@ -194,14 +133,8 @@ describe("a resource that discovery does not know yet", () => {
 
 test.each<[string, unknown]>([
   ["invalid JSON", "x"],
-  [
-    "another version",
-    { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} },
-  ],
-  [
-    "no request",
-    { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } },
-  ],
+  ["another version", { ...head, apiVersion: "authorization.k8s.io/v1beta1", spec: {} }],
+  ["no request", { ...head, spec: { user: "alice" } }],
 ])("responds with 400 to %s", async (_rule, body) => {
   expect(
     (await accessReviewHandler(fakeReviewDeps({}))(posted(body), anonymousClient)).status,

@@ -3,6 +3,7 @@ import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { enforceScope } from "../../src/webhooks/scope-admission.ts";
 import {
   posted,
@@ -11,15 +12,7 @@ import {
   resolvedKeyWith,
 } from "../support/review-fixture.ts";
 
-const noScope: Scope = {
-  roles: [],
-  projects: [],
-  spaces: [],
-  virtualClusters: [],
-  clusters: [],
-  rules: [],
-};
-const projects = (...names: readonly string[]): Scope => ({ ...noScope, projects: names });
+const projects = (...names: readonly string[]): Scope => ({ ...emptyScope, projects: names });
 const stored = { kind: "SharedSecret", metadata: { name: "db" }, spec: {} };
 const opened = { ...stored, spec: { access: [{ name: "all" }] } };
 
@@ -61,50 +54,25 @@ const refused = (message: string) => ({
 const beyond = refused(
   "the scope of this credential does not allow delete sharedsecrets.management.service db in namespace web-1",
 );
+const deleted = refused("the access key of this request was deleted");
+const key = (spec?: Parameters<typeof resolvedKeyWith>[0]) => ({ view: resolvedKeyWith(spec) });
+const ofPay = key({ scope: projects("pay") });
 
 test.each<[string, Parameters<typeof answered>[0], object]>([
-  ["admits a change with a key without a scope", { view: resolvedKeyWith() }, allowed],
-  [
-    "admits a change within the scope",
-    { view: resolvedKeyWith({ scope: projects("web") }) },
-    allowed,
-  ],
-  [
-    "refuses a change outside the scope",
-    { view: resolvedKeyWith({ scope: projects("pay") }) },
-    beyond,
-  ],
+  ["admits a change with a key without a scope", key(), allowed],
+  ["admits a change within the scope", key({ scope: projects("web") }), allowed],
+  ["refuses a change outside the scope", ofPay, beyond],
   [
     "refuses a change outside the scope of the parent key",
-    { view: { ...resolvedKeyWith(), parentKey: resolvedKeyWith({ scope: projects("pay") }) } },
+    { view: { ...resolvedKeyWith(), parentKey: ofPay.view } },
     beyond,
   ],
-  [
-    "admits a change that requires no other verb",
-    { view: resolvedKeyWith({ scope: projects("pay") }), object: stored },
-    allowed,
-  ],
+  ["admits a change that requires no other verb", { ...ofPay, object: stored }, allowed],
   ["admits a change without a key", { keyIds: [] }, allowed],
-  [
-    "refuses a change with a deleted key",
-    {},
-    refused("the access key of this request was deleted"),
-  ],
-  [
-    "refuses a change with a disabled key",
-    { view: resolvedKeyWith({ disabled: true }) },
-    refused("Disabled"),
-  ],
-  [
-    "refuses a change with two key ids",
-    { view: resolvedKeyWith(), keyIds: ["uid-one", "uid-two"] },
-    refused("the access key of this request was deleted"),
-  ],
-  [
-    "refuses every change before the cache is synced",
-    { view: resolvedKeyWith(), isCold: true },
-    refused("retry"),
-  ],
+  ["refuses a change with a deleted key", {}, deleted],
+  ["refuses a change with a disabled key", key({ disabled: true }), refused("Disabled")],
+  ["refuses a change with two key ids", { ...key(), keyIds: ["uid-one", "uid-two"] }, deleted],
+  ["refuses every change before the cache is synced", { ...key(), isCold: true }, refused("retry")],
 ])("%s", async (_rule, asking, answer) => {
   expect(await answered(asking)).toMatchObject(answer);
 });

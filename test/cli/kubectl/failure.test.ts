@@ -4,42 +4,33 @@ import { CredentialsError } from "../../../src/kube/credentials.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { UsageError } from "../../../src/runtime/config-values.ts";
 
-const refused = (details: ConstructorParameters<typeof KubeError>[1]) =>
-  new KubeError("GET /path: 403 text", { explanation: "the message", ...details });
+type Details = ConstructorParameters<typeof KubeError>[1];
+const refused = (code: Details["code"], status: number, details: Partial<Details> = {}) =>
+  new KubeError("GET /path: 403 text", { explanation: "the message", code, status, ...details });
 
 describe("an error has an exit code and a sentence", () => {
   test.each<[string, unknown, number, string]>([
     ["a usage error", new UsageError("wrong"), 2, "wrong"],
     ["credentials", new CredentialsError("no context", "set one"), 2, "no context; set one"],
-    [
-      "a missing object",
-      refused({ code: "NotFound", status: 404, objectName: "x" }),
-      4,
-      "the message",
-    ],
+    ["a missing object", refused("NotFound", 404, { objectName: "x" }), 4, "the message"],
     [
       "a missing kind",
-      refused({ code: "NotFound", status: 404 }),
+      refused("NotFound", 404),
       4,
       "the message; Latchkey may not be installed in this cluster, check with kubectl latchkey check",
     ],
-    [
-      "a missing right",
-      refused({ code: "Forbidden", status: 403, lacksPermission: true }),
-      5,
-      "the message",
-    ],
-    ["a policy", refused({ code: "Forbidden", status: 403 }), 1, "the message"],
-    ["an invalid object", refused({ code: "Invalid", status: 422 }), 1, "the message"],
+    ["a missing right", refused("Forbidden", 403, { lacksPermission: true }), 5, "the message"],
+    ["a policy", refused("Forbidden", 403), 1, "the message"],
+    ["an invalid object", refused("Invalid", 422), 1, "the message"],
     [
       "a bad credential",
-      refused({ code: "Unauthorized", status: 401 }),
+      refused("Unauthorized", 401),
       1,
       "the API server does not accept the credentials of the kubeconfig; log in again, or use another context",
     ],
     [
       "no network",
-      refused({ code: "Network", status: 0, explanation: "ECONNREFUSED" }),
+      refused("Network", 0, { explanation: "ECONNREFUSED" }),
       1,
       "the API server does not answer: ECONNREFUSED",
     ],

@@ -136,10 +136,7 @@ describe("live objects for sync", () => {
       "name every Secret that may not be read",
       ["list namespaces", "list sharedsecrets"],
       { name: "db" },
-      {
-        secrets: [],
-        missing: [`list secrets ${everywhere}`, "get secrets/db in namespace web"],
-      },
+      { secrets: [], missing: [`list secrets ${everywhere}`, "get secrets/db in namespace web"] },
     ],
     [
       "are the SharedSecret that a copy names without the right to list them",

@@ -16,15 +16,13 @@ const object = named("Secret", { namespace: "web", name: "db" });
 const source = named("SharedSecret", { namespace: "team", name: "db" });
 
 function finding(state: FindingState, changes: Partial<Finding> = {}): Finding {
-  return {
-    about: source,
-    state,
-    reason: "a-reason",
-    sentence: "it is so.",
-    causes: [],
-    ...changes,
-  };
+  const plain = { about: source, reason: "a-reason", sentence: "it is so.", causes: [] };
+  return { ...plain, state, ...changes };
 }
+
+/** A finding about the object that was asked about. */
+const own = (state: FindingState, changes: Partial<Finding> = {}): Finding =>
+  finding(state, { about: object, ...changes });
 
 function text(findings: readonly Finding[], missing: WhyReport["missing"] = []): string {
   return whyText({ object, findings, missing }, paintWith(false));
@@ -33,74 +31,55 @@ function text(findings: readonly Finding[], missing: WhyReport["missing"] = []):
 const cause = { object: source, field: "spec.data", fix: "Change it" };
 
 describe("the text of an answer", () => {
-  test.for<[string, readonly Finding[], readonly string[]]>([
+  test.for<[string, readonly Finding[], ...lines: readonly string[]]>([
     [
       "names another object than the one that was asked about",
       [finding("ok")],
-      ['  ok  SharedSecret "team/db": It is so.'],
+      '  ok  SharedSecret "team/db": It is so.',
     ],
-    [
-      "does not repeat the object that was asked about",
-      [finding("ok", { about: object })],
-      ["  ok  It is so."],
-    ],
+    ["does not repeat the object that was asked about", [own("ok")], "  ok  It is so."],
     [
       "has the field, its value and what to change",
       [finding("problem", { causes: [{ ...cause, found: "1" }] })],
-      [
-        '  PROBLEM  SharedSecret "team/db": It is so.',
-        '    SharedSecret "team/db", spec.data: "1"',
-        "      Change it.",
-      ],
+      '  PROBLEM  SharedSecret "team/db": It is so.',
+      '    SharedSecret "team/db", spec.data: "1"',
+      "      Change it.",
     ],
     [
       "says that a field is not set",
-      [
-        finding("problem", {
-          about: object,
-          causes: [{ ...cause, field: 'metadata.labels["a"]' }],
-        }),
-      ],
-      [
-        "  PROBLEM  It is so.",
-        '    SharedSecret "team/db", metadata.labels["a"]: not set',
-        "      Change it.",
-      ],
+      [own("problem", { causes: [{ ...cause, field: 'metadata.labels["a"]' }] })],
+      "  PROBLEM  It is so.",
+      '    SharedSecret "team/db", metadata.labels["a"]: not set',
+      "      Change it.",
     ],
     [
       "has details before causes",
-      [finding("problem", { about: object, details: ["rules[0]: no"], causes: [cause] })],
-      [
-        "  PROBLEM  It is so.",
-        "    rules[0]: no",
-        '    SharedSecret "team/db", spec.data',
-        "      Change it.",
-      ],
+      [own("problem", { details: ["rules[0]: no"], causes: [cause] })],
+      "  PROBLEM  It is so.",
+      "    rules[0]: no",
+      '    SharedSecret "team/db", spec.data',
+      "      Change it.",
     ],
     [
       "keeps the case of a field, and has no causes where nothing has to change",
       [
-        finding("info", { about: object, sentence: "spec.data: is so.", causes: [cause] }),
-        finding("ok", { about: object, sentence: "management.service/sync is so." }),
+        own("info", { sentence: "spec.data: is so.", causes: [cause] }),
+        own("ok", { sentence: "management.service/sync is so." }),
       ],
-      ["  ok  management.service/sync is so.", "  info  spec.data: is so."],
+      "  ok  management.service/sync is so.",
+      "  info  spec.data: is so.",
     ],
     [
       "begins with problems and ends with what is no problem",
-      [
-        finding("info", { about: object }),
-        finding("ok", { about: object }),
-        finding("unknown", { about: object }),
-        finding("problem", { about: object }),
-      ],
-      ["  PROBLEM  It is so.", "  unknown  It is so.", "  ok  It is so.", "  info  It is so."],
+      [own("info"), own("ok"), own("unknown"), own("problem")],
+      ...["  PROBLEM  It is so.", "  unknown  It is so.", "  ok  It is so.", "  info  It is so."],
     ],
     [
       "has no control characters of the cluster",
-      [finding("problem", { about: object, sentence: "a\u{1b}[2Jb\nc" })],
-      ["  PROBLEM  a\u{fffd}[2Jb c"],
+      [own("problem", { sentence: "a\u{1b}[2Jb\nc" })],
+      "  PROBLEM  a\u{fffd}[2Jb c",
     ],
-  ])("%s", ([, findings, lines]) => {
+  ])("%s", ([, findings, ...lines]) => {
     expect(text(findings)).toBe(['Secret "web/db"', ...lines, ""].join("\n"));
   });
 
@@ -142,12 +121,8 @@ describe("the text of an answer", () => {
 
 describe("the answer as an object", () => {
   test("has the findings, and the missing rights as a Role has them", () => {
-    const right = {
-      verb: "get",
-      resource: resources.secrets,
-      namespace: "web",
-      name: "db",
-    } as const;
+    const ref = { namespace: "web", name: "db" };
+    const right = { verb: "get", resource: resources.secrets, ...ref } as const;
     const findings = [finding("problem", { causes: [cause], details: ["one"] }), finding("ok")];
     expect(whyContent({ object, findings, missing: [right] })).toEqual({
       object,
@@ -159,9 +134,7 @@ describe("the answer as an object", () => {
         },
         { about: source, state: "ok", reason: "a-reason", message: "it is so.", causes: [] },
       ],
-      missingRights: [
-        { verb: "get", group: "", resource: "secrets", namespace: "web", name: "db" },
-      ],
+      missingRights: [{ verb: "get", group: "", resource: "secrets", ...ref }],
     });
   });
 

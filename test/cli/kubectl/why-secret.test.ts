@@ -58,89 +58,75 @@ const failing = {
 };
 const failed: Source = { ...live, secret: { ...live.secret, status: failing } };
 const error = { [annotations.syncError]: "spec.data: too large" };
+const orphan = { sources: [], secret: observedCopy(live) };
+const withError = { secret: observedCopy(live, { annotations: error }) };
+const unreadSource = [right(resources.sharedSecrets, { namespace: "team", name: "db" })];
+const unreadSecret = [right(resources.secrets, target)];
+const foreign = unmanagedSecret(live, { annotations: { [annotations.copyOf]: undefined } });
 
 describe("the answer for a Secret", () => {
-  test.for<[string, Situation, readonly string[]]>([
-    ["one source arrives", {}, ["ok arrives"]],
-    ["no SharedSecret has the name", { sources: [] }, []],
+  test.for<[string, Situation, ...expected: readonly string[]]>([
+    ["one source arrives", {}, "ok arrives"],
+    ["no SharedSecret has the name", { sources: [] }],
     [
       "another source is for another project",
       { sources: [live, otherSource] },
-      ["ok arrives", "info project-not-named"],
+      "ok arrives",
+      "info project-not-named",
     ],
     [
       "the only source is for another project",
       { sources: [otherSource] },
-      ["problem project-not-named"],
+      "problem project-not-named",
     ],
     [
       "a foreign Secret is there, and another source is for another project",
-      {
-        sources: [live, otherSource],
-        secret: unmanagedSecret(live, { annotations: { [annotations.copyOf]: undefined } }),
-      },
-      ["problem not-managed", "info project-not-named"],
+      { sources: [live, otherSource], secret: foreign },
+      "problem not-managed",
+      "info project-not-named",
     ],
     [
       "two sources want it",
       { sources: [live, sourceOf("newer", "web")] },
-      ["ok arrives", "problem older-source"],
+      "ok arrives",
+      "problem older-source",
     ],
     [
       "the namespace has no project, so every source may be meant",
       { sources: [live, otherSource], namespace: "unlabelled" },
-      ["problem no-project", "problem no-project"],
+      "problem no-project",
+      "problem no-project",
     ],
-    [
-      "the source of the copy is gone",
-      { sources: [], secret: observedCopy(live) },
-      ["problem source-gone"],
-    ],
-    [
-      "the source of the copy cannot be read",
-      {
-        sources: [],
-        secret: observedCopy(live),
-        missing: [right(resources.sharedSecrets, { namespace: "team", name: "db" })],
-      },
-      ["unknown copy"],
-    ],
+    ["the source of the copy is gone", orphan, "problem source-gone"],
+    ["the source of the copy cannot be read", { ...orphan, missing: unreadSource }, "unknown copy"],
     [
       "the source cannot be read, and the copy has an error",
-      {
-        sources: [],
-        secret: observedCopy(live, { annotations: error }),
-        missing: [right(resources.sharedSecrets, { namespace: "team", name: "db" })],
-      },
-      ["problem failed"],
+      { ...orphan, ...withError, missing: unreadSource },
+      "problem failed",
     ],
-    ["the namespace cannot be read", { namespace: "hidden" }, ["unknown namespace-unknown"]],
+    ["the namespace cannot be read", { namespace: "hidden" }, "unknown namespace-unknown"],
     [
       "the namespace cannot be read, and the copy has an error",
-      { namespace: "hidden", secret: observedCopy(live, { annotations: error }) },
-      ["problem failed"],
+      { namespace: "hidden", ...withError },
+      "problem failed",
     ],
     [
       "the namespace cannot be read, and the status reports a failure",
       { namespace: "hidden", sources: [failed] },
-      ["problem reported"],
+      "problem reported",
     ],
-    [
-      "the Secret cannot be read",
-      { missing: [right(resources.secrets, target)] },
-      ["unknown secret-unknown"],
-    ],
+    ["the Secret cannot be read", { missing: unreadSecret }, "unknown secret-unknown"],
     [
       "the Secret cannot be read, and the status reports a failure",
-      { sources: [failed], missing: [right(resources.secrets, target)] },
-      ["problem reported"],
+      { sources: [failed], missing: unreadSecret },
+      "problem reported",
     ],
     [
       "the Secret cannot be read, and one side does not allow the sync",
-      { sources: [otherSource], missing: [right(resources.secrets, target)] },
-      ["problem project-not-named"],
+      { sources: [otherSource], missing: unreadSecret },
+      "problem project-not-named",
     ],
-  ])("%s", ([, situation, expected]) => {
+  ])("%s", ([, situation, ...expected]) => {
     expect(findings(situation)).toEqual(expected);
   });
 });

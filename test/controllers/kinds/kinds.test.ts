@@ -18,7 +18,7 @@ import {
   rawSigningKeys,
   syncedInformers,
 } from "../../support/fake-informers.ts";
-import { rawObject } from "../../support/fake-list-watch.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
 
 /** A queue that records the added keys. */
 class HeardQueue extends WorkQueue {
@@ -94,8 +94,11 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
     heard.clear();
     return lines;
   };
+  const emitting =
+    (type: "ADDED" | "MODIFIED" | "DELETED") => (plural: string, object: RawObject) =>
+      listWatch.emit(plural, type, object);
   return {
-    listWatch,
+    ...{ added: emitting("ADDED"), modified: emitting("MODIFIED"), deleted: emitting("DELETED") },
     enqueueAll: () => informers.enqueueAll(made),
     enqueuer: made,
     copyQueue,
@@ -109,47 +112,40 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
 const pay = projectNamespace("pay");
 const db = rawSharedSecret("db");
 
+const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+/** The metadata of a SharedSecret whose copies have this name. */
+const copiedAs = (name: string) => ({
+  metadata: {
+    annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: name },
+  },
+});
+
 describe("a SharedSecret", () => {
   test("enqueues itself and each target when it is new", async () => {
-    const { listWatch, enqueued } = await setup({ namespaces: [pay] });
-    listWatch.emit("sharedsecrets", "ADDED", db);
+    const { added, enqueued } = await setup({ namespaces: [pay] });
+    added("sharedsecrets", db);
     expect(enqueued()).toEqual(["copy pay/db normal", "source team/db high"]);
   });
 
   test("enqueues its targets when its data changes, with a higher priority where no copy exists", async () => {
-    const { listWatch, enqueued } = await setup({
+    const { modified, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db],
       secrets: [rawCopy("db", "pay"), rawCopy("db", "left")],
     });
-    listWatch.emit(
-      "sharedsecrets",
-      "MODIFIED",
-      rawSharedSecret("db", { data: { password: "b3RoZXI=" } }),
-    );
+    modified("sharedsecrets", rawSharedSecret("db", { data: { password: "b3RoZXI=" } }));
     expect(enqueued()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
   });
 
   test("enqueues only itself when its status or a display name changes", async () => {
-    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.emit("sharedsecrets", "MODIFIED", { ...rawSharedSecret("db"), status: { keys: 1 } });
+    const { modified, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    modified("sharedsecrets", { ...rawSharedSecret("db"), status: { keys: 1 } });
     expect(enqueued()).toEqual(["source team/db high"]);
   });
 
   test("enqueues its former targets, too, when the name of its copies changes", async () => {
-    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.emit(
-      "sharedsecrets",
-      "MODIFIED",
-      rawSharedSecret("db", {
-        metadata: {
-          annotations: {
-            [annotations.syncToProjects]: "web",
-            [annotations.syncSecretName]: "other",
-          },
-        },
-      }),
-    );
+    const { modified, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    modified("sharedsecrets", rawSharedSecret("db", copiedAs("other")));
     expect(enqueued()).toEqual([
       "copy pay/db normal",
       "copy pay/other normal",
@@ -158,20 +154,12 @@ describe("a SharedSecret", () => {
   });
 
   test("enqueues its targets and conflicting sources when it is being deleted or gone", async () => {
-    const conflicting = rawSharedSecret("other", {
-      metadata: {
-        annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
-      },
-    });
-    const { listWatch, enqueued } = await setup({
+    const conflicting = rawSharedSecret("other", copiedAs("db"));
+    const { modified, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db, conflicting],
     });
-    listWatch.emit(
-      "sharedsecrets",
-      "MODIFIED",
-      rawSharedSecret("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
-    );
+    modified("sharedsecrets", rawSharedSecret("db", { metadata: terminating }));
     expect(enqueued()).toEqual([
       "copy pay/db normal",
       "source team/db high",
@@ -182,10 +170,10 @@ describe("a SharedSecret", () => {
 
 describe("a namespace", () => {
   test("without sync enqueues the status of the sources that name its project", async () => {
-    const { listWatch, enqueued } = await setup({
+    const { added, enqueued } = await setup({
       sharedsecrets: [db, rawSharedSecret("ops", { projects: "ops" })],
     });
-    listWatch.emit("namespaces", "ADDED", projectNamespace("pay", { sync: "true" }));
+    added("namespaces", projectNamespace("pay", { sync: "true" }));
     expect(enqueued()).toEqual(["source team/db in 100 ms"]);
   });
 
@@ -195,8 +183,8 @@ describe("a namespace", () => {
   };
 
   test("enqueues its targets, its existing copies and the status of its sources when it joins a project", async () => {
-    const { listWatch, enqueued } = await setup(inside);
-    listWatch.emit("namespaces", "ADDED", projectNamespace("pay"));
+    const { added, enqueued } = await setup(inside);
+    added("namespaces", projectNamespace("pay"));
     expect(enqueued()).toEqual([
       "copy pay/db high",
       "copy pay/gone high",
@@ -205,8 +193,8 @@ describe("a namespace", () => {
   });
 
   test("enqueues former and new targets when its project changes", async () => {
-    const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
-    listWatch.emit("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
+    const { modified, enqueued } = await setup({ ...inside, namespaces: [pay] });
+    modified("namespaces", projectNamespace("pay", { project: "ops" }));
     expect(enqueued()).toEqual([
       "copy pay/db high",
       "copy pay/gone high",
@@ -217,55 +205,48 @@ describe("a namespace", () => {
   });
 
   test("enqueues nothing for other changes", async () => {
-    const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
-    listWatch.emit("namespaces", "MODIFIED", {
-      ...projectNamespace("pay"),
-      status: { phase: "Active" },
-    });
+    const { modified, enqueued } = await setup({ ...inside, namespaces: [pay] });
+    modified("namespaces", { ...pay, status: { phase: "Active" } });
     expect(enqueued()).toEqual([]);
   });
 
   test("enqueues its SharedSecrets when it is terminating", async () => {
-    const { listWatch, enqueued } = await setup({
+    const { modified, enqueued } = await setup({
       ...inside,
       namespaces: [rawObject({ name: "team" })],
     });
-    listWatch.emit(
-      "namespaces",
-      "MODIFIED",
-      rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }),
-    );
+    modified("namespaces", rawObject({ name: "team", ...terminating }));
     expect(enqueued()).toEqual(["source team/db high", "source team/ops high"]);
   });
 });
 
 describe("a Secret", () => {
   test("with Latchkey's label is enqueued at once, and the status of its source with a delay", async () => {
-    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
+    const { added, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    added("secrets", rawCopy("db", "pay"));
     expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 
   test("enqueues the status of its source with a longer delay while copies are queued", async () => {
-    const { listWatch, copyQueue, enqueued } = await setup({
+    const { added, copyQueue, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db],
     });
     copyQueue.waiting = 1;
-    listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
+    added("secrets", rawCopy("db", "pay"));
     expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
   });
 
   test("that no source requests is enqueued, with the status of its owner", async () => {
-    const { listWatch, enqueued } = await setup({ sharedsecrets: [db] });
-    listWatch.emit("secrets", "ADDED", rawCopy("db", "left"));
+    const { added, enqueued } = await setup({ sharedsecrets: [db] });
+    added("secrets", rawCopy("db", "left"));
     expect(enqueued()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
   });
 
   test("without Latchkey's label is enqueued at targets only", async () => {
-    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "db" }));
-    listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "other" }));
+    const { added, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    added("secrets", rawObject({ namespace: "pay", name: "db" }));
+    added("secrets", rawObject({ namespace: "pay", name: "other" }));
     expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 });
@@ -301,10 +282,10 @@ describe("a derived Role or RoleBinding", () => {
       ["source team/db high"],
     ],
   ])("%s", async ([, metadata, expected]) => {
-    const { listWatch, enqueued } = await setup({ sharedsecrets: [db] });
-    listWatch.emit("roles", "ADDED", role("latchkey-a-0123456789abcdef", metadata));
+    const { added, deleted, enqueued } = await setup({ sharedsecrets: [db] });
+    added("roles", role("latchkey-a-0123456789abcdef", metadata));
     expect(enqueued()).toEqual(expected);
-    listWatch.emit("roles", "DELETED", role("latchkey-a-0123456789abcdef", metadata));
+    deleted("roles", role("latchkey-a-0123456789abcdef", metadata));
     expect(enqueued()).toEqual(expected);
   });
 });
@@ -316,44 +297,26 @@ describe("keys, tokens and grants", () => {
     rawObject({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
 
   test("a key enqueues itself, its duplicates, and its requester's grants", async () => {
-    const { listWatch, enqueued } = await setup({ ownedaccesskeys: [key("a")] });
-    listWatch.emit("ownedaccesskeys", "ADDED", key("b"));
+    const { added, deleted, enqueued } = await setup({ ownedaccesskeys: [key("a")] });
+    added("ownedaccesskeys", key("b"));
     expect(enqueued()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
-    listWatch.emit("ownedaccesskeys", "DELETED", key("a"));
+    deleted("ownedaccesskeys", key("a"));
     expect(enqueued()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
   });
 
-  const changed: { what: string; before: object; after: object; grant: boolean }[] = [
-    { what: "has a new status", before: {}, after: {}, grant: false },
-    { what: "gets the finalizer", before: { finalizers: [] }, after: {}, grant: true },
-    { what: "loses the finalizer", before: {}, after: { finalizers: [] }, grant: true },
-    {
-      what: "has no finalizer before and after",
-      before: { finalizers: [] },
-      after: { finalizers: [] },
-      grant: false,
-    },
-    {
-      what: "is being deleted",
-      before: {},
-      after: { deletionTimestamp: "2026-01-02T00:00:00Z" },
-      grant: true,
-    },
-  ];
-  test.each(changed)(
-    "a token that $what enqueues its requester's grants: $grant",
-    async ({ before, after, grant }) => {
-      const { listWatch, enqueued } = await setup({
-        directclusterendpointtokens: [rawObject({ name: "t", ...stamp, ...before })],
-      });
-      listWatch.emit(
-        "directclusterendpointtokens",
-        "MODIFIED",
-        rawObject({ name: "t", ...stamp, ...after }),
-      );
-      expect(enqueued()).toEqual([...(grant ? [`grant ${hash} high`] : []), "token t high"]);
-    },
-  );
+  test.each<[string, boolean, object, object]>([
+    ["has a new status", false, {}, {}],
+    ["gets the finalizer", true, { finalizers: [] }, {}],
+    ["loses the finalizer", true, {}, { finalizers: [] }],
+    ["has no finalizer before and after", false, { finalizers: [] }, { finalizers: [] }],
+    ["is being deleted", true, {}, { deletionTimestamp: "2026-01-02T00:00:00Z" }],
+  ])("a token that %s enqueues its requester's grants: %s", async (_what, grant, before, after) => {
+    const { modified, enqueued } = await setup({
+      directclusterendpointtokens: [rawObject({ name: "t", ...stamp, ...before })],
+    });
+    modified("directclusterendpointtokens", rawObject({ name: "t", ...stamp, ...after }));
+    expect(enqueued()).toEqual([...(grant ? [`grant ${hash} high`] : []), "token t high"]);
+  });
 
   test("a changed role enqueues the objects that it newly names, no longer names, or grants with other verbs", async () => {
     const name = `latchkey-requester-${hash}-0`;
@@ -366,32 +329,27 @@ describe("keys, tokens and grants", () => {
       resourceNames,
       verbs,
     });
-    const { listWatch, enqueued } = await setup({
+    const { modified, enqueued } = await setup({
       clusterroles: [rawObject({ name }, { rules: [rule(["kept", "gone"])] })],
     });
-    listWatch.emit(
-      "clusterroles",
-      "MODIFIED",
-      rawObject({ name }, { rules: [rule(["kept", "new"])] }),
-    );
+    modified("clusterroles", rawObject({ name }, { rules: [rule(["kept", "new"])] }));
     expect(enqueued()).toEqual([`grant ${hash} high`, "key gone high", "key new high"]);
-    listWatch.emit(
+    modified(
       "clusterroles",
-      "MODIFIED",
       rawObject({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }),
     );
     expect(enqueued()).toEqual([`grant ${hash} high`, "key new high"]);
   });
 
   test("a key without spec.key and annotations enqueues only itself", async () => {
-    const { listWatch, enqueued } = await setup({});
-    listWatch.emit("ownedaccesskeys", "ADDED", rawObject({ name: "a" }));
+    const { added, enqueued } = await setup({});
+    added("ownedaccesskeys", rawObject({ name: "a" }));
     expect(enqueued()).toEqual(["key a high"]);
   });
 
   test("a token enqueues itself and its requester's grants", async () => {
-    const { listWatch, enqueued } = await setup({});
-    listWatch.emit("directclusterendpointtokens", "ADDED", rawObject({ name: "t", ...stamp }));
+    const { added, enqueued } = await setup({});
+    added("directclusterendpointtokens", rawObject({ name: "t", ...stamp }));
     expect(enqueued()).toEqual([`grant ${hash} high`, "token t high"]);
   });
 
@@ -399,8 +357,8 @@ describe("keys, tokens and grants", () => {
     const many = Array.from({ length: 1_000 }, (_, index) =>
       rawObject({ name: `k${index}`, ...stamp }),
     );
-    const { listWatch, enqueued } = await setup({ ownedaccesskeys: many });
-    listWatch.emit("ownedaccesskeys", "ADDED", rawObject({ name: "new", ...stamp }));
+    const { added, enqueued } = await setup({ ownedaccesskeys: many });
+    added("ownedaccesskeys", rawObject({ name: "new", ...stamp }));
     expect(enqueued()).toEqual([
       expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`),
       "key new high",
@@ -413,34 +371,32 @@ describe("keys, tokens and grants", () => {
       { resources: ["ownedaccesskeys"], resourceNames: ["a"] },
       { resources: ["directclusterendpointtokens"], resourceNames: ["t"] },
     ];
-    const { listWatch, enqueued } = await setup({ clusterroles: [rawObject({ name }, { rules })] });
+    const { added, modified, deleted, enqueued } = await setup({
+      clusterroles: [rawObject({ name }, { rules })],
+    });
     const expected = [`grant ${hash} high`, "key a high", "token t high"];
-    listWatch.emit("clusterrolebindings", "ADDED", rawObject({ name }));
+    added("clusterrolebindings", rawObject({ name }));
     expect(enqueued()).toEqual(expected);
-    listWatch.emit("clusterroles", "DELETED", rawObject({ name }, { rules }));
+    deleted("clusterroles", rawObject({ name }, { rules }));
     expect(enqueued()).toEqual(expected);
-    listWatch.emit("clusterrolebindings", "MODIFIED", rawObject({ name }));
+    modified("clusterrolebindings", rawObject({ name }));
     expect(enqueued()).toEqual([`grant ${hash} high`]);
   });
 
   test("a policy that records requesters enqueues all objects with a requester", async () => {
-    const { listWatch, enqueued } = await setup({
+    const { added, enqueued } = await setup({
       ownedaccesskeys: [key("a")],
       directclusterendpointtokens: [rawObject({ name: "t", ...stamp })],
     });
-    listWatch.emit(
-      "mutatingadmissionpolicies",
-      "ADDED",
-      rawObject({ name: "latchkey-requester-stamp" }),
-    );
+    added("mutatingadmissionpolicies", rawObject({ name: "latchkey-requester-stamp" }));
     expect(enqueued()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
   });
 
   test("signing keys enqueue themselves and every token", async () => {
-    const { listWatch, enqueued } = await setup({
+    const { added, enqueued } = await setup({
       directclusterendpointtokens: [rawObject({ name: "t" })],
     });
-    listWatch.emit("secrets", "ADDED", rawSigningKeys());
+    added("secrets", rawSigningKeys());
     expect(enqueued()).toEqual(["signing signing-keys high", "token t low"]);
   });
 });
@@ -519,27 +475,23 @@ describe("a key or token that was created with a key", () => {
   };
 
   test("is enqueued when that key changes or is deleted", async () => {
-    const { listWatch, enqueued } = await setup(listed);
-    listWatch.emit("ownedaccesskeys", "MODIFIED", rawRequested("k", { spec: { disabled: true } }));
+    const { modified, deleted, enqueued } = await setup(listed);
+    modified("ownedaccesskeys", rawRequested("k", { spec: { disabled: true } }));
     expect(enqueued()).toEqual(["key child high", "key k high", "token token high"]);
-    listWatch.emit("ownedaccesskeys", "DELETED", rawRequested("k"));
+    deleted("ownedaccesskeys", rawRequested("k"));
     expect(enqueued()).toEqual(expect.arrayContaining(["key child high", "token token high"]));
   });
 
   test("is not enqueued when another key changes", async () => {
-    const { listWatch, enqueued } = await setup(listed);
-    listWatch.emit("ownedaccesskeys", "MODIFIED", withKey("child"));
+    const { modified, enqueued } = await setup(listed);
+    modified("ownedaccesskeys", withKey("child"));
     expect(enqueued()).toEqual(["key child high"]);
   });
 });
 
 test("a ClusterRole that is a role for scopes enqueues all keys when it is created or deleted", async () => {
-  const { listWatch, enqueued } = await setup({ ownedaccesskeys: [rawRequested("k")] });
-  listWatch.emit(
-    "clusterroles",
-    "ADDED",
-    rawObject({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }),
-  );
+  const { added, enqueued } = await setup({ ownedaccesskeys: [rawRequested("k")] });
+  added("clusterroles", rawObject({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }));
   expect(enqueued()).toEqual(["key k low"]);
 });
 
@@ -585,12 +537,12 @@ describe("a rejected object of a namespace", () => {
   }
 
   test("is retried as far as its quota has room", async () => {
-    const { listWatch, enqueued } = await refusedIn();
-    listWatch.emit("resourcequotas", "MODIFIED", quota("6", "5"));
+    const { modified, deleted, enqueued } = await refusedIn();
+    modified("resourcequotas", quota("6", "5"));
     expect(enqueued()).toEqual(["copy pay/a retried", "source pay/own retried"]);
-    listWatch.emit("resourcequotas", "MODIFIED", quota("6", "6"));
+    modified("resourcequotas", quota("6", "6"));
     expect(enqueued()).toEqual([]);
-    listWatch.emit("resourcequotas", "DELETED", quota("6", "6"));
+    deleted("resourcequotas", quota("6", "6"));
     expect(enqueued()).toEqual([
       "copy pay/a retried",
       "copy pay/b retried",
@@ -599,11 +551,10 @@ describe("a rejected object of a namespace", () => {
   });
 
   test("is retried for any change of the namespace", async () => {
-    const { listWatch, enqueued } = await refusedIn();
+    const { modified, enqueued } = await refusedIn();
     const { metadata } = projectNamespace("pay");
-    listWatch.emit(
+    modified(
       "namespaces",
-      "MODIFIED",
       rawObject({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }),
     );
     expect(enqueued()).toEqual([
@@ -615,16 +566,16 @@ describe("a rejected object of a namespace", () => {
   });
 
   test("is not retried after it was written", async () => {
-    const { listWatch, enqueued, copyFailures } = await refusedIn();
+    const { modified, copyFailures, enqueued } = await refusedIn();
     for (const name of ["a", "b"]) copyFailures.end(`pay/${name}`);
-    listWatch.emit("resourcequotas", "MODIFIED", quota("9", "5"));
+    modified("resourcequotas", quota("9", "5"));
     expect(enqueued()).toEqual(["source pay/own retried"]);
     expect(copyFailures.size).toBe(2);
   });
 });
 
 test("an unrecorded expiry is enqueued behind the keys that expire now", async () => {
-  const { listWatch, enqueued } = await setup({});
+  const { added, modified, enqueued } = await setup({});
   const ended = {
     conditions: [
       {
@@ -636,11 +587,11 @@ test("an unrecorded expiry is enqueued behind the keys that expire now", async (
       },
     ],
   };
-  listWatch.emit("ownedaccesskeys", "ADDED", rawRequested("k"));
+  added("ownedaccesskeys", rawRequested("k"));
   expect(enqueued()).toContain("key k high");
-  listWatch.emit("ownedaccesskeys", "MODIFIED", { ...rawRequested("k"), status: ended });
+  modified("ownedaccesskeys", { ...rawRequested("k"), status: ended });
   expect(enqueued()).toEqual(["key k normal"]);
-  listWatch.emit("ownedaccesskeys", "MODIFIED", {
+  modified("ownedaccesskeys", {
     ...rawRequested("k", {
       metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } },
     }),
