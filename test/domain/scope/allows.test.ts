@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { cellsOf, requestOf, requestRows } from "./scope-text.ts";
+import { cellsOf } from "../text-table.ts";
+import { requestOf, requestRows } from "./scope-text.ts";
 import { context, isAllowed } from "./verdict-of.ts";
 
 const pod = requestOf("pod");

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { scopeEntries } from "../../../src/domain/scope/scope-entries.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
-import { cellsOf, requestOf, scopeOf } from "./scope-text.ts";
+import { cellsOf } from "../text-table.ts";
+import { requestOf, scopeOf } from "./scope-text.ts";
 import { context, isAllowed } from "./verdict-of.ts";
 import { runs } from "../../support/property-runs.ts";
 

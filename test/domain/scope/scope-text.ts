@@ -1,13 +1,6 @@
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import { cellsOf } from "../text-table.ts";
 import { pathRequest, resourceRequest } from "./requests.ts";
-
-/** The cells of a table of text: one row a line, `|` between cells; a line with `|` goes on. */
-export function cellsOf(table: string): readonly (readonly string[])[] {
-  const rows = table.replaceAll(/\n\s*\|/g, " |").split("\n");
-  return rows.flatMap((row) =>
-    row.trim() === "" ? [] : [row.split(/\s\|(?=\s)/).map((cell) => cell.trim())],
-  );
-}
 
 /** Rows `name | scope | request`. */
 export function requestRows(table: string): readonly [string, unknown, ScopedRequest][] {
