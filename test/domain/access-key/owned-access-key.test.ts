@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
 import type { Metadata } from "../../../src/api/object.ts";
-import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import {
   type ObservedOwnedAccessKey,
   planKeyReport,
   planOwnedAccessKey,
 } from "../../../src/domain/access-key/owned-access-key.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
+import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "../plan-model.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
@@ -19,48 +19,20 @@ const recorded = observedMetadata({
   annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" },
 });
 
-interface Changes extends Partial<Omit<ObservedOwnedAccessKey, "key" | "config">> {
-  readonly key?: Partial<ObservedAccessKey>;
-  readonly spec?: Partial<ObservedAccessKey["spec"]>;
-  /** The owner of the key; alice by default. */
-  readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
+interface Changes
+  extends Omit<KeyChanges, "config">, Partial<Omit<ObservedOwnedAccessKey, keyof KeyChanges>> {
   readonly config?: Partial<ObservedOwnedAccessKey["config"]>;
 }
 
-function viewOf({
-  key = {},
-  spec = {},
-  owner = { user: "alice" },
-  config = {},
-  ...rest
-}: Changes = {}): ObservedOwnedAccessKey {
+function viewOf({ config, ...changes }: Changes = {}): ObservedOwnedAccessKey {
+  const key = { metadata: recorded, status: { observedGeneration: -1 }, ...changes.key };
+  const resolved = resolvedKey({ ...changes, key });
   return {
-    key: {
-      metadata: recorded,
-      spec: {
-        ...owner,
-        disabled: false,
-        ttlAfterLastActivity: false,
-        groups: [],
-        scope: "none",
-        ...spec,
-      },
-      keyDigest: "d1",
-      status: { observedGeneration: -1 },
-      conditions: [],
-      ...key,
-    },
-    requester: alice,
     grant: { granted: true, named: true, namedByOthers: false },
     unknownRoles: [],
-    config: {
-      maximumKeyTtl: 0,
-      namespace: "latchkey-system",
-      prefixes: { user: "", team: "" },
-      deleteExpiredKeysAfter: undefined,
-      ...config,
-    },
-    ...rest,
+    ...changes,
+    ...resolved,
+    config: { ...resolved.config, deleteExpiredKeysAfter: undefined, ...config },
   };
 }
 
