@@ -3,6 +3,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import type { Source } from "../../src/domain/sync/copy.ts";
 import type { SecretPlace } from "./sync-model.ts";
 import { observedSource } from "../support/observed-copies.ts";
+import type { SyncSummary } from "../../src/domain/sync/sync-summary.ts";
 
 /** The SharedSecret team/db, which syncs to the target. */
 export const live = observedSource();
@@ -117,3 +118,9 @@ export function isOurs({ label, copyOf }: StandingSecret, candidates: readonly S
     copyOf !== elsewhere && label !== undefined && label === candidates[0]?.secret.metadata.uid
   );
 }
+
+/** The counts of a source without targets. */
+export const noTargets: SyncSummary = {
+  ...{ desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0 },
+  ...{ failures: [], contested: { targets: 0 }, emptyProjects: [] },
+};

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
+import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
-const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const emptyScope = {
   roles: [],
   projects: [],
@@ -14,36 +13,8 @@ const emptyScope = {
   rules: [],
 };
 
-interface Rest extends Omit<Partial<ResolvedKey>, "key"> {
-  readonly key?: Partial<ObservedAccessKey>;
-  /** Alice's key by default. */
-  readonly owner?: { readonly user?: string };
-}
-
-function viewOf(
-  spec: Partial<ObservedAccessKey["spec"]> = {},
-  { key, owner = { user: "alice" }, ...others }: Rest = {},
-): ResolvedKey {
-  return {
-    key: {
-      metadata: observedMetadata(),
-      spec: {
-        ...owner,
-        disabled: false,
-        ttlAfterLastActivity: false,
-        groups: ["devs"],
-        scope: "none",
-        ...spec,
-      },
-      keyDigest: "d1",
-      status: {},
-      conditions: [],
-      ...key,
-    },
-    requester: alice,
-    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
-    ...others,
-  };
+function viewOf(spec: KeyChanges["spec"] = {}, changes: KeyChanges = {}): ResolvedKey {
+  return resolvedKey({ spec: { groups: ["devs"], ...spec }, ...changes });
 }
 
 function scopeHashOf(view: ResolvedKey): string | undefined {

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
 import {
@@ -13,41 +12,20 @@ import {
   explainScopes,
 } from "../../../src/domain/access-key/explain-request.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
+import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { resourceRequest } from "../scope/requests.ts";
 import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
-
-interface Changes extends Omit<Partial<ResolvedKey>, "key"> {
-  readonly spec?: Partial<ObservedAccessKey["spec"]>;
-  readonly key?: Partial<ObservedAccessKey>;
-}
 
 const empty = { roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] };
 const digest = "canary-digest";
 
-function resolvedKey({ spec, key, ...others }: Changes = {}): ResolvedKey {
-  return {
-    key: {
-      metadata: observedMetadata({ name: "ci" }),
-      spec: {
-        ...(spec !== undefined && "subject" in spec ? {} : { user: "alice" }),
-        disabled: false,
-        ttlAfterLastActivity: false,
-        groups: [],
-        scope: "none",
-        ...spec,
-      },
-      keyDigest: digest,
-      status: {},
-      conditions: [],
-      ...key,
-    },
-    requester: { kind: "known", name: "alice", uid: "", groups: [] },
-    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
-    ...others,
-  };
+function keyOf(changes: KeyChanges = {}): ResolvedKey {
+  const key = { metadata: observedMetadata({ name: "ci" }), keyDigest: digest, ...changes.key };
+  const owner = changes.spec?.subject === undefined ? { user: "alice" } : {};
+  return resolvedKey({ owner, ...changes, key });
 }
 
-const refusals: readonly [string, Changes, string][] = [
+const refusals: readonly [string, KeyChanges, string][] = [
   ["Deleted", { key: { metadata: deletedMetadata } }, "metadata.deletionTimestamp"],
   ["Disabled", { spec: { disabled: true } }, "spec.disabled"],
   ["Expired", { spec: { ttl: 1 } }, "spec.ttl"],
@@ -70,17 +48,17 @@ const refusals: readonly [string, Changes, string][] = [
 
 describe("a key that is not accepted", () => {
   test.for(refusals)("is explained by a field: %s", ([reason, changes, field]) => {
-    const explanation = explainKey(resolvedKey(changes), born + 1_000);
+    const explanation = explainKey(keyOf(changes), born + 1_000);
     expect(explanation).toMatchObject({ isAccepted: false, reason, causes: [{ field }] });
     expect(JSON.stringify(explanation)).not.toContain(digest);
   });
 
   test("names the field of the parent key", () => {
-    const parentKey = resolvedKey({
+    const parentKey = keyOf({
       spec: { disabled: true },
       key: { metadata: observedMetadata({ name: "parent" }) },
     });
-    const { causes } = explainKey(resolvedKey({ parentKey }), born);
+    const { causes } = explainKey(keyOf({ parentKey }), born);
     expect(causes).toMatchObject([
       { object: { name: "ci" } },
       { object: { name: "parent" }, field: "spec.disabled" },
@@ -89,13 +67,13 @@ describe("a key that is not accepted", () => {
 
   test("is explained by the reason that the controller reports", () => {
     const reported = { reason: "DuplicateKey", message: "An older key is the same." };
-    expect(explainReportedKey(resolvedKey(), reported, born)).toMatchObject({
+    expect(explainReportedKey(keyOf(), reported, born)).toMatchObject({
       isAccepted: false,
       sentence: reported.message,
       causes: [{ object: { name: "ci" }, field: "spec.key" }],
     });
     const other = { reason: "ApplyFailed", message: "A write fails." };
-    expect(explainReportedKey(resolvedKey(), other, born)).toMatchObject({
+    expect(explainReportedKey(keyOf(), other, born)).toMatchObject({
       causes: [{ field: "status.conditions" }],
     });
   });
@@ -109,7 +87,7 @@ describe("a key that is not accepted", () => {
       fc.property(some, fc.boolean(), (several, isLate) => {
         const spec = Object.assign({}, ...several.map((changes) => changes.spec ?? {}));
         const key = Object.assign({}, ...several.map((changes) => changes.key ?? {}));
-        const resolved = resolvedKey(Object.assign({}, ...several, { spec, key }));
+        const resolved = keyOf(Object.assign({}, ...several, { spec, key }));
         const now = isLate ? born + 2_000 : born;
         const explanation = explainKey(resolved, now);
         expect(explanation.isAccepted).toBe(authenticate(resolved, now).kind === "authenticated");
@@ -124,7 +102,7 @@ describe("an accepted key with roles that do not exist", () => {
   const scope = { ...empty, roles: [role("viewer"), role("no")] };
 
   test("names them", () => {
-    expect(explainUnknownRoles(resolvedKey({ spec: { scope } }), ["no"], born)).toMatchObject({
+    expect(explainUnknownRoles(keyOf({ spec: { scope } }), ["no"], born)).toMatchObject({
       isAccepted: true,
       reason: "InvalidScope",
       causes: [{ field: "spec.scope.roles[1].role", found: "no" }],
@@ -132,8 +110,8 @@ describe("an accepted key with roles that do not exist", () => {
   });
 
   test("is only explained while it is accepted", () => {
-    expect(explainUnknownRoles(resolvedKey({ spec: { scope } }), [], born)).toBeUndefined();
-    const disabled = resolvedKey({ spec: { scope, disabled: true } });
+    expect(explainUnknownRoles(keyOf({ spec: { scope } }), [], born)).toBeUndefined();
+    const disabled = keyOf({ spec: { scope, disabled: true } });
     expect(explainUnknownRoles(disabled, ["no"], born)).toBeUndefined();
   });
 });
@@ -144,12 +122,12 @@ describe("a request with a key", () => {
   const projects = (...names: readonly string[]): ScopeLimit => ({ ...empty, projects: names });
 
   test("is allowed by an entry of the scope", () => {
-    const resolved = resolvedKey({ spec: { scope: projects("pay", "web") } });
+    const resolved = keyOf({ spec: { scope: projects("pay", "web") } });
     expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
       kind: "no-opinion",
       entries: [{ object: { name: "ci" }, field: "spec.scope.projects[1]" }],
     });
-    expect(explainKeyRequest(resolvedKey(), keyed, born)).toEqual({
+    expect(explainKeyRequest(keyOf(), keyed, born)).toEqual({
       kind: "no-opinion",
       entries: [],
     });
@@ -167,7 +145,7 @@ describe("a request with a key", () => {
       virtualClusters: [],
     };
     const causeFor = (scope: ScopeLimit) =>
-      explainKeyRequest(resolvedKey({ spec: { scope } }), keyed, born);
+      explainKeyRequest(keyOf({ spec: { scope } }), keyed, born);
     expect(causeFor({ ...empty, rules: [rule] })).toMatchObject({
       causes: [
         {
@@ -196,7 +174,7 @@ describe("a request with a key", () => {
   });
 
   test("is explained entry by entry", () => {
-    const resolved = resolvedKey({ spec: { scope: projects("pay", "web") } });
+    const resolved = keyOf({ spec: { scope: projects("pay", "web") } });
     expect(explainScopes(resolved, keyed)).toMatchObject([
       {
         object: { name: "ci" },
@@ -209,19 +187,20 @@ describe("a request with a key", () => {
   });
 
   test("is denied by the scope of the parent key, or by the state of the key", () => {
-    const parentKey = resolvedKey({
+    const parentKey = keyOf({
       spec: { scope: projects("pay") },
       key: { metadata: observedMetadata({ name: "parent" }) },
     });
-    const resolved = resolvedKey({ spec: { scope: projects("web") }, parentKey });
+    const resolved = keyOf({ spec: { scope: projects("web") }, parentKey });
     expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
       kind: "denied",
       causes: [
         { object: { name: "parent" }, field: "spec.scope.projects[0].project", found: "pay" },
       ],
     });
-    expect(explainKeyRequest(resolvedKey({ spec: { disabled: true } }), keyed, born)).toMatchObject(
-      { kind: "denied", causes: [{ field: "spec.disabled" }] },
-    );
+    expect(explainKeyRequest(keyOf({ spec: { disabled: true } }), keyed, born)).toMatchObject({
+      kind: "denied",
+      causes: [{ field: "spec.disabled" }],
+    });
   });
 });

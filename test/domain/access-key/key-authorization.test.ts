@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authorizeWithKey } from "../../../src/domain/access-key/key-authorization.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
-import { born, observedMetadata } from "../../support/observed-objects.ts";
+import { resolvedKey } from "./resolved-key.ts";
+import { born } from "../../support/observed-objects.ts";
 
 const projects = (...names: readonly string[]): ScopeLimit => ({
   roles: [],
@@ -18,22 +20,9 @@ function viewOf({
   scope = "none",
   disabled = false,
   ...behind
-}: { readonly scope?: ScopeLimit; readonly disabled?: boolean } & Pick<
-  ResolvedKey,
-  "parentKey"
-> = {}): ResolvedKey {
-  return {
-    ...behind,
-    key: {
-      metadata: observedMetadata(),
-      spec: { user: "alice", disabled, ttlAfterLastActivity: false, groups: [], scope },
-      keyDigest: "d1",
-      status: {},
-      conditions: [],
-    },
-    requester: { kind: "known", name: "alice", uid: "", groups: [] },
-    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
-  };
+}: Partial<Pick<ObservedAccessKey["spec"], "scope" | "disabled">> &
+  Pick<ResolvedKey, "parentKey"> = {}): ResolvedKey {
+  return resolvedKey({ spec: { scope, disabled }, ...behind });
 }
 
 const keyed = {

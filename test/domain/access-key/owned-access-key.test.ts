@@ -2,13 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
-import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
+import type { Metadata } from "../../../src/api/object.ts";
 import {
   type ObservedOwnedAccessKey,
   planKeyReport,
   planOwnedAccessKey,
 } from "../../../src/domain/access-key/owned-access-key.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
+import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "../plan-model.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
@@ -18,48 +19,20 @@ const recorded = observedMetadata({
   annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" },
 });
 
-interface Changes extends Partial<Omit<ObservedOwnedAccessKey, "key" | "config">> {
-  readonly key?: Partial<ObservedAccessKey>;
-  readonly spec?: Partial<ObservedAccessKey["spec"]>;
-  /** The owner of the key; alice by default. */
-  readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
+interface Changes
+  extends Omit<KeyChanges, "config">, Partial<Omit<ObservedOwnedAccessKey, keyof KeyChanges>> {
   readonly config?: Partial<ObservedOwnedAccessKey["config"]>;
 }
 
-function viewOf({
-  key = {},
-  spec = {},
-  owner = { user: "alice" },
-  config = {},
-  ...rest
-}: Changes = {}): ObservedOwnedAccessKey {
+function viewOf({ config, ...changes }: Changes = {}): ObservedOwnedAccessKey {
+  const key = { metadata: recorded, status: { observedGeneration: -1 }, ...changes.key };
+  const resolved = resolvedKey({ ...changes, key });
   return {
-    key: {
-      metadata: recorded,
-      spec: {
-        ...owner,
-        disabled: false,
-        ttlAfterLastActivity: false,
-        groups: [],
-        scope: "none",
-        ...spec,
-      },
-      keyDigest: "d1",
-      status: { observedGeneration: -1 },
-      conditions: [],
-      ...key,
-    },
-    requester: alice,
     grant: { granted: true, named: true, namedByOthers: false },
     unknownRoles: [],
-    config: {
-      maximumKeyTtl: 0,
-      namespace: "latchkey-system",
-      prefixes: { user: "", team: "" },
-      deleteExpiredKeysAfter: undefined,
-      ...config,
-    },
-    ...rest,
+    ...changes,
+    ...resolved,
+    config: { ...resolved.config, deleteExpiredKeysAfter: undefined, ...config },
   };
 }
 
@@ -98,6 +71,9 @@ const failed = (reason: string) => ({
 const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
 const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
 const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
+const disabled = { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" };
+const refused = (reason: string) => ({ ...lasting, ...failed(reason) });
+const keyWith = (metadata: Partial<Metadata>) => ({ metadata: observedMetadata(metadata) });
 const duplicate = { kind: "duplicate", by: "two" } as const;
 const failure = {
   kind: "failed",
@@ -108,94 +84,61 @@ const failure = {
 const unknown = { kind: "unknown", why: "nobody knows" } as const;
 
 describe("the conditions of a key", () => {
-  test.each<[string, Changes, number, Record<string, string>]>([
-    ["report Active for a valid key", {}, born, active],
-    ["report Active for the key of a team", { owner: { team: "t" } }, born, active],
-    ["report Active for a generic subject", { owner: { subject: "s" } }, born, active],
-    ["report Active until the expiry", { spec: { ttl: 5 } }, born + 4_999, active],
-    ["report Expired at the expiry", { spec: { ttl: 5 } }, born + 5_000, ended],
+  const unapplied = { Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" };
+  const badScope = { Ready: "False/InvalidScope", Stalled: "True/InvalidScope" };
+  const late = { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate };
+  const unknownRoles = ["viewer"];
+  const keyless = { key: { keyDigest: undefined } };
+  const off = { spec: { disabled: true } };
+
+  test.each<[string, Changes, Record<string, string>, number?]>([
+    ["report Active for a valid key", {}, active],
+    ["report Active for the key of a team", { owner: { team: "t" } }, active],
+    ["report Active for a generic subject", { owner: { subject: "s" } }, active],
+    ["report Active until the expiry", { spec: { ttl: 5 } }, active, 4_999],
+    ["report Expired at the expiry", { spec: { ttl: 5 } }, ended, 5_000],
     [
       "report Expiring in the last tenth of the lifetime",
       { spec: { ttl: 10 * day } },
-      born + 9 * day * 1000,
       { ...active, Expiring: "True/Expiring" },
+      9 * day * 1000,
     ],
-    [
-      "report Disabled and Ready",
-      { spec: { disabled: true } },
-      born,
-      { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
-    ],
-    [
-      "report UnknownRequester",
-      { requester: unknown },
-      born,
-      { ...lasting, ...failed("UnknownRequester") },
-    ],
-    [
-      "report MissingKey",
-      { key: { keyDigest: undefined } },
-      born,
-      { ...lasting, ...failed("MissingKey") },
-    ],
-    ["report MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
-    [
-      "report ParentKeyInvalid",
-      { parentKey: "gone" },
-      born,
-      { ...lasting, ...failed("ParentKeyInvalid") },
-    ],
+    ["report Disabled and Ready", off, disabled],
+    ["report UnknownRequester", { requester: unknown }, refused("UnknownRequester")],
+    ["report MissingKey", keyless, refused("MissingKey")],
+    ["report MissingSubject", { owner: {} }, refused("MissingSubject")],
+    ["report ParentKeyInvalid", { parentKey: "gone" }, refused("ParentKeyInvalid")],
     [
       "report InvalidScope for an unknown role and stay Active",
-      { unknownRoles: ["viewer"] },
-      born,
-      { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" },
+      { unknownRoles },
+      { ...active, ...badScope },
     ],
-    [
-      "prefer Disabled to an unknown role",
-      { unknownRoles: ["viewer"], spec: { disabled: true } },
-      born,
-      { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
-    ],
+    ["prefer Disabled to an unknown role", { unknownRoles, ...off }, disabled],
     [
       "prefer a failure to an unknown role",
-      { unknownRoles: ["viewer"], parentKey: "gone" },
-      born,
-      { ...lasting, ...failed("ParentKeyInvalid") },
+      { unknownRoles, parentKey: "gone" },
+      refused("ParentKeyInvalid"),
     ],
-    ["report DuplicateKey", { duplicate }, born, { ...lasting, ...failed("DuplicateKey") }],
-    [
-      "prefer Expired to everything else",
-      { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate },
-      born + 5_000,
-      ended,
-    ],
+    ["report DuplicateKey", { duplicate }, refused("DuplicateKey")],
+    ["prefer Expired to everything else", late, ended, 5_000],
     [
       "prefer UnknownRequester to a missing key",
-      { requester: unknown, key: { keyDigest: undefined } },
-      born,
-      { ...lasting, ...failed("UnknownRequester") },
+      { requester: unknown, ...keyless },
+      refused("UnknownRequester"),
     ],
     [
       "report ApplyFailed while the key cannot be applied, and stay Active",
       { failure },
-      born,
-      { ...active, Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" },
+      { ...active, ...unapplied },
     ],
     [
       "prefer a problem of the spec to a failure to apply",
       { failure, duplicate },
-      born,
-      { ...lasting, ...failed("DuplicateKey") },
+      refused("DuplicateKey"),
     ],
-    [
-      "prefer a failure to Disabled",
-      { spec: { disabled: true }, duplicate },
-      born,
-      { ...lasting, ...failed("DuplicateKey") },
-    ],
-  ])("%s", (_rule, changes, now, conditions) => {
-    expect(conditionsOf(viewOf(changes), now)).toEqual(conditions);
+    ["prefer a failure to Disabled", { ...off, duplicate }, refused("DuplicateKey")],
+  ])("%s", (_rule, changes, conditions, age = 0) => {
+    expect(conditionsOf(viewOf(changes), born + age)).toEqual(conditions);
   });
 
   test.each<[string, Changes, string]>([
@@ -237,11 +180,8 @@ describe("the conditions of a key", () => {
     ],
   ])("the message %s", (_rule, changes, message) => {
     const view = viewOf(changes);
-    expect(
-      after(view, planOwnedAccessKey(view, born)).key.conditions.find(
-        ({ type }) => type === "Ready",
-      )?.message,
-    ).toBe(message);
+    const { conditions } = after(view, planOwnedAccessKey(view, born)).key;
+    expect(conditions.find(({ type }) => type === "Ready")?.message).toBe(message);
   });
 });
 
@@ -259,7 +199,7 @@ describe("the report of a key that cannot be applied", () => {
   });
 
   test("includes a key without a finalizer and adds none", () => {
-    const unheld = viewOf({ failure, key: { metadata: observedMetadata({ finalizers: [] }) } });
+    const unheld = viewOf({ failure, key: keyWith({ finalizers: [] }) });
     expect(statusPatch(planKeyReport(unheld, born))).toMatchObject({ keyID: "uid-one" });
     expect(
       planKeyReport(unheld, born)
@@ -269,10 +209,8 @@ describe("the report of a key that cannot be applied", () => {
   });
 
   test("contains Expired for an expired key", () => {
-    const { conditions } = after(
-      viewOf({ failure, spec: { ttl: 5 } }),
-      planKeyReport(viewOf({ failure, spec: { ttl: 5 } }), born + 5_000),
-    ).key;
+    const expired = viewOf({ failure, spec: { ttl: 5 } });
+    const { conditions } = after(expired, planKeyReport(expired, born + 5_000)).key;
     expect(conditions.find(({ type }) => type === "Ready")).toMatchObject({
       reason: "Expired",
       message: expect.stringContaining("POST /x: 500"),
@@ -368,169 +306,112 @@ function views(): fc.Arbitrary<ObservedOwnedAccessKey> {
 }
 
 describe("the annotations of a key", () => {
-  const at = (instant: string) => Date.parse(instant);
   const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) =>
-    viewOf({
-      ...changes,
-      key: { ...changes.key, metadata: observedMetadata({ annotations: given }) },
-    });
+    viewOf({ ...changes, key: { ...changes.key, ...keyWith({ annotations: given }) } });
   const recordsOf = (view: ObservedOwnedAccessKey, now: number) =>
     settledAt(view, now).key.metadata.annotations;
-  const [createdAt, expiredAt, former] = [
-    annotations.createdAt,
-    annotations.expiredAt,
-    annotations.formerRequester,
-  ];
-  const [start, earlier] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"];
+  const startAt = (instant: string) => ({ [annotations.createdAt]: instant });
+  const endAt = (instant: string) => ({ [annotations.expiredAt]: instant });
+  const started = startAt("2026-01-01T00:00:00Z");
+  const restored = startAt("2025-12-31T23:00:00Z");
+  const ended = { ...started, ...endAt("2026-01-01T00:00:05Z") };
+  const endedBefore = endAt("2025-12-31T23:30:00Z");
+  const ofBob = { ...started, [annotations.formerRequester]: "bob" };
   const taken = { granted: true, named: true, namedByOthers: true };
+  const [brief, long] = [{ spec: { ttl: 5 } }, { spec: { ttl: 1e6 } }];
 
-  test.each<[string, ObservedOwnedAccessKey, number, Readonly<Record<string, string>>]>([
-    ["record the start of its lifetime", withAnnotations({}), born, { [createdAt]: start }],
-    [
-      "keep an earlier start",
-      withAnnotations({ [createdAt]: earlier }),
-      born,
-      { [createdAt]: earlier },
-    ],
+  test.each<[string, ObservedOwnedAccessKey, Readonly<Record<string, string>>, number?]>([
+    ["record the start of its lifetime", withAnnotations({}), started],
+    ["keep an earlier start", withAnnotations(restored), restored],
     [
       "correct a start after the creation, which a later restore would use",
-      withAnnotations({ [createdAt]: "2099-01-01T00:00:00Z" }),
-      born,
-      { [createdAt]: start },
+      withAnnotations(startAt("2099-01-01T00:00:00Z")),
+      started,
     ],
-    [
-      "correct an invalid start",
-      withAnnotations({ [createdAt]: "soon" }),
-      born,
-      { [createdAt]: start },
-    ],
-    [
-      "record the expiry",
-      viewOf({ spec: { ttl: 5 } }),
-      born + 5_000,
-      { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
-    ],
-    [
-      "record no expiry in the future",
-      viewOf({ spec: { ttl: 5 } }),
-      born + 4_999,
-      { [createdAt]: start },
-    ],
+    ["correct an invalid start", withAnnotations(startAt("soon")), started],
+    ["record the expiry", viewOf(brief), ended, 5_000],
+    ["record no expiry in the future", viewOf(brief), started, 4_999],
     [
       "remove an expiry when the ttl is extended",
-      withAnnotations(
-        { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
-        { spec: { ttl: 600 } },
-      ),
-      born + 6_000,
-      { [createdAt]: start },
+      withAnnotations(ended, { spec: { ttl: 600 } }),
+      started,
+      6_000,
     ],
     [
       "remove an expiry in the future",
-      withAnnotations({ [createdAt]: start, [expiredAt]: "2099-01-01T00:00:00Z" }),
-      born,
-      { [createdAt]: start },
+      withAnnotations({ ...started, ...endAt("2099-01-01T00:00:00Z") }),
+      started,
     ],
     [
       "keep an expiry before the creation when the ttl is extended",
-      withAnnotations(
-        { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
-        { spec: { ttl: 1e6 } },
-      ),
-      born,
-      { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
+      withAnnotations({ ...restored, ...endedBefore }, long),
+      { ...restored, ...endedBefore },
     ],
     [
       "record the expiry in whole seconds",
-      viewOf({
+      withAnnotations(started, {
         spec: { ttl: 5, ttlAfterLastActivity: true },
-        key: {
-          metadata: observedMetadata({ annotations: { [createdAt]: start } }),
-          lastActivity: "2026-01-01T00:00:01.700Z",
-        },
+        key: { lastActivity: "2026-01-01T00:00:01.700Z" },
       }),
-      born + 6_700,
-      { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:06Z" },
+      { ...started, ...endAt("2026-01-01T00:00:06Z") },
+      6_700,
     ],
     [
       "keep a former requester that is still granted the key",
-      withAnnotations({ [createdAt]: start, [former]: "bob" }, { grant: taken }),
-      born,
-      { [createdAt]: start, [former]: "bob" },
+      withAnnotations(ofBob, { grant: taken }),
+      ofBob,
     ],
-    [
-      "remove a former requester whose grant is deleted",
-      withAnnotations({ [createdAt]: start, [former]: "bob" }),
-      born,
-      { [createdAt]: start },
-    ],
-  ])("%s", (_rule, view, now, expected) => {
-    expect(recordsOf(view, now)).toEqual(expected);
+    ["remove a former requester whose grant is deleted", withAnnotations(ofBob), started],
+  ])("%s", (_rule, view, expected, age = 0) => {
+    expect(recordsOf(view, born + age)).toEqual(expected);
   });
 
   test("are written with the finalizer", () => {
-    const plan = planOwnedAccessKey(
-      viewOf({ key: { metadata: observedMetadata({ finalizers: [] }) } }),
-      born,
-    );
-    expect(plan.steps).toMatchObject([
-      [
-        {
-          do: "patch",
-          body: {
-            metadata: {
-              finalizers: ["management.service/cleanup"],
-              annotations: { [createdAt]: start },
-            },
-          },
-        },
-      ],
-    ]);
+    const plan = planOwnedAccessKey(viewOf({ key: keyWith({ finalizers: [] }) }), born);
+    const metadata = { finalizers: ["management.service/cleanup"], annotations: started };
+    expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata } }]]);
   });
 
-  test.each<[string, ObservedOwnedAccessKey, string | undefined]>([
+  test.each<[string, ObservedOwnedAccessKey, string]>([
     [
       "counts from the earlier start",
-      withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400 } }),
+      withAnnotations(restored, { spec: { ttl: 5400 } }),
       "2026-01-01T00:30:00Z",
     ],
     [
       "counts from the creation if the recorded start is later",
-      withAnnotations({ [createdAt]: "2026-01-01T00:00:01Z" }, { spec: { ttl: 60 } }),
+      withAnnotations(startAt("2026-01-01T00:00:01Z"), { spec: { ttl: 60 } }),
       "2026-01-01T00:01:00Z",
     ],
     [
       "counts from the earlier start if the last use was lost in the restore",
-      withAnnotations(
-        { [createdAt]: earlier },
-        { spec: { ttl: 5400, ttlAfterLastActivity: true } },
-      ),
+      withAnnotations(restored, { spec: { ttl: 5400, ttlAfterLastActivity: true } }),
       "2026-01-01T00:30:00Z",
     ],
     [
       "keeps the recorded expiry without a ttl",
-      withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }),
+      withAnnotations({ ...restored, ...endedBefore }),
       "2025-12-31T23:30:00Z",
     ],
     [
       "keeps the recorded expiry with a longer ttl",
-      withAnnotations({ [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }),
+      withAnnotations(endedBefore, long),
       "2025-12-31T23:30:00Z",
     ],
     [
       "keeps a recorded expiry in the second of the creation",
-      withAnnotations({ [expiredAt]: "2026-01-01T00:00:00Z" }),
+      withAnnotations(endAt("2026-01-01T00:00:00Z")),
       "2026-01-01T00:00:00Z",
     ],
     [
       "expires after its ttl if the recorded expiry is later",
-      withAnnotations({ [expiredAt]: "2099-01-01T00:00:00Z" }, { spec: { ttl: 60 } }),
+      withAnnotations(endAt("2099-01-01T00:00:00Z"), { spec: { ttl: 60 } }),
       "2026-01-01T00:01:00Z",
     ],
   ])("a restored lifetime %s", (_rule, view, end) => {
     expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: end });
     expect(conditionsOf(view, born)["Expired"]).toBe(
-      at(end ?? "") <= born ? "True/Expired" : "False/NotExpired",
+      Date.parse(end) <= born ? "True/Expired" : "False/NotExpired",
     );
   });
 });
@@ -542,29 +423,28 @@ describe("Events about a key", () => {
     return [...notesOf(first), ...notesOf(planOwnedAccessKey(after(view, first), now))];
   };
 
-  test.each<[string, Changes, number, readonly string[]]>([
-    ["are not recorded for a valid key", {}, born, []],
-    ["are not recorded for a disabled key", { spec: { disabled: true } }, born, []],
+  test.each<[string, Changes, readonly string[], number?]>([
+    ["are not recorded for a valid key", {}, []],
+    ["are not recorded for a disabled key", { spec: { disabled: true } }, []],
     [
       "warn of the expiry, with the expiry as deduplicationKey",
       { spec: { ttl: 5 } },
-      born + 5_000,
       ["Warning Expired 2026-01-01T00:00:05Z"],
+      5_000,
     ],
     [
       "announce the expiry",
       { spec: { ttl: 10 * day } },
-      born + 9 * day * 1000,
       ["Normal Expiring 2026-01-11T00:00:00Z"],
+      9 * day * 1000,
     ],
     [
       "warn of another failure, with the generation in the deduplicationKey",
       { duplicate },
-      born,
       ["Warning DuplicateKey generation 3"],
     ],
-  ])("%s", (_rule, changes, now, notes) => {
-    expect(allNotesOf(viewOf(changes), now)).toEqual(notes);
+  ])("%s", (_rule, changes, notes, age = 0) => {
+    expect(allNotesOf(viewOf(changes), born + age)).toEqual(notes);
   });
 
   test("are recorded before the status", () => {
@@ -583,36 +463,17 @@ describe("Events about a key", () => {
       result: { kind: "done" },
     });
     const { steps } = planOwnedAccessKey(after(view, first), born + 5_000);
-    expect(steps).toMatchObject([
-      [{ do: "record-event" }],
-      [
-        {
-          do: "patch",
-          body: { metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:05Z" } } },
-        },
-      ],
-    ]);
+    const metadata = { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:05Z" } };
+    expect(steps).toMatchObject([[{ do: "record-event" }], [{ do: "patch", body: { metadata } }]]);
   });
 
   test("of the expiry are not repeated when a recorded expiry moves", () => {
-    const view = viewOf({
-      spec: { ttl: 5 },
-      key: {
-        metadata: observedMetadata({
-          annotations: {
-            [annotations.createdAt]: "2026-01-01T00:00:00Z",
-            [annotations.expiredAt]: "2026-01-01T00:00:05Z",
-          },
-        }),
-      },
-    });
-    const ended = settledAt(view, born + 6_000);
-    expect(
-      allNotesOf(
-        { ...ended, key: { ...ended.key, spec: { ...ended.key.spec, ttl: 4 } } },
-        born + 6_000,
-      ),
-    ).toEqual([]);
+    const start = { [annotations.createdAt]: "2026-01-01T00:00:00Z" };
+    const end = { [annotations.expiredAt]: "2026-01-01T00:00:05Z" };
+    const key = keyWith({ annotations: { ...start, ...end } });
+    const ended = settledAt(viewOf({ spec: { ttl: 5 }, key }), born + 6_000);
+    const moved = { ...ended, key: { ...ended.key, spec: { ...ended.key.spec, ttl: 4 } } };
+    expect(allNotesOf(moved, born + 6_000)).toEqual([]);
   });
 
   test("are repeated when the reason changes", () => {
@@ -642,56 +503,26 @@ describe("Events about a key", () => {
 });
 
 describe("the lifecycle of a key", () => {
-  const settled = (changes: Changes, now: number) => {
-    return settledAt(viewOf(changes), now);
-  };
-
   test("starts with only the finalizer", () => {
-    const plan = planOwnedAccessKey(
-      viewOf({ key: { metadata: observedMetadata({ finalizers: ["x"] }) } }),
-      born,
-    );
-    expect(plan.steps).toMatchObject([
-      [
-        {
-          do: "patch",
-          body: {
-            metadata: { resourceVersion: "7", finalizers: ["x", "management.service/cleanup"] },
-          },
-        },
-      ],
-    ]);
+    const plan = planOwnedAccessKey(viewOf({ key: keyWith({ finalizers: ["x"] }) }), born);
+    const metadata = { resourceVersion: "7", finalizers: ["x", "management.service/cleanup"] };
+    expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata } }]]);
   });
 
   const opted = { spec: { ttl: 5 }, config: { deleteExpiredKeysAfter: 60 } };
 
+  const idle = { steps: [], result: { kind: "done" } };
+  const waiting = { steps: [], result: { kind: "requeue-at", at: born + 65_000 } };
+  const deleting = { steps: [[{ do: "delete", uid: "uid-one", resourceVersion: "7" }]] };
+
   test.each<[string, Changes, number, object]>([
-    [
-      "keeps an expired key forever by default",
-      { spec: { ttl: 5 } },
-      born + 1e9,
-      { steps: [], result: { kind: "done" } },
-    ],
-    [
-      "keeps a key that does not expire",
-      { config: { deleteExpiredKeysAfter: 60 } },
-      born + 1e9,
-      { steps: [], result: { kind: "done" } },
-    ],
-    [
-      "keeps an expired key for the configured time",
-      opted,
-      born + 64_999,
-      { steps: [], result: { kind: "requeue-at", at: born + 65_000 } },
-    ],
-    [
-      "deletes it then, by uid and resourceVersion",
-      opted,
-      born + 65_000,
-      { steps: [[{ do: "delete", uid: "uid-one", resourceVersion: "7" }]] },
-    ],
-  ])("%s", (_rule, changes, now, plan) => {
-    expect(planOwnedAccessKey(settled(changes, now), now)).toMatchObject(plan);
+    ["keeps an expired key forever by default", { spec: { ttl: 5 } }, 1e9, idle],
+    ["keeps a key that does not expire", { config: { deleteExpiredKeysAfter: 60 } }, 1e9, idle],
+    ["keeps an expired key for the configured time", opted, 64_999, waiting],
+    ["deletes it then, by uid and resourceVersion", opted, 65_000, deleting],
+  ])("%s", (_rule, changes, age, plan) => {
+    const settled = settledAt(viewOf(changes), born + age);
+    expect(planOwnedAccessKey(settled, born + age)).toMatchObject(plan);
   });
 
   test("does not delete a key before its expiry is recorded", () => {

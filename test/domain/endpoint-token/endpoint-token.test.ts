@@ -29,6 +29,7 @@ const alice = {
 const unknown = { kind: "unknown", why: "nobody knows" } as const;
 const minted = { token: new SecretText("the-token"), kid: "kid-1" };
 const granted = { granted: true, named: true, namedByOthers: false };
+const ungranted = { granted: false, named: false, namedByOthers: false };
 const hour = 3_600_000;
 
 interface Changes extends Partial<Omit<ObservedEndpointToken, "token" | "config">> {
@@ -97,6 +98,22 @@ function messageOf(view: ObservedEndpointToken, type = "Ready"): string | undefi
   return view.token.conditions.find((condition) => condition.type === type)?.message;
 }
 
+/** A token that is not ready for this reason. */
+const waitsFor = (reason: string) => ({
+  Ready: `False/${reason}`,
+  Reconciling: `True/${reason}`,
+  Expired: "False/NotExpired",
+});
+const refusedFor = (reason: string) => ({
+  Ready: `False/${reason}`,
+  Stalled: `True/${reason}`,
+  Expired: "False/NotExpired",
+});
+const ended = { ...refusedFor("Expired"), Expired: "True/Expired" };
+const parentWith = (...terms: Parameters<typeof resolvedKeyWith>) => ({
+  parentKey: resolvedKeyWith(...terms),
+});
+
 describe("the report of a token that cannot be applied", () => {
   const failure = {
     kind: "failed",
@@ -104,39 +121,24 @@ describe("the report of a token that cannot be applied", () => {
     message: "POST /x: 500",
     since: born,
   } as const;
-  const waiting = { granted: false, named: false, namedByOthers: false };
-  const lacking = {
-    Expired: "False/NotExpired",
-    Ready: "False/ApplyFailed",
-    Reconciling: "True/ApplyFailed",
-  };
+  const lacking = waitsFor("ApplyFailed");
 
-  test.each<[string, ObservedEndpointToken, number, Record<string, string>]>([
+  test.each<[string, ObservedEndpointToken, Record<string, string>, number?]>([
     [
       "contains the failure while the grant is missing",
-      viewOf({ failure, grant: waiting }),
-      born,
+      viewOf({ failure, grant: ungranted }),
       lacking,
     ],
-    ["contains the failure of a token that is not minted", viewOf({ failure }), born, lacking],
-    ["contains the failure of a minted token", { ...mintedView(), failure }, born, lacking],
-    [
-      "keeps the reason of an expired token",
-      { ...mintedView(), failure },
-      born + hour,
-      { Expired: "True/Expired", Ready: "False/Expired", Stalled: "True/Expired" },
-    ],
+    ["contains the failure of a token that is not minted", viewOf({ failure }), lacking],
+    ["contains the failure of a minted token", { ...mintedView(), failure }, lacking],
+    ["keeps the reason of an expired token", { ...mintedView(), failure }, ended, hour],
     [
       "keeps the reason of a refused token",
       viewOf({ failure, requester: unknown }),
-      born,
-      {
-        Expired: "False/NotExpired",
-        Ready: "False/UnknownRequester",
-        Stalled: "True/UnknownRequester",
-      },
+      refusedFor("UnknownRequester"),
     ],
-  ])("%s", (_rule, view, now, expected) => {
+  ])("%s", (_rule, view, expected, age = 0) => {
+    const now = born + age;
     const reported = after(view, planTokenReport(view, now));
     expect(summary(reported.token.conditions)).toEqual(expected);
     expect(messageOf(reported)).toContain("POST /x: 500");
@@ -153,7 +155,7 @@ describe("the report of a token that cannot be applied", () => {
   });
 
   test("is also written by the reconcile that waits for the grant", () => {
-    const view = viewOf({ failure, grant: waiting });
+    const view = viewOf({ failure, grant: ungranted });
     const { conditions } = after(view, planOf(planEndpointToken(view, born + 10_000))).token;
     expect(summary(conditions)).toEqual(lacking);
   });
@@ -165,15 +167,9 @@ describe("a token of a requester at its quota", () => {
   test("reports TooManyTokens, is not stalled and requeues at the next expiry", () => {
     const plan = planTooMany(viewOf(), reached, born);
     const { token } = after(viewOf(), plan);
-    expect(summary(token.conditions)).toEqual({
-      Ready: "False/TooManyTokens",
-      Reconciling: "True/TooManyTokens",
-      Expired: "False/NotExpired",
-    });
-    expect([plan.result, token.token]).toEqual([
-      { kind: "requeue-at", at: born + 60_000 },
-      undefined,
-    ]);
+    expect(summary(token.conditions)).toEqual(waitsFor("TooManyTokens"));
+    expect(token.token).toBeUndefined();
+    expect(plan.result).toEqual({ kind: "requeue-at", at: born + 60_000 });
     expect(messageOf(after(viewOf(), plan))).toBe(
       'Requester "alice" has 3 valid tokens, which is the limit; deleted tokens count until they expire. Latchkey mints the token when one of them expires.',
     );
@@ -195,46 +191,25 @@ describe("a token of a requester at its quota", () => {
 
   test("does not repeat its status", () => {
     const view = after(viewOf(), planTooMany(viewOf(), reached, born));
-    expect(planTooMany(view, { ...reached, nextEnd: born + 90_000 }, born + 60_000).steps).toEqual(
-      [],
-    );
+    const later = { ...reached, nextEnd: born + 90_000 };
+    expect(planTooMany(view, later, born + 60_000).steps).toEqual([]);
   });
 });
 
 describe("a token that no direct endpoint would accept", () => {
-  const ungranted = { granted: false, named: false, namedByOthers: false };
   const scoped = (characters: number): Changes => {
     const scope = `{"clusters":["${"x".repeat(characters)}"]}`;
     return { token: { spec: { scope, limit: "none" } } };
   };
-  const refused = {
-    Ready: "False/TokenTooLarge",
-    Stalled: "True/TokenTooLarge",
-    Expired: "False/NotExpired",
-  };
+  const refused = refusedFor("TokenTooLarge");
+  const groups = Array.from({ length: 300 }, (_, index) => `oidc:a-long-group-name-${index}`);
+  const clusters = Array.from({ length: 450 }, (_, at) => ({ cluster: `c-${at}` }));
 
   test.each<[string, Changes]>([
     ["for its scope", scoped(6_000)],
     ["before it is granted", { ...scoped(6_000), grant: ungranted }],
-    [
-      "for its groups",
-      {
-        requester: {
-          ...alice,
-          groups: Array.from({ length: 300 }, (_, index) => `oidc:a-long-group-name-${index}`),
-        },
-      },
-    ],
-    [
-      "for the scope of its parent key",
-      {
-        parentKey: resolvedKeyWith({
-          scope: parseScopeLimit({
-            clusters: Array.from({ length: 450 }, (_, at) => ({ cluster: `c-${at}` })),
-          }),
-        }),
-      },
-    ],
+    ["for its groups", { requester: { ...alice, groups } }],
+    ["for the scope of its parent key", parentWith({ scope: parseScopeLimit({ clusters }) })],
   ])("is refused %s, is stalled and is not minted", (_rule, changes) => {
     const view = viewOf(changes);
     const plan = planOf(planEndpointToken(view, born));
@@ -244,10 +219,8 @@ describe("a token that no direct endpoint would accept", () => {
       /^The token would have \d+ characters, and a direct endpoint accepts at most 8192\. Create another token with a narrower spec\.scope, or as a user in fewer groups \(this one has \d+\)\.$/,
     );
     expect(messageOf(done)).not.toContain("xxx");
-    expect([done.token.token, plan.result]).toEqual([
-      undefined,
-      { kind: "requeue-at", at: born + hour },
-    ]);
+    expect(done.token.token).toBeUndefined();
+    expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour });
     expect(notesOf(plan)).toEqual(["Warning TokenTooLarge generation 3"]);
     expect(planOf(planEndpointToken(done, born + 1)).steps).toEqual([]);
     expect(planTokenReport(done, born + 1).steps).toEqual([]);
@@ -276,68 +249,43 @@ describe("a token that no direct endpoint would accept", () => {
 });
 
 describe("the next step of a token", () => {
-  test.each<[string, Changes, number, string]>([
-    [
-      "adds the finalizer first",
-      { token: { metadata: observedMetadata({ finalizers: [] }) } },
-      born,
-      "hold",
-    ],
-    [
-      "restores the finalizer of a minted token",
-      { token: { ...mintedView().token, metadata: observedMetadata({ finalizers: [] }) } },
-      born,
-      "hold",
-    ],
-    [
-      "waits for the grant",
-      { grant: { granted: false, named: false, namedByOthers: false } },
-      born,
-      "wait",
-    ],
-    [
-      "waits while another requester is granted the token",
-      { grant: { granted: true, named: true, namedByOthers: true } },
-      born,
-      "wait",
-    ],
-    ["mints the token once it is granted", {}, born, "mint"],
-    ["keeps a minted token", { token: mintedView().token }, born, "wait"],
+  const { token } = mintedView();
+  const unheld = observedMetadata({ finalizers: [] });
+  const shared = { granted: true, named: true, namedByOthers: true };
+
+  test.each<[string, Changes, string, number?]>([
+    ["adds the finalizer first", { token: { metadata: unheld } }, "hold"],
+    ["restores the finalizer of a minted token", { token: { ...token, metadata: unheld } }, "hold"],
+    ["waits for the grant", { grant: ungranted }, "wait"],
+    ["waits while another requester is granted the token", { grant: shared }, "wait"],
+    ["mints the token once it is granted", {}, "mint"],
+    ["keeps a minted token", { token }, "wait"],
     [
       "mints a token again whose signing key is gone",
-      { token: mintedView().token, knownKids: new Set(["kid-2"]) },
-      born,
+      { token, knownKids: new Set(["kid-2"]) },
       "mint",
     ],
     [
       "mints a token again whose status has no key id",
-      { token: { ...mintedView().token, keyId: undefined } },
-      born,
+      { token: { ...token, keyId: undefined } },
       "mint",
     ],
     [
       "mints a token again that was removed from the status",
-      { token: { ...mintedView().token, token: undefined } },
-      born,
+      { token: { ...token, token: undefined } },
       "mint",
     ],
-    ["mints a token again whose status was cleared", {}, born + hour - 1, "mint"],
-    ["does not mint an expired token", {}, born + hour, "status"],
-    ["does not mint a token of an unknown requester", { requester: unknown }, born, "status"],
-    [
-      "keeps a minted token whose requester becomes unknown",
-      { token: mintedView().token, requester: unknown },
-      born,
-      "wait",
-    ],
+    ["mints a token again whose status was cleared", {}, "mint", hour - 1],
+    ["does not mint an expired token", {}, "status", hour],
+    ["does not mint a token of an unknown requester", { requester: unknown }, "status"],
+    ["keeps a minted token whose requester becomes unknown", { token, requester: unknown }, "wait"],
     [
       "does not mint a token that is being deleted",
       { token: { metadata: deletedMetadata } },
-      born,
       "wait",
     ],
-  ])("%s", (_rule, changes, now, step) => {
-    const decision = planEndpointToken(viewOf(changes), now);
+  ])("%s", (_rule, changes, step, age = 0) => {
+    const decision = planEndpointToken(viewOf(changes), born + age);
     const [write] =
       decision.kind === "mint"
         ? []
@@ -355,17 +303,13 @@ describe("the next step of a token", () => {
   });
 
   test("reports a missing grant after 10 s, and not before", () => {
-    const waiting = viewOf({ grant: { granted: false, named: false, namedByOthers: false } });
+    const waiting = viewOf({ grant: ungranted });
     expect(planEndpointToken(waiting, born + 9_999)).toEqual({
       kind: "plan",
       plan: { steps: [], result: { kind: "requeue-at", at: born + 10_000 } },
     });
     const late = planOf(planEndpointToken(waiting, born + 10_000));
-    expect(summary(after(waiting, late).token.conditions)).toEqual({
-      Ready: "False/WaitingForGrant",
-      Reconciling: "True/WaitingForGrant",
-      Expired: "False/NotExpired",
-    });
+    expect(summary(after(waiting, late).token.conditions)).toEqual(waitsFor("WaitingForGrant"));
     expect(notesOf(late)).toEqual([]);
   });
 });
@@ -391,11 +335,9 @@ describe("the claims of a token", () => {
   });
 
   test("contain the scope as the text of the spec", () => {
-    expect(
-      claimsOf({ token: { spec: { scope: "{}", limit: parseScopeLimit({}) } } }, born)?.[
-        "management.service"
-      ],
-    ).toEqual({ name: "one", scope: "{}" });
+    const token = { spec: { scope: "{}", limit: parseScopeLimit({}) } };
+    const { "management.service": service } = claimsOf({ token }, born) ?? {};
+    expect(service).toEqual({ name: "one", scope: "{}" });
   });
 
   test("contain the uid of the access key that the token was requested with", () => {
@@ -405,12 +347,14 @@ describe("the claims of a token", () => {
     ).toEqual({ name: "one", keyID: "k" });
   });
 
-  const projects = (...names: readonly string[]): ScopeLimit =>
-    parseScopeLimit({ projects: names.map((project) => ({ project })) });
-  const spec = (scope: object): EndpointToken["spec"] => ({
-    scope: JSON.stringify(scope),
-    limit: parseScopeLimit(scope),
+  const raw = (...names: readonly string[]) => ({
+    projects: names.map((project) => ({ project })),
   });
+  const projects = (...names: readonly string[]): ScopeLimit => parseScopeLimit(raw(...names));
+  const scopedTo = (name: string): Changes => ({
+    token: { spec: { scope: JSON.stringify(raw(name)), limit: projects(name) } },
+  });
+  const parent = (...names: readonly string[]) => parentWith({ scope: projects(...names) });
   const scopeIn = (changes: Changes): unknown => {
     const text = claimsOf(changes, born)?.["management.service"].scope;
     const read: unknown = text === undefined ? undefined : JSON.parse(text);
@@ -418,36 +362,21 @@ describe("the claims of a token", () => {
   };
 
   test.each<[string, Changes, unknown]>([
-    ["no scope if the parent key has none", { parentKey: resolvedKeyWith() }, "none"],
-    [
-      "the scope of the parent key if the token has none",
-      { parentKey: resolvedKeyWith({ scope: projects("web") }) },
-      projects("web"),
-    ],
+    ["no scope if the parent key has none", parentWith(), "none"],
+    ["the scope of the parent key if the token has none", parent("web"), projects("web")],
     [
       "the scope of the token if it is narrower",
-      {
-        token: { spec: spec({ projects: [{ project: "web" }] }) },
-        parentKey: resolvedKeyWith({ scope: projects("web", "pay") }),
-      },
+      { ...scopedTo("web"), ...parent("web", "pay") },
       projects("web"),
     ],
     [
       "both scopes if neither is within the other",
-      {
-        token: { spec: spec({ projects: [{ project: "ops" }] }) },
-        parentKey: resolvedKeyWith({ scope: projects("web") }),
-      },
+      { ...scopedTo("ops"), ...parent("web") },
       [projects("ops"), projects("web")],
     ],
     [
       "the scopes of all ancestors",
-      {
-        parentKey: {
-          ...resolvedKeyWith({ scope: projects("web") }),
-          parentKey: resolvedKeyWith({ scope: projects("pay") }),
-        },
-      },
+      { parentKey: { ...parent("web").parentKey, ...parent("pay") } },
       [projects("web"), projects("pay")],
     ],
   ])("contain %s", (_rule, changes, scope) => {
@@ -463,7 +392,7 @@ describe("the claims of a token", () => {
       born + 60_000,
     ],
   ])("expire %s", (_rule, terms, endsAt) => {
-    expect(claimsOf({ parentKey: resolvedKeyWith(terms) }, born)?.exp).toBe(endsAt / 1000);
+    expect(claimsOf(parentWith(terms), born)?.exp).toBe(endsAt / 1000);
   });
 
   test("expire after the clamped ttl from creation, regardless of the status and the time of minting", () => {
@@ -516,7 +445,7 @@ describe("the status of a token", () => {
     ["contains the expiry", {}, "The token is valid until 2026-01-01T01:00:00Z."],
     [
       "says that the token expires with its parent key",
-      { parentKey: resolvedKeyWith({ ttl: 60 }) },
+      parentWith({ ttl: 60 }),
       "The token is valid until 2026-01-01T00:01:00Z. It expires together with its parent access key.",
     ],
     [
@@ -541,41 +470,36 @@ describe("the status of a token", () => {
     expect(statusPatch(plan)).toMatchObject({ token: null });
     const { status, conditions } = after(view, plan).token;
     expect(status).toMatchObject({ keyID: "kid-1", expiresAt: "2026-01-01T01:00:00Z" });
-    expect(summary(conditions)).toEqual({
-      Ready: "False/Expired",
-      Expired: "True/Expired",
-      Stalled: "True/Expired",
-    });
+    expect(summary(conditions)).toEqual(ended);
     expect(notesOf(plan)).toEqual(["Normal Expired 2026-01-01T01:00:00Z"]);
     expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour + 60_000 });
   });
+
+  const keyed = { ...alice, keyId: "k" };
+  const reserved = { ...alice, name: "system:admin" };
+  const unreadable: Changes = { token: { spec: { limit: "unreadable" } } };
+  const theParent = "The parent access key";
 
   test.each<[string, Requester, string, string, Changes?]>([
     ["an unknown requester", unknown, "UnknownRequester", "nobody knows"],
     [
       "a disabled parent key",
-      { ...alice, keyId: "k" },
+      keyed,
       "ParentKeyInvalid",
-      'The parent access key "one" is Disabled',
-      { parentKey: resolvedKeyWith({ disabled: true }) },
+      `${theParent} "one" is Disabled`,
+      parentWith({ disabled: true }),
     ],
     [
       "a deleted parent key",
-      { ...alice, keyId: "k" },
+      keyed,
       "ParentKeyInvalid",
-      "The parent access key was deleted. Create the token again",
+      `${theParent} was deleted. Create the token again`,
       { parentKey: "gone" },
     ],
-    [
-      "an invalid scope",
-      alice,
-      "InvalidScope",
-      "spec.scope is invalid",
-      { token: { spec: { limit: "unreadable" } } },
-    ],
+    ["an invalid scope", alice, "InvalidScope", "spec.scope is invalid", unreadable],
     [
       "a requester that is reserved for Kubernetes",
-      { ...alice, name: "system:admin" },
+      reserved,
       "UnsupportedRequester",
       `"system:admin"`,
     ],
@@ -584,11 +508,7 @@ describe("the status of a token", () => {
     const plan = planOf(planEndpointToken(view, born));
     expect(statusPatch(plan)).toMatchObject({ token: null });
     expect(after(view, plan).token.keyId).toBe(view.token.keyId);
-    expect(summary(after(view, plan).token.conditions)).toEqual({
-      Ready: `False/${reason}`,
-      Expired: "False/NotExpired",
-      Stalled: `True/${reason}`,
-    });
+    expect(summary(after(view, plan).token.conditions)).toEqual(refusedFor(reason));
     expect(messageOf(after(view, plan))).toContain(message);
     expect(notesOf(plan)).toEqual([`Warning ${reason} generation 3 since 2026-01-01T00:00:00Z`]);
     expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour });

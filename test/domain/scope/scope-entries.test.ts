@@ -1,121 +1,43 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { scopeEntries } from "../../../src/domain/scope/scope-entries.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
-import { pathRequest, resourceRequest } from "./requests.ts";
+import { cellsOf } from "../text-table.ts";
+import { requestOf, scopeOf } from "./scope-text.ts";
 import { context, isAllowed } from "./verdict-of.ts";
 import { runs } from "../../support/property-runs.ts";
 
-const pods = { group: "", resources: ["pods"] };
-const request = resourceRequest({ project: "web" });
+const request = requestOf("pod project=web");
 
 describe("an entry that does not allow a request names its field", () => {
-  test.for<[string, object, ScopedRequest, string, readonly string[], string | undefined]>([
-    ["verb", { rules: [{ verbs: ["list"] }] }, request, "rules[0].verbs", ["list"], "get"],
-    [
-      "resource",
-      { rules: [{ resources: [{ group: "apps" }] }] },
-      request,
-      "rules[0].resources",
-      ["*.apps"],
-      "pods",
-    ],
-    [
-      "Secrets without their name",
-      { rules: [{}] },
-      resourceRequest({ resource: "secrets" }),
-      "rules[0].resources",
-      [],
-      "secrets",
-    ],
-    [
-      "name",
-      { rules: [{ resources: [pods], resourceNames: ["other"] }] },
-      request,
-      "rules[0].resourceNames",
-      ["other"],
-      "p",
-    ],
-    ["namespace", { rules: [{ namespaces: ["x"] }] }, request, "rules[0].namespaces", ["x"], "ns"],
-    [
-      "target",
-      { rules: [{ requestTargets: ["Cluster"] }] },
-      request,
-      "rules[0].requestTargets",
-      ["Cluster"],
-      "Management",
-    ],
-    ["cluster", { rules: [{ cluster: "c" }] }, request, "rules[0].cluster", ["c"], undefined],
-    [
-      "virtual cluster",
-      { rules: [{ virtualClusters: [{ name: "v", namespace: "n" }] }] },
-      request,
-      "rules[0].virtualClusters",
-      ["n/v"],
-      undefined,
-    ],
-    [
-      "path",
-      { rules: [{ nonResourceURLs: ["/metrics"] }] },
-      pathRequest("/custom"),
-      "rules[0].nonResourceURLs",
-      ["/metrics"],
-      "/custom",
-    ],
-    [
-      "a rule for resources and a path",
-      { rules: [{ resources: [pods] }] },
-      pathRequest("/custom"),
-      "rules[0].nonResourceURLs",
-      [],
-      "/custom",
-    ],
-    [
-      "a rule for paths and a resource",
-      { rules: [{ nonResourceURLs: ["/metrics"] }] },
-      request,
-      "rules[0].resources",
-      [],
-      "pods",
-    ],
-    ["project", { projects: [{ project: "pay" }] }, request, "projects[0].project", ["pay"], "web"],
-    [
-      "space",
-      { spaces: [{ project: "web", space: "s" }] },
-      request,
-      "spaces[0].space",
-      ["s"],
-      undefined,
-    ],
-    [
-      "virtual cluster of a project",
-      { virtualClusters: [{ project: "web", virtualCluster: "v" }] },
-      request,
-      "virtualClusters[0].virtualCluster",
-      ["v"],
-      undefined,
-    ],
-    [
-      "connected cluster",
-      { clusters: [{ cluster: "east" }] },
-      resourceRequest({ target: "Cluster", cluster: "west" }),
-      "clusters[0].cluster",
-      ["east"],
-      "west",
-    ],
-    ["role", { roles: [{ role: "no" }] }, request, "roles[0].role", ["no"], undefined],
-    [
-      "project of a role",
-      { roles: [{ role: "viewer", projects: ["pay"] }] },
-      request,
-      "roles[0].projects",
-      ["pay"],
-      "web",
-    ],
-  ])("%s", ([, scope, asked, field, found, wanted]) => {
-    const [entry] = scopeEntries(parseScopeLimit(scope), asked, context);
+  test.for(
+    cellsOf(`
+      verb | rule verbs=list | rules[0].verbs | list | get
+      resource | rule resources=.apps | rules[0].resources | *.apps | pods
+      name | rule resources=pods resourceNames=other | rules[0].resourceNames | other | p
+      namespace | rule namespaces=x | rules[0].namespaces | x | ns
+      target | rule requestTargets=Cluster | rules[0].requestTargets | Cluster | Management
+      cluster | rule cluster=c | rules[0].cluster | c
+      virtual cluster | rule virtualClusters=n/v | rules[0].virtualClusters | n/v
+      a rule for paths and a resource | rule nonResourceURLs=/metrics | rules[0].resources | | pods
+      project | project pay | projects[0].project | pay | web
+      space | space web/s | spaces[0].space | s
+      virtual cluster of a project | virtualCluster web/v | virtualClusters[0].virtualCluster | v
+      role | role no | roles[0].role | no
+      project of a role | role viewer projects=pay | roles[0].projects | pay | web
+      Secrets without their name | rule | rules[0].resources | | secrets | get secrets p in ns
+      path | rule nonResourceURLs=/metrics | rules[0].nonResourceURLs | /metrics | /custom
+        | get /custom
+      a rule for resources and a path | rule resources=pods | rules[0].nonResourceURLs | | /custom
+        | get /custom
+      connected cluster | cluster east | clusters[0].cluster | east | west
+        | pod target=Cluster cluster=west
+    `),
+  )("%s", ([, scope = "", field, listed, wanted, asked = "pod project=web"]) => {
+    const limit = parseScopeLimit(scopeOf(scope));
+    const [entry] = scopeEntries(limit, requestOf(asked), context);
+    const found = listed === "" ? [] : [listed];
     const named = wanted === undefined ? {} : { wanted };
     // Other fields may not match, too: a request outside a project has no space, either.
     expect(entry).toMatchObject({ isAllowed: false });
@@ -124,7 +46,7 @@ describe("an entry that does not allow a request names its field", () => {
 });
 
 test("no field is named where no entry of the kind can allow the request", () => {
-  const escape = resourceRequest({ verb: "delete", resource: "namespaces", project: "web" });
+  const escape = requestOf("delete namespaces p in ns project=web");
   const scope = parseScopeLimit({ projects: [{ project: "*" }] });
   expect(scopeEntries(scope, escape, context)).toEqual([
     { field: "spec.scope.projects[0]", isAllowed: false, mismatches: [] },

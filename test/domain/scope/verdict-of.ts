@@ -3,6 +3,8 @@ import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { allows, type ScopeContext } from "../../../src/domain/scope/allows.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
+const nothing = { apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] };
+
 /**
  * The roles of these tests: `viewer` reads pods, lists Secrets and reads the path `/metrics`;
  * `everything` has only wildcards.
@@ -11,47 +13,15 @@ export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   [
     "viewer",
     [
-      {
-        apiGroups: [""],
-        resources: ["pods", "*/log"],
-        resourceNames: [],
-        verbs: ["get", "list"],
-        nonResourceURLs: [],
-      },
-      {
-        apiGroups: [""],
-        resources: ["secrets"],
-        resourceNames: [],
-        verbs: ["list"],
-        nonResourceURLs: [],
-      },
-      {
-        apiGroups: ["apps"],
-        resources: ["*"],
-        resourceNames: ["web"],
-        verbs: ["*"],
-        nonResourceURLs: [],
-      },
-      {
-        apiGroups: [],
-        resources: [],
-        resourceNames: [],
-        verbs: ["get"],
-        nonResourceURLs: ["/metrics", "/logs/*"],
-      },
+      { ...nothing, apiGroups: [""], resources: ["pods", "*/log"], verbs: ["get", "list"] },
+      { ...nothing, apiGroups: [""], resources: ["secrets"], verbs: ["list"] },
+      { ...nothing, apiGroups: ["apps"], resources: ["*"], resourceNames: ["web"], verbs: ["*"] },
+      { ...nothing, nonResourceURLs: ["/metrics", "/logs/*"], verbs: ["get"] },
     ],
   ],
   [
     "everything",
-    [
-      {
-        apiGroups: ["*"],
-        resources: ["*"],
-        resourceNames: [],
-        verbs: ["*"],
-        nonResourceURLs: ["*"],
-      },
-    ],
+    [{ ...nothing, apiGroups: ["*"], resources: ["*"], nonResourceURLs: ["*"], verbs: ["*"] }],
   ],
 ]);
 

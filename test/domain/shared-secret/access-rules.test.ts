@@ -3,6 +3,7 @@ import type { Prefixes } from "../../../src/domain/names.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessRule, Owner } from "../../../src/api/shared-secret.ts";
 import { accessOf, distinct, subjectKey } from "../../../src/domain/shared-secret/access-rules.ts";
+import { cellsOf } from "../text-table.ts";
 import { observedSource } from "../../support/observed-copies.ts";
 
 const none: Prefixes = { user: "", team: "" };
@@ -132,80 +133,44 @@ describe("a subject", () => {
 });
 
 describe("an invalid rule grants nothing, reports the fix and does not affect other rules", () => {
-  test.for<[string, Partial<AccessRule>, string]>([
-    [
-      "without verbs",
-      { verbs: [] },
-      "spec.access[0].verbs: must not be empty; use delete, get, list, patch, update, watch, *",
-    ],
-    [
-      "with create",
-      { verbs: ["get", "create"] },
-      'spec.access[0].verbs[1]: "create" is not supported because RBAC cannot limit it to one object; must be one of',
-    ],
-    [
-      "with deletecollection",
-      { verbs: ["deletecollection"] },
-      'spec.access[0].verbs[0]: "deletecollection" is not supported because RBAC cannot limit it to one object',
-    ],
-    [
-      "with an unknown verb",
-      { verbs: ["GET"] },
-      'spec.access[0].verbs[0]: "GET" is not supported; must be one of delete,',
-    ],
-    [
-      "with another subresource",
-      { subresources: ["scale"] },
-      'spec.access[0].subresources[0]: "scale" is not supported; must be status or *',
-    ],
-    [
-      "with a user that is reserved for Kubernetes",
-      { users: ["system:admin"] },
-      '"system:admin" is not supported: names that begin with "system:" are reserved',
-    ],
-    [
-      "with a group that is reserved for Kubernetes",
-      { teams: ["system:masters"] },
-      'spec.access[0].teams[0]: "system:masters" is not supported: names that begin with "system:" are reserved',
-    ],
-    [
-      "with a service account as a team",
-      { teams: ["system:serviceaccount:ci:builder"] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    [
-      "with an incomplete service account",
-      { users: ["system:serviceaccount:ci"] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    [
-      "with an invalid service account name",
-      { users: ["system:serviceaccount:ci:builder..v1"] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    [
-      "with a service account name that is too long",
-      { users: [`system:serviceaccount:ci:${"b".repeat(254)}`] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    [
-      "with a service account namespace that is too long",
-      { users: [`system:serviceaccount:${"c".repeat(64)}:builder`] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    [
-      "with an invalid service account namespace",
-      { users: ["system:serviceaccount:Ci:builder"] },
-      'names that begin with "system:" are reserved for Kubernetes',
-    ],
-    ["with an empty user", { users: [""] }, "spec.access[0].users[0]: must not be empty"],
-    ["with an empty team", { teams: [""] }, "spec.access[0].teams[0]: must not be empty"],
-    [
-      "with a name that is too long for the message",
-      { users: [`system:${"x".repeat(100)}`] },
-      `"system:${"x".repeat(57)}..."`,
-    ],
-  ])("%s", ([, rule, sentence]) => {
+  const reserved = 'names that begin with "system:" are reserved';
+  const oneObject = "is not supported because RBAC cannot limit it to one object";
+  const account = "system:serviceaccount";
+
+  test.for(
+    cellsOf(`
+      without verbs | verbs
+        | spec.access[0].verbs: must not be empty; use delete, get, list, patch, update, watch, *
+      with create | verbs=get,create
+        | spec.access[0].verbs[1]: "create" ${oneObject}; must be one of
+      with deletecollection | verbs=deletecollection
+        | spec.access[0].verbs[0]: "deletecollection" ${oneObject}
+      with an unknown verb | verbs=GET
+        | spec.access[0].verbs[0]: "GET" is not supported; must be one of delete,
+      with another subresource | subresources=scale
+        | spec.access[0].subresources[0]: "scale" is not supported; must be status or *
+      with a user that is reserved for Kubernetes | users=system:admin
+        | "system:admin" is not supported: ${reserved}
+      with a group that is reserved for Kubernetes | teams=system:masters
+        | spec.access[0].teams[0]: "system:masters" is not supported: ${reserved}
+      with a service account as a team | teams=${account}:ci:builder | ${reserved} for Kubernetes
+      with an incomplete service account | users=${account}:ci | ${reserved} for Kubernetes
+      with an invalid service account name | users=${account}:ci:builder..v1
+        | ${reserved} for Kubernetes
+      with a service account name that is too long | users=${account}:ci:${"b".repeat(254)}
+        | ${reserved} for Kubernetes
+      with a service account namespace that is too long
+        | users=${account}:${"c".repeat(64)}:builder | ${reserved} for Kubernetes
+      with an invalid service account namespace | users=${account}:Ci:builder
+        | ${reserved} for Kubernetes
+      with an empty user | users= | spec.access[0].users[0]: must not be empty
+      with an empty team | teams= | spec.access[0].teams[0]: must not be empty
+      with a name that is too long for the message | users=system:${"x".repeat(100)}
+        | "system:${"x".repeat(57)}..."
+    `),
+  )("%s", ([, field = "", sentence]) => {
+    const [name = "", values] = field.split("=");
+    const rule = { [name]: values?.split(",") ?? [] };
     const { grants, problems } = access({
       rules: [{ users: ["ann"], ...rule }, { users: ["ben"] }],
     });

@@ -8,6 +8,7 @@ import {
 } from "../../../src/domain/shared-secret/shared-secret-status.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { observedSource, type SourceChanges } from "../../support/observed-copies.ts";
+import { noTargets } from "../sync-situations.ts";
 
 const regarding = {
   resource: resources.namespaces,
@@ -26,16 +27,6 @@ const role: DerivedRole = {
   subjects: [],
   rules: "[]",
 };
-const settled: SyncSummary = {
-  desired: 0,
-  synced: 0,
-  conflicts: 0,
-  failed: 0,
-  pending: 0,
-  failures: [],
-  contested: { targets: 0 },
-  emptyProjects: [],
-};
 const wanting = { options: { projects: ["web"] } };
 const silent = { options: { projects: [] } };
 
@@ -53,7 +44,7 @@ function found({
     ruleProblems: [],
     emptyRules: [],
     nameConflicts: [],
-    summary: { ...settled, ...summary },
+    summary: { ...noTargets, ...summary },
     ...rest,
   };
 }

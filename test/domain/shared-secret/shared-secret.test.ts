@@ -23,6 +23,7 @@ import {
 } from "../../../src/domain/shared-secret/shared-secret.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
+import { noTargets } from "../sync-situations.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 import {
   observedCopy,
@@ -31,16 +32,6 @@ import {
   type SourceChanges,
 } from "../../support/observed-copies.ts";
 
-const settled: SyncSummary = {
-  desired: 0,
-  synced: 0,
-  conflicts: 0,
-  failed: 0,
-  pending: 0,
-  failures: [],
-  contested: { targets: 0 },
-  emptyProjects: [],
-};
 const nothing: Omit<ObservedAccess, "secret"> = {
   roles: [],
   bindings: [],
@@ -58,7 +49,12 @@ type Changes = Partial<Omit<ObservedSharedSecret, "source" | "summary">> & {
 
 function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret {
   const base = { access: nothing, prefixes, namespaceIsTerminating: false };
-  return { ...base, source: observedSource(source), summary: { ...settled, ...summary }, ...rest };
+  return {
+    ...base,
+    source: observedSource(source),
+    summary: { ...noTargets, ...summary },
+    ...rest,
+  };
 }
 
 function derived(): Omit<ObservedAccess, "secret"> {

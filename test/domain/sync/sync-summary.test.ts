@@ -6,7 +6,7 @@ import {
   type TargetReport,
 } from "../../../src/domain/sync/sync-summary.ts";
 import { observedCopy } from "../../support/observed-copies.ts";
-import { live, older } from "../sync-situations.ts";
+import { live, noTargets, older } from "../sync-situations.ts";
 
 const at = (name: string) => ({ namespace: "pay", name });
 const regarding = {
@@ -19,17 +19,6 @@ const report = (
   more: Partial<TargetReport> = {},
 ): TargetReport => ({ target: at(name), regarding, state, ...more });
 const failure = { reason: "Forbidden", message: "exceeded quota" };
-
-const nothing = {
-  desired: 0,
-  synced: 0,
-  conflicts: 0,
-  failed: 0,
-  pending: 0,
-  failures: [],
-  contested: { targets: 0 },
-  emptyProjects: [],
-};
 
 describe("a target counts", () => {
   test.for<[string, TargetReport, object]>([
@@ -114,11 +103,11 @@ describe("a target counts", () => {
       },
     ],
   ])("%s", ([, seen, expected]) => {
-    expect(summarize(live, [seen], [])).toEqual({ ...nothing, desired: 1, ...expected });
+    expect(summarize(live, [seen], [])).toEqual({ ...noTargets, desired: 1, ...expected });
   });
 
   test("not at all if its copy is paused", () => {
-    expect(summarize(live, [report("db", { kind: "paused", by: "copy" })], [])).toEqual(nothing);
+    expect(summarize(live, [report("db", { kind: "paused", by: "copy" })], [])).toEqual(noTargets);
   });
 });
 
