@@ -1,135 +1,110 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
+import { cleanupFinalizer } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import {
-  allow,
+  admin,
   arrange,
   ask,
   makeNamespace,
-  patchTypes,
   unique,
   type Answer,
   type Caller,
 } from "../support/policy-request.ts";
+import { remove, sharedSecretPath } from "../support/shared-secret-requests.ts";
+import {
+  collectionOf,
+  gone,
+  grantUser,
+  made,
+  manifest,
+  merge,
+  requestedKinds,
+  withPolicies,
+} from "./policy-fixture.ts";
 
 const updater: Caller = { user: unique("updater") };
 const remover: Caller = { user: unique("remover") };
-const gone = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  name: "gone",
-  uid: "00000000-0000-0000-0000-000000000000",
-};
+const cleanup = { finalizers: [cleanupFinalizer] };
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await makeNamespace();
-  const resources = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"];
-  const rule = {
-    apiGroups: ["management.service"],
-    resources: [...resources, ...resources.map((plural) => `${plural}/status`)],
-  };
-  for (const { user = "" } of [updater, remover])
-    await allow({ kind: "User", name: user }, [{ ...rule, verbs: ["get", "update", "patch"] }]);
-  await allow({ kind: "User", name: updater.user ?? "" }, [
-    { ...rule, resourceNames: ["somebody-elses"], verbs: ["delete"] },
-  ]);
-  await allow({ kind: "User", name: remover.user ?? "" }, [{ ...rule, verbs: ["delete"] }]);
+  const plurals = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"];
+  const all = `management.service ${plurals.flatMap((plural) => [plural, `${plural}/status`]).join()}`;
+  for (const user of [updater, remover]) await grantUser(user, `get,update,patch ${all}`);
+  await grantUser(updater, `delete ${all} somebody-elses`);
+  await grantUser(remover, `delete ${all}`);
 });
 
-const kinds = [
-  { kind: "SharedSecret", plural: "sharedsecrets" },
-  { kind: "OwnedAccessKey", plural: "ownedaccesskeys" },
-  { kind: "DirectClusterEndpointToken", plural: "directclusterendpointtokens" },
-] as const;
-
-describe.skipIf(!inject("hasPolicies")).each(kinds)(
+withPolicies.each([{ kind: "SharedSecret", plural: "sharedsecrets" }, ...requestedKinds])(
   "a user who may update but not delete a $kind",
   ({ kind, plural }) => {
-    const place = (): string =>
-      `/apis/${apiVersion}/${kind === "SharedSecret" ? `namespaces/${namespace}/` : ""}${plural}`;
+    const stored = (metadata: object = {}): Promise<string> =>
+      made(
+        kind === "SharedSecret" ? sharedSecretPath(namespace) : collectionOf(plural),
+        manifest(kind, { name: unique("kept"), ...metadata }),
+      );
+    const change = (caller: Caller, path: string, metadata: object): Promise<Answer> =>
+      merge(caller, path, { metadata });
 
-    async function made(metadata: object = {}): Promise<string> {
-      const { metadata: stored } = await arrange({
-        method: "POST",
-        path: place(),
-        body: { apiVersion, kind, metadata: { name: unique("kept"), ...metadata }, spec: {} },
-      });
-      return `${place()}/${stored.name}`;
-    }
-
-    const merge = (caller: Caller, path: string, metadata: object): Promise<Answer> =>
-      ask(caller, { method: "PATCH", path, type: patchTypes.merge, body: { metadata } });
-
-    const changes: {
-      rule: string;
-      from?: object;
-      isWithoutFinalizer?: true;
-      to: object;
-      field: string;
-    }[] = [
-      {
-        rule: "cannot add an owner that does not exist",
-        to: { ownerReferences: [gone] },
-        field: "metadata.ownerReferences",
-      },
-      {
-        rule: "cannot remove its owners",
-        from: { ownerReferences: [{ ...gone, kind: "Nothing" }] },
-        to: { ownerReferences: null },
-        field: "metadata.ownerReferences",
-      },
-      {
-        rule: "cannot remove the cleanup finalizer",
-        from: { finalizers: [cleanupFinalizer, "example.com/other"] },
-        to: { finalizers: ["example.com/other"] },
-        field: `metadata.finalizers[${cleanupFinalizer}]`,
-      },
-      {
-        rule: "cannot add the cleanup finalizer to an object from before it was added on create",
-        isWithoutFinalizer: true,
-        to: { finalizers: [cleanupFinalizer] },
-        field: `metadata.finalizers[${cleanupFinalizer}]`,
-      },
-    ];
-    it.each(changes)("$rule", async ({ from = {}, isWithoutFinalizer = false, to, field }) => {
-      const path = await made(from);
-      if (isWithoutFinalizer) await merge(remover, path, { finalizers: null });
-      const refused = await merge(updater, path, to);
+    const other = "example.com/other";
+    const owners = "metadata.ownerReferences";
+    const finalizer = `metadata.finalizers[${cleanupFinalizer}]`;
+    it.each<[rule: string, from: object, to: object, field: string]>([
+      ["cannot add an owner that does not exist", {}, { ownerReferences: [gone] }, owners],
+      [
+        "cannot remove its owners",
+        { ownerReferences: [{ ...gone, kind: "Nothing" }] },
+        { ownerReferences: null },
+        owners,
+      ],
+      [
+        "cannot remove the cleanup finalizer",
+        { finalizers: [cleanupFinalizer, other] },
+        { finalizers: [other] },
+        finalizer,
+      ],
+      [
+        "cannot add the cleanup finalizer to an object from before it was added on create",
+        { finalizers: null },
+        cleanup,
+        finalizer,
+      ],
+    ])("%s", async (_rule, from, to, field) => {
+      const path = await stored(from);
+      // On create, the cleanup finalizer is added.
+      if ("finalizers" in from) await change(remover, path, from);
+      const refused = await change(updater, path, to);
       expect(refused).toMatchObject({ code: 403, reason: "Forbidden" });
       expect(refused.message).toContain(
         `${updater.user} may not change ${field} of ${kind} ${kind === "SharedSecret" ? `${namespace}/` : ""}kept-`,
       );
-      expect(await merge(remover, path, to)).toMatchObject({ code: 200 });
+      expect(await change(remover, path, to)).toMatchObject({ code: 200 });
     });
 
     it("can change other finalizers and labels", async () => {
-      const path = await made({ finalizers: [cleanupFinalizer] });
-      expect(
-        await merge(updater, path, {
-          labels: { a: "b" },
-          finalizers: [cleanupFinalizer, "example.com/other"],
-        }),
-      ).toMatchObject({ code: 200 });
-      expect(await merge(updater, path, { finalizers: [cleanupFinalizer] })).toMatchObject({
-        code: 200,
-      });
+      const path = await stored(cleanup);
+      for (const metadata of [
+        { labels: { a: "b" }, finalizers: [cleanupFinalizer, other] },
+        cleanup,
+      ])
+        expect(await change(updater, path, metadata)).toMatchObject({ code: 200 });
     });
 
     it("cannot remove the finalizer of an object in deletion", async () => {
-      const path = await made({ finalizers: [cleanupFinalizer] });
+      const path = await stored(cleanup);
       await arrange({ method: "DELETE", path });
-      expect(await merge(updater, path, { finalizers: null })).toMatchObject({ code: 403 });
-      expect(await merge(remover, path, { finalizers: null })).toMatchObject({ code: 200 });
-      expect(await ask({}, { method: "GET", path })).toMatchObject({ code: 404 });
+      expect(await change(updater, path, { finalizers: null })).toMatchObject({ code: 403 });
+      expect(await change(remover, path, { finalizers: null })).toMatchObject({ code: 200 });
+      expect(await ask(admin, { method: "GET", path })).toMatchObject({ code: 404 });
     });
 
     it("cannot change finalizers and owners through the status", async () => {
-      const path = await made({ finalizers: [cleanupFinalizer] });
+      const path = await stored(cleanup);
       // The status of keys and tokens is locked for all users.
-      await merge(updater, `${path}/status`, { finalizers: null, ownerReferences: [gone] });
+      await change(updater, `${path}/status`, { finalizers: null, ownerReferences: [gone] });
       const { metadata } = await arrange({ method: "GET", path });
-      expect(metadata).toMatchObject({ finalizers: [cleanupFinalizer] });
+      expect(metadata).toMatchObject(cleanup);
       expect(metadata.ownerReferences).toBeUndefined();
     });
   },
@@ -139,35 +114,16 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
   "the garbage collector",
   () => {
     it("can delete an object with its owner and remove the reference to an owner, which users cannot", async () => {
-      const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
       const owned = async (what: string) => {
-        const { metadata: owner } = await arrange({
-          method: "POST",
-          path: configMaps,
-          body: { metadata: { name: unique("owner") } },
-        });
-        const ownerReferences = [
-          { apiVersion: "v1", kind: "ConfigMap", name: owner.name, uid: owner.uid },
-        ];
-        const path = `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
-        const { metadata } = await arrange({
-          method: "POST",
-          path,
-          body: {
-            apiVersion,
-            kind: "SharedSecret",
-            metadata: { name: unique(what), ownerReferences },
-            spec: {},
-          },
-        });
-        return { owner: `${configMaps}/${owner.name}`, path: `${path}/${metadata.name}` };
+        const name = unique("owner");
+        const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+        const owner = await made(configMaps, { metadata: { name } });
+        const { uid } = (await arrange({ method: "GET", path: owner })).metadata;
+        const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name, uid }];
+        const metadata = { name: unique(what), ownerReferences };
+        const path = await made(sharedSecretPath(namespace), manifest("SharedSecret", metadata));
+        return { owner, path };
       };
-      const remove = (path: string, propagationPolicy: "Background" | "Orphan") =>
-        arrange({
-          method: "DELETE",
-          path,
-          body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
-        });
       // The collector orphans only the dependents that it knows by then and deletes the others. It
       // reads events of one resource in order: once it has deleted the newer SharedSecret, it knows
       // the older one.

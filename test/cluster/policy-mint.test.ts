@@ -1,20 +1,32 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import {
-  allow,
   answered,
+  type Answer,
   arrange,
   ask,
   bind,
+  type Caller,
   patchTypes,
   replace,
   unique,
-  type Answer,
-  type Ask,
-  type Caller,
 } from "../support/policy-request.ts";
+import {
+  collectionOf,
+  create,
+  digest,
+  dryCreate,
+  forceApply,
+  grantGroup,
+  grantUser,
+  made,
+  manifest,
+  merge,
+  root,
+  withKey,
+  withPolicies,
+} from "./policy-fixture.ts";
 
-const collection = "/apis/management.service/v1/ownedaccesskeys";
-const body = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
+const collection = collectionOf("ownedaccesskeys");
 const minters = unique("minters");
 const named = (prefix: string, ...groups: readonly string[]) => ({
   user: unique(prefix),
@@ -26,48 +38,22 @@ const bob = named("bob", "finance");
 const deputy = named("deputy");
 /** May impersonate every group. */
 const director = named("director");
-const root: Caller = { user: "root", groups: ["system:masters"] };
 
-const digest = (character: string): string => `sha256:${character.repeat(64)}`;
 const many = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `group-${index}`);
+const keyOf = (spec: object, metadata?: object) => manifest("OwnedAccessKey", metadata, spec);
+const dryKey = (by: Caller, spec: object): Promise<Answer> =>
+  dryCreate(by, collection, keyOf(spec));
 
 beforeAll(async () => {
   await bind({ kind: "Group", name: minters }, "latchkey-requester");
-  await allow({ kind: "Group", name: minters }, [
-    {
-      apiGroups: ["management.service"],
-      resources: ["ownedaccesskeys"],
-      verbs: ["get", "update", "patch", "delete"],
-    },
-  ]);
-  await allow({ kind: "Group", name: minters }, [
-    {
-      apiGroups: ["management.service"],
-      resources: ["ownedaccesskeys/status"],
-      verbs: ["update", "patch"],
-    },
-  ]);
-  const core = { apiGroups: [""], verbs: ["impersonate"] };
-  await allow({ kind: "User", name: deputy.user }, [
-    { ...core, resources: ["users"], resourceNames: [bob.user] },
-    { ...core, resources: ["groups"], resourceNames: ["finance"] },
-  ]);
-  await allow({ kind: "User", name: director.user }, [{ ...core, resources: ["groups"] }]);
+  await grantGroup(minters, "get,update,patch,delete management.service ownedaccesskeys");
+  await grantGroup(minters, "update,patch management.service ownedaccesskeys/status");
+  await grantUser(deputy, `impersonate core users ${bob.user}`, "impersonate core groups finance");
+  await grantUser(director, "impersonate core groups");
 });
 
-describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
-  const make = (
-    by: Caller,
-    spec: object,
-    metadata: object = { name: unique("mint") },
-  ): Promise<Answer> =>
-    ask(by, {
-      method: "POST",
-      path: `${collection}?dryRun=All`,
-      body: { ...body, metadata, spec },
-    });
-
+withPolicies("a key can be created", () => {
   it.for<[string, Caller, object]>([
     ["for the requester", alice, { user: alice.user }],
     ["for the requester as a subject", alice, { subject: alice.user }],
@@ -100,10 +86,11 @@ describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
       { user: bob.user, groups: ["finance", ...many(15)] },
     ],
   ])("%s", async ([, by, spec]) => {
-    expect(await make(by, spec)).toMatchObject({ code: 201 });
+    expect(await dryKey(by, spec)).toMatchObject({ code: 201 });
   });
 
   const asBob = `users "${bob.user}"`;
+  const finance = (count: number) => Array.from({ length: count }, () => "finance");
   it.for<[string, Caller, object, string]>([
     ["for another user", alice, { user: bob.user }, asBob],
     ["for another user as a subject", alice, { subject: bob.user }, asBob],
@@ -128,7 +115,7 @@ describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
     [
       "in the last of sixteen groups that the requester is not a member of",
       deputy,
-      { user: deputy.user, groups: [...Array.from({ length: 15 }, () => "finance"), "board"] },
+      { user: deputy.user, groups: [...finance(15), "board"] },
       '"board"',
     ],
     [
@@ -140,7 +127,7 @@ describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
     [
       "in more than sixteen groups, even if the requester may impersonate each",
       deputy,
-      { user: deputy.user, groups: Array.from({ length: 17 }, () => "finance") },
+      { user: deputy.user, groups: finance(17) },
       "on all groups",
     ],
     [
@@ -175,83 +162,55 @@ describe.skipIf(!inject("hasPolicies"))("a key can be created", () => {
       '"system:nodes"',
     ],
   ])("never %s", async ([, by, spec, refusal]) => {
-    const answer = await make(by, { key: digest("c"), ...spec });
+    const answer = await dryKey(by, { key: digest("c"), ...spec });
     expect(answer).toMatchObject(answered(403, refusal));
     expect(answer.message).toContain("latchkey-mint-guard");
     expect(answer.message).not.toContain(digest("c"));
   });
 
   it("not for another user with a generated name", async () => {
-    expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(
-      answered(403, asBob),
-    );
+    const { metadata: _, ...key } = keyOf({ user: bob.user });
+    const generated = { ...key, metadata: { generateName: "mint-" } };
+    expect(await dryCreate(alice, collection, generated)).toMatchObject(answered(403, asBob));
   });
 
   it("not for another user by server-side apply", async () => {
-    const name = unique("mint");
-    const path = `${collection}/${name}?fieldManager=test&force=true`;
-    const answer = await ask(alice, {
-      method: "PATCH",
-      type: patchTypes.apply,
-      path,
-      body: { ...body, metadata: { name }, spec: { user: bob.user } },
-    });
+    const key = keyOf({ user: bob.user });
+    const answer = await forceApply(alice, `${collection}/${key.metadata.name}`, key);
     expect(answer).toMatchObject(answered(403, asBob));
   });
 });
 
-describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", () => {
-  const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
+withPolicies("a user who authenticated with a key", () => {
+  const rootKey = withKey(root, "k-17");
   const refused = answered(403, "root authenticated with an access key");
 
   it("may create a key for itself and delete it, but not change it", async () => {
-    const name = unique("mint");
-    const path = `${collection}/${name}`;
-    expect(
-      await ask(withKey, {
-        method: "POST",
-        path: collection,
-        body: { ...body, metadata: { name }, spec: { user: "root" } },
-      }),
-    ).toMatchObject({ code: 201 });
-    expect(
-      await ask(
-        { ...root, extra: { "management.service/key-id": ["k-18"] } },
-        { method: "DELETE", path },
-      ),
-    ).toMatchObject(refused);
-    expect(
-      await ask(withKey, {
-        method: "PATCH",
-        type: patchTypes.merge,
-        path,
-        body: { spec: { disabled: true } },
-      }),
-    ).toMatchObject(refused);
-    expect(await ask(withKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    const key = keyOf({ user: "root" });
+    const path = `${collection}/${key.metadata.name}`;
+    expect(await create(rootKey, collection, key)).toMatchObject({ code: 201 });
+    expect(await ask(withKey(root, "k-18"), { method: "DELETE", path })).toMatchObject(refused);
+    expect(await merge(rootKey, path, { spec: { disabled: true } })).toMatchObject(refused);
+    expect(await ask(rootKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 
-  const ofOps: Caller = { ...alice, extra: { "management.service/key-id": ["k-17"] } };
+  const ofOps = withKey(alice, "k-17");
   const asTeamOps: Caller = { ...ofOps, user: "management.service:team:ops" };
 
   it.for<[string, Caller, object]>([
-    ["another user", withKey, { user: bob.user }],
-    ["another subject", withKey, { subject: bob.user }],
-    ["a group that it is not a member of", withKey, { user: "root", groups: ["finance"] }],
+    ["another user", rootKey, { user: bob.user }],
+    ["another subject", rootKey, { subject: bob.user }],
+    ["a group that it is not a member of", rootKey, { user: "root", groups: ["finance"] }],
     [
       "a group of an identity that it is not a member of",
-      withKey,
+      rootKey,
       { user: "root", identity: { groups: ["finance"] } },
     ],
-    ["another team", withKey, { team: "finance" }],
+    ["another team", rootKey, { team: "finance" }],
     ["the team of a group that it is a member of", ofOps, { team: "ops" }],
     ["a team other than its own", asTeamOps, { team: "devs" }],
   ])("cannot create a key for %s, even if allowed to impersonate", async ([, by, spec]) => {
-    const answer = await ask(by, {
-      method: "POST",
-      path: `${collection}?dryRun=All`,
-      body: { ...body, metadata: { name: unique("mint") }, spec },
-    });
+    const answer = await dryKey(by, spec);
     expect(answer).toMatchObject(
       answered(
         403,
@@ -263,43 +222,29 @@ describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", (
   it.for<[string, Caller, object]>([
     ["its user in a group of the key", ofOps, { user: alice.user, groups: ["ops"] }],
     ["its team", asTeamOps, { team: "ops", groups: ["devs"] }],
-    ["no user, team or subject", withKey, {}],
+    ["no user, team or subject", rootKey, {}],
   ])("can create a key for %s", async ([, by, spec]) => {
-    const answer = await ask(by, {
-      method: "POST",
-      path: `${collection}?dryRun=All`,
-      body: { ...body, metadata: { name: unique("mint") }, spec },
-    });
-    expect(answer).toMatchObject({ code: 201 });
+    expect(await dryKey(by, spec)).toMatchObject({ code: 201 });
   });
 
-  it.for<[string, Omit<Ask, "path">]>([
-    [
-      "cannot change a key",
-      { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } },
-    ],
-    [
-      "cannot disable a key",
-      { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } },
-    ],
-    [
-      "cannot label a key",
-      { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } },
-    ],
-    ["cannot delete a key that it did not create", { method: "DELETE" }],
-  ])("%s", async ([, request]) => {
-    const made = await arrange({
-      method: "POST",
-      path: collection,
-      body: { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } },
-    });
-    const path = `${collection}/${made.metadata.name}`;
-    expect(await ask(withKey, { ...request, path })).toMatchObject(refused);
-    expect(await ask(root, { ...request, path })).toMatchObject({ code: 200 });
+  it.for<[string, object]>([
+    ["cannot change a key", { spec: { displayName: "mine" } }],
+    ["cannot disable a key", { spec: { disabled: true } }],
+    ["cannot label a key", { metadata: { labels: { a: "b" } } }],
+  ])("%s", async ([, change]) => {
+    const path = await made(collection, keyOf({ user: "root" }));
+    expect(await merge(rootKey, path, change)).toMatchObject(refused);
+    expect(await merge(root, path, change)).toMatchObject({ code: 200 });
+  });
+
+  it("cannot delete a key that it did not create", async () => {
+    const path = await made(collection, keyOf({ user: "root" }));
+    expect(await ask(rootKey, { method: "DELETE", path })).toMatchObject(refused);
+    expect(await ask(root, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 });
 
-describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
+withPolicies("a key of bob", () => {
   const spec = {
     user: bob.user,
     key: digest("b"),
@@ -311,19 +256,12 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
   };
 
   async function bobs(changes: object = {}, by: Caller = root): Promise<string> {
-    const answer = await ask(by, {
-      method: "POST",
-      path: collection,
-      body: { ...body, metadata: { name: unique("bobs") }, spec: { ...spec, ...changes } },
-    });
+    const answer = await create(by, collection, keyOf({ ...spec, ...changes }));
     expect(answer).toMatchObject({ code: 201 });
     return `${collection}/${answer.metadata.name}`;
   }
-  const merge = (change: object): Omit<Ask, "path"> => ({
-    method: "PATCH",
-    type: patchTypes.merge,
-    body: { spec: change },
-  });
+  const change = (by: Caller, path: string, to: object): Promise<Answer> =>
+    merge(by, path, { spec: to });
 
   const gains: readonly (readonly [string, object, string])[] = [
     ["another key", { key: digest("a") }, "spec.key"],
@@ -341,19 +279,19 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
     ["another user", { user: alice.user }, "spec.user"],
     ["a team instead", { user: null, team: "devs" }, "spec.user"],
   ];
-  it.for(gains)("cannot get %s from alice", async ([, change, field]) => {
+  it.for(gains)("cannot get %s from alice", async ([, to, field]) => {
     const path = await bobs();
-    const answer = await ask(alice, { ...merge(change), path });
+    const answer = await change(alice, path, to);
     expect(answer).toMatchObject(answered(403, field));
     expect(answer.message).toMatch(new RegExp(`users "${bob.user}"|"root" created it`));
     expect(answer.message).not.toMatch(/sha256:[0-9a-f]/);
   });
 
-  it.for(gains)("can get %s from a user who may impersonate bob", async ([, change]) => {
+  it.for(gains)("can get %s from a user who may impersonate bob", async ([, to]) => {
     // Some of these changes involve alice or her group: only an administrator may impersonate both.
-    const by = "user" in change ? root : deputy;
+    const by = "user" in to ? root : deputy;
     const path = await bobs({}, by);
-    expect(await ask(by, { ...merge(change), path })).toMatchObject({ code: 200 });
+    expect(await change(by, path, to)).toMatchObject({ code: 200 });
   });
 
   it.for<[string, object, object]>([
@@ -364,45 +302,38 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
       { ttlAfterLastActivity: true },
     ],
     ["by a ttl, if only the configured maximum limited its lifetime", { ttl: 0 }, { ttl: 60 }],
-  ])("cannot restart its lifetime at each use %s from alice", async ([, before, change]) => {
+  ])("cannot restart its lifetime at each use %s from alice", async ([, before, to]) => {
     const path = await bobs(before);
-    expect(await ask(alice, { ...merge(change), path })).toMatchObject(answered(403, "spec.ttl"));
+    expect(await change(alice, path, to)).toMatchObject(answered(403, "spec.ttl"));
   });
 
-  it.for<[string, Omit<Ask, "path">, string]>([
+  const anotherKey = { spec: { key: digest("a") } };
+  it.for<[string, (path: string) => Promise<Answer>]>([
     [
       "a JSON patch",
-      {
-        method: "PATCH",
-        type: patchTypes.json,
-        body: [{ op: "replace", path: "/spec/key", value: digest("a") }],
+      (path) => {
+        const body = [{ op: "replace", path: "/spec/key", value: digest("a") }];
+        return ask(alice, { method: "PATCH", type: patchTypes.json, path, body });
       },
-      "",
     ],
     [
       "a forced server-side apply of another field manager",
-      { method: "PATCH", type: patchTypes.apply, body: { ...body, spec: { key: digest("a") } } },
-      "?fieldManager=other&force=true",
+      (path) => {
+        const { apiVersion, kind } = keyOf({});
+        return forceApply(alice, path, { apiVersion, kind, ...anotherKey });
+      },
     ],
-  ])("cannot get another key by %s from alice", async ([, request, query]) => {
-    const path = await bobs();
-    expect(await ask(alice, { ...request, path: `${path}${query}` })).toMatchObject(
-      answered(403, "spec.key"),
-    );
-  });
-
-  it("cannot get another spec.key by a replace from alice", async () => {
-    const path = await bobs();
-    const answer = await replace(alice, path, (object) => ({
-      ...object,
-      spec: { ...spec, key: digest("a") },
-    }));
-    expect(answer).toMatchObject(answered(403, "spec.key"));
+    [
+      "a replace",
+      (path) => replace(alice, path, (key) => ({ ...key, spec: { ...spec, ...anotherKey.spec } })),
+    ],
+  ])("cannot get another key by %s from alice", async ([, write]) => {
+    expect(await write(await bobs())).toMatchObject(answered(403, "spec.key"));
   });
 
   it("cannot be changed by alice through its status", async () => {
     const path = await bobs();
-    await ask(alice, { ...merge({ key: digest("a") }), path: `${path}/status` });
+    await change(alice, `${path}/status`, { key: digest("a") });
     expect((await arrange({ method: "GET", path })).spec).toMatchObject({ key: digest("b") });
   });
 
@@ -411,35 +342,29 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob", () => {
     ["given a shorter ttl", { ttl: 60 }],
     ["given a ttl that counts from its creation", { ttlAfterLastActivity: false }],
     ["described", { displayName: "Bob's", description: "of bob" }],
-  ])("can be %s by alice, who gains no permissions by that", async ([, change]) => {
+  ])("can be %s by alice, who gains no permissions by that", async ([, to]) => {
     const path = await bobs({ disabled: false });
-    expect(await ask(alice, { ...merge(change), path })).toMatchObject({ code: 200 });
+    expect(await change(alice, path, to)).toMatchObject({ code: 200 });
   });
 
   it("can be labelled by alice", async () => {
-    const path = await bobs();
-    expect(
-      await ask(alice, {
-        method: "PATCH",
-        type: patchTypes.merge,
-        path,
-        body: { metadata: { labels: { a: "b" } } },
-      }),
-    ).toMatchObject({ code: 200 });
+    expect(await merge(alice, await bobs(), { metadata: { labels: { a: "b" } } })).toMatchObject({
+      code: 200,
+    });
   });
 
   it("can get a ttl if it has none", async () => {
     const path = await bobs({ ttl: 0, ttlAfterLastActivity: false });
-    expect(await ask(alice, { ...merge({ ttl: 60 }), path })).toMatchObject({ code: 200 });
+    expect(await change(alice, path, { ttl: 60 })).toMatchObject({ code: 200 });
   });
 
   it("can be taken over by bob, unless it has a group that he is not a member of", async () => {
     const path = await bobs({ groups: ["finance", "devs"] });
-    expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(
+    expect(await change(bob, path, { key: digest("e") })).toMatchObject(
       answered(403, 'groups "devs"'),
     );
-    expect(
-      await ask(bob, { ...merge({ key: digest("e"), groups: ["finance"] }), path }),
-    ).toMatchObject({ code: 200 });
+    expect(await change(bob, path, { key: digest("e"), groups: ["finance"] })).toMatchObject({
+      code: 200,
+    });
   });
 });

@@ -1,14 +1,13 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import {
   admin,
   answered,
-  arrange,
   ask,
   latchkeyAccount,
   makeNamespace,
-  patchTypes,
   unique,
 } from "../support/policy-request.ts";
+import { dryCreate, made, merge, withPolicies } from "./policy-fixture.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
 const sourceUid = { "management.service/source-uid": "7d1f" };
@@ -34,126 +33,67 @@ const secret = ({ labels = {}, annotations = {}, type = "Opaque" }: SecretShape)
   data,
 });
 
-/** Creates a Secret as the administrator; returns its path. */
-async function made(shape: SecretShape): Promise<string> {
-  const { metadata } = await arrange({ method: "POST", path: secrets, body: secret(shape) });
-  return `${secrets}/${metadata.name}`;
-}
+const stored = (shape: SecretShape): Promise<string> => made(secrets, secret(shape));
 
-const creations: { rule: string; shape: SecretShape; code: number }[] = [
-  { rule: "can create a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 201 },
-  { rule: "can create its own Secret", shape: { labels: component }, code: 201 },
-  { rule: "cannot create a Secret without a label", shape: {}, code: 403 },
-  {
-    rule: "cannot create a Secret with only the annotation",
-    shape: { annotations: copyOf },
-    code: 403,
-  },
-  {
-    rule: "cannot create a bootstrap token",
-    shape: { labels: sourceUid, type: "bootstrap.kubernetes.io/token" },
-    code: 403,
-  },
-  {
-    rule: "cannot create a Helm release",
-    shape: { labels: sourceUid, type: "helm.sh/release.v1" },
-    code: 403,
-  },
-  {
-    rule: "cannot create a service account token",
-    shape: {
-      labels: sourceUid,
-      type: "kubernetes.io/service-account-token",
-      annotations: { "kubernetes.io/service-account.name": "default" },
-    },
-    code: 403,
-  },
-];
+const copy = { labels: sourceUid, annotations: copyOf };
+const unlabelled = { annotations: copyOf };
+const helmRelease = { labels: sourceUid, type: "helm.sh/release.v1" };
 
-const updates: { rule: string; shape: SecretShape; patch: SecretShape | object; code: number }[] = [
-  {
-    rule: "can update a copy",
-    shape: { labels: sourceUid, annotations: copyOf },
-    patch: {},
-    code: 200,
-  },
-  {
-    rule: "can fill a placeholder",
-    shape: { labels: placeholder },
-    patch: { labels: sourceUid },
-    code: 200,
-  },
-  {
-    rule: "can restore the label of a copy",
-    shape: { annotations: copyOf },
-    patch: { labels: sourceUid },
-    code: 200,
-  },
-  {
-    rule: "cannot update a copy without restoring its label",
-    shape: { annotations: copyOf },
-    patch: {},
-    code: 403,
-  },
-  {
-    rule: "cannot take over an unmanaged Secret",
-    shape: {},
-    patch: { labels: sourceUid, annotations: copyOf },
-    code: 403,
-  },
-  {
-    rule: "cannot remove the label from its own Secret",
-    shape: { labels: sourceUid, annotations: copyOf },
-    patch: { labels: { "management.service/source-uid": null } },
-    code: 403,
-  },
-];
-
-const deletions: { rule: string; shape: SecretShape; code: number }[] = [
-  { rule: "can delete a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 200 },
-  { rule: "can delete a copy that lost its label", shape: { annotations: copyOf }, code: 200 },
-  { rule: "cannot delete an unmanaged Secret", shape: {}, code: 403 },
-  {
-    rule: "cannot delete a labelled Helm release",
-    shape: { labels: sourceUid, type: "helm.sh/release.v1" },
-    code: 403,
-  },
-];
-
-describe.skipIf(!inject("hasPolicies"))("Latchkey's controller", () => {
-  it.each(creations)("$rule", async ({ shape, code }) => {
-    const answer = await ask(controller, {
-      method: "POST",
-      path: `${secrets}?dryRun=All`,
-      body: secret(shape),
-    });
+withPolicies("Latchkey's controller", () => {
+  it.each<[rule: string, shape: SecretShape, code: number]>([
+    ["can create a copy", copy, 201],
+    ["can create its own Secret", { labels: component }, 201],
+    ["cannot create a Secret without a label", {}, 403],
+    ["cannot create a Secret with only the annotation", unlabelled, 403],
+    [
+      "cannot create a bootstrap token",
+      { labels: sourceUid, type: "bootstrap.kubernetes.io/token" },
+      403,
+    ],
+    ["cannot create a Helm release", helmRelease, 403],
+    [
+      "cannot create a service account token",
+      {
+        labels: sourceUid,
+        type: "kubernetes.io/service-account-token",
+        annotations: { "kubernetes.io/service-account.name": "default" },
+      },
+      403,
+    ],
+  ])("%s", async (_rule, shape, code) => {
+    const answer = await dryCreate(controller, secrets, secret(shape));
     expect(answer).toMatchObject(answered(code, `${controller.user} may not create Secret`));
     expect(answer.message ?? "").not.toContain(data.password);
   });
 
-  it.each(updates)("$rule", async ({ shape, patch, code }) => {
-    const body = { metadata: patch, data: { password: "c2VzYW1l" } };
-    const answer = await ask(controller, {
-      method: "PATCH",
-      path: await made(shape),
-      type: patchTypes.merge,
-      body,
-    });
+  const unlabel = { labels: { "management.service/source-uid": null } };
+  it.each<[rule: string, shape: SecretShape, metadata: object, code: number]>([
+    ["can update a copy", copy, {}, 200],
+    ["can fill a placeholder", { labels: placeholder }, { labels: sourceUid }, 200],
+    ["can restore the label of a copy", unlabelled, { labels: sourceUid }, 200],
+    ["cannot update a copy without restoring its label", unlabelled, {}, 403],
+    ["cannot take over an unmanaged Secret", {}, copy, 403],
+    ["cannot remove the label from its own Secret", copy, unlabel, 403],
+  ])("%s", async (_rule, shape, metadata, code) => {
+    const body = { metadata, data: { password: "c2VzYW1l" } };
+    const answer = await merge(controller, await stored(shape), body);
     expect(answer).toMatchObject(answered(code, `${controller.user} may not update Secret`));
     expect(answer.message ?? "").not.toContain("c2VzYW1l");
   });
 
-  it.each(deletions)("$rule", async ({ shape, code }) => {
-    const answer = await ask(controller, {
-      method: "DELETE",
-      path: `${await made(shape)}?dryRun=All`,
-    });
-    expect(answer).toMatchObject(answered(code, `${controller.user} may not delete Secret`));
+  it.each<[rule: string, shape: SecretShape, code: number]>([
+    ["can delete a copy", copy, 200],
+    ["can delete a copy that lost its label", unlabelled, 200],
+    ["cannot delete an unmanaged Secret", {}, 403],
+    ["cannot delete a labelled Helm release", helmRelease, 403],
+  ])("%s", async (_rule, shape, code) => {
+    const path = `${await stored(shape)}?dryRun=All`;
+    expect(await ask(controller, { method: "DELETE", path })).toMatchObject(
+      answered(code, `${controller.user} may not delete Secret`),
+    );
   });
 });
 
 it("other users can write Secrets as before", async () => {
-  expect(
-    await ask(admin, { method: "POST", path: `${secrets}?dryRun=All`, body: secret({}) }),
-  ).toMatchObject({ code: 201 });
+  expect(await dryCreate(admin, secrets, secret({}))).toMatchObject({ code: 201 });
 });

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
 import { repository } from "../support/install.ts";
 import {
-  allow,
+  admin,
   answered,
   arrange,
   ask,
@@ -13,6 +13,7 @@ import {
   unique,
   type Answer,
 } from "../support/policy-request.ts";
+import { create, dryCreate, gone, grantUser, made, withPolicies } from "./policy-fixture.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -38,17 +39,11 @@ beforeAll(async () => {
           .map((one) => ({ ...one, matchConditions: [{ name: "never", expression: "false" }] })),
       }
     : {};
-  await ask({}, { method: "POST", path: configurations, body: shipped });
+  await create(admin, configurations, shipped);
   // RBAC also limits the account by name: here only the policy is tested.
-  const rules = [
-    {
-      apiGroups: ["admissionregistration.k8s.io"],
-      resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-      verbs: ["create", "update", "delete"],
-    },
-  ];
-  for (const { user = "" } of [webhook, controller])
-    await allow({ kind: "User", name: user }, rules);
+  const both = "mutatingwebhookconfigurations,validatingwebhookconfigurations";
+  for (const account of [webhook, controller])
+    await grantUser(account, `create,update,delete admissionregistration.k8s.io ${both}`);
 });
 
 /** Writes the stored configuration as the caller with each of its webhooks changed. */
@@ -85,7 +80,7 @@ const secrets = [
   },
 ];
 
-describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
+withPolicies("the account of the webhook", () => {
   it("can publish its CA and its path", async () => {
     const answer = await update(webhook, (one) =>
       client({ caBundle })(service({ path: "/secret/admit" })(one)),
@@ -94,36 +89,26 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     expect(JSON.stringify(answer.webhooks)).toContain("/secret/admit");
   });
 
-  const refused: { rule: string; change: (one: Fields) => Fields }[] = [
-    { rule: "cannot receive Secrets", change: (one) => ({ ...one, rules: secrets }) },
-    {
-      rule: "cannot receive other objects of its kinds",
-      change: (one) => ({ ...one, matchConditions: [{ name: "always", expression: "true" }] }),
-    },
-    { rule: "cannot remove a match condition", change: (one) => ({ ...one, matchConditions: [] }) },
-    {
-      rule: "cannot add a namespaceSelector",
-      change: (one) => ({ ...one, namespaceSelector: { matchLabels: { a: "b" } } }),
-    },
-    {
-      rule: "cannot add an objectSelector",
-      change: (one) => ({ ...one, objectSelector: { matchLabels: { a: "b" } } }),
-    },
-    { rule: "cannot fail open", change: (one) => ({ ...one, failurePolicy: "Ignore" }) },
-    {
-      rule: "cannot set a URL",
-      change: (one) => ({ ...one, clientConfig: { url: "https://eve.example.com" } }),
-    },
-    { rule: "cannot set another Service", change: service({ name: "eve" }) },
-    { rule: "cannot set another namespace", change: service({ namespace: "default" }) },
-    { rule: "cannot set another port", change: service({ port: 8443 }) },
-    {
-      rule: "cannot rename a webhook",
-      change: (one) => ({ ...one, name: `other.${String(one.name)}` }),
-    },
-    { rule: "cannot change a timeout", change: (one) => ({ ...one, timeoutSeconds: 30 }) },
-  ];
-  it.each(refused)("$rule", async ({ change }) => {
+  const a = { matchLabels: { a: "b" } };
+  const always = [{ name: "always", expression: "true" }];
+  const eve = { url: "https://eve.example.com" };
+  const fields =
+    (change: Fields) =>
+    (one: Fields): Fields => ({ ...one, ...change });
+  it.each<[rule: string, change: (one: Fields) => Fields]>([
+    ["cannot receive Secrets", fields({ rules: secrets })],
+    ["cannot receive other objects of its kinds", fields({ matchConditions: always })],
+    ["cannot remove a match condition", fields({ matchConditions: [] })],
+    ["cannot add a namespaceSelector", fields({ namespaceSelector: a })],
+    ["cannot add an objectSelector", fields({ objectSelector: a })],
+    ["cannot fail open", fields({ failurePolicy: "Ignore" })],
+    ["cannot set a URL", fields({ clientConfig: eve })],
+    ["cannot set another Service", service({ name: "eve" })],
+    ["cannot set another namespace", service({ namespace: "default" })],
+    ["cannot set another port", service({ port: 8443 })],
+    ["cannot rename a webhook", (one) => ({ ...one, name: `other.${String(one.name)}` })],
+    ["cannot change a timeout", fields({ timeoutSeconds: 30 })],
+  ])("%s", async (_rule, change) => {
     expect(await update(webhook, change)).toMatchObject(
       answered(
         403,
@@ -132,43 +117,22 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     );
   });
 
-  const wholes: { rule: string; rest: (stored: Fields) => Fields }[] = [
-    {
-      rule: "cannot add a webhook",
-      rest: (stored) => ({
-        ...stored,
-        webhooks: [
-          ...listAt(stored, "webhooks"),
-          {
-            ...recordAt({ first: listAt(stored, "webhooks")[0] }, "first"),
-            name: "more.management.service",
-          },
-        ],
-      }),
-    },
-    {
-      rule: "cannot remove a webhook",
-      rest: (stored) => ({ ...stored, webhooks: listAt(stored, "webhooks").slice(1) }),
-    },
-    {
-      rule: "cannot add an owner that does not exist",
-      rest: (stored) => ({
-        ...stored,
-        metadata: {
-          ...recordAt(stored, "metadata"),
-          ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "0" }],
-        },
-      }),
-    },
-    {
-      rule: "cannot change a label",
-      rest: (stored) => ({
-        ...stored,
-        metadata: { ...recordAt(stored, "metadata"), labels: { a: "b" } },
-      }),
-    },
-  ];
-  it.each(wholes)("$rule", async ({ rest }) => {
+  const webhooksOf = (stored: Fields) => listAt(stored, "webhooks").filter(isRecord);
+  const withWebhooks = (change: (webhooks: readonly Fields[]) => unknown) => (stored: Fields) => ({
+    ...stored,
+    webhooks: change(webhooksOf(stored)),
+  });
+  const withMetadata = (change: Fields) => (stored: Fields) => ({
+    ...stored,
+    metadata: { ...recordAt(stored, "metadata"), ...change },
+  });
+  const more = { name: "more.management.service" };
+  it.each<[rule: string, rest: (stored: Fields) => Fields]>([
+    ["cannot add a webhook", withWebhooks((all) => [...all, { ...all[0], ...more }])],
+    ["cannot remove a webhook", withWebhooks((all) => all.slice(1))],
+    ["cannot add an owner that does not exist", withMetadata({ ownerReferences: [gone] })],
+    ["cannot change a label", withMetadata({ labels: { a: "b" } })],
+  ])("%s", async (_rule, rest) => {
     expect(await update(webhook, (one) => one, rest)).toMatchObject(
       answered(403, "webhooks must not be added or removed, and metadata must not change"),
     );
@@ -177,13 +141,8 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
   it("cannot create or delete a configuration of either kind", async () => {
     const only = "only the account latchkey-webhook may update MutatingWebhookConfigurations";
     for (const collection of [configurations, validating]) {
-      expect(
-        await ask(webhook, {
-          method: "POST",
-          path: `${collection}?dryRun=All`,
-          body: { metadata: { name: unique("own") }, webhooks: [] },
-        }),
-      ).toMatchObject(answered(403, only));
+      const body = { metadata: { name: unique("own") }, webhooks: [] };
+      expect(await dryCreate(webhook, collection, body)).toMatchObject(answered(403, only));
     }
     expect(await ask(webhook, { method: "DELETE", path: `${path}?dryRun=All` })).toMatchObject(
       answered(403, only),
@@ -191,18 +150,11 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
   });
 
   it("cannot update configurations of other owners", async () => {
-    const name = unique("others");
-    const { code: _, ...stored } = await arrange({
-      method: "POST",
-      path: configurations,
-      body: { metadata: { name }, webhooks: [] },
-    });
+    const body = { metadata: { name: unique("others") }, webhooks: [] };
+    const others = await made(configurations, body);
+    const { code: _, ...stored } = await arrange({ method: "GET", path: others });
     expect(
-      await ask(webhook, {
-        method: "PUT",
-        path: `${configurations}/${name}?dryRun=All`,
-        body: stored,
-      }),
+      await ask(webhook, { method: "PUT", path: `${others}?dryRun=All`, body: stored }),
     ).toMatchObject(answered(403, "may not update MutatingWebhookConfiguration"));
   });
 

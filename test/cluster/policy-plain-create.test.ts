@@ -1,17 +1,18 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { recordAt, stringsAt } from "../../src/api/parse.ts";
+import { answered, bind, unique, type Answer, type Caller } from "../support/policy-request.ts";
 import {
-  answered,
-  ask,
-  bind,
-  unique,
-  type Answer,
-  type Caller,
-} from "../support/policy-request.ts";
+  collectionOf,
+  dryCreate,
+  manifest,
+  requestedKinds,
+  root,
+  withKey,
+  withPolicies,
+} from "./policy-fixture.ts";
 
 // The policies decide about a create without access key by a short expression. No other user may pass
 // for such a user.
-const api = "/apis/management.service/v1";
 const ownName = (suffix: string) => `management.service/${suffix}`;
 const requesters = unique("plain");
 const everybody = "system:authenticated";
@@ -26,50 +27,35 @@ const stampOf = ({ user = "", uid = "", groups = [] }: Caller): Record<string, s
   [ownName("requester-groups")]: [...groups, everybody].join("\n"),
 });
 
-const kinds = [
-  { plural: "directclusterendpointtokens", kind: "DirectClusterEndpointToken", spec: { ttl: 600 } },
-  { plural: "ownedaccesskeys", kind: "OwnedAccessKey", spec: { disabled: true } },
-] as const;
-
-const callers: { who: string; caller: Caller }[] = [
-  { who: "another user", caller: { user: "alice", uid: "4711", groups: [requesters] } },
-  { who: "a user of that name with another uid", caller: { ...bob, uid: "816" } },
-  {
-    who: "a user of that name in another group",
-    caller: { ...bob, groups: [requesters, "system:masters"] },
-  },
-  {
-    who: "an impersonated administrator",
-    caller: { user: "root", uid: "1", groups: ["system:masters"] },
-  },
-  {
-    who: "a tenant's service account with the name of one of Latchkey's",
-    caller: {
+const callers: readonly (readonly [who: string, caller: Caller])[] = [
+  ["another user", { user: "alice", uid: "4711", groups: [requesters] }],
+  ["a user of that name with another uid", { ...bob, uid: "816" }],
+  ["a user of that name in another group", { ...bob, groups: [requesters, ...root.groups] }],
+  ["an impersonated administrator", { ...root, uid: "1" }],
+  [
+    "a tenant's service account with the name of one of Latchkey's",
+    {
       user: "system:serviceaccount:tenant:latchkey-controller",
       uid: "2",
       groups: ["system:serviceaccounts:latchkey-system", "system:masters"],
     },
-  },
+  ],
 ];
 
-describe.skipIf(!inject("hasPolicies")).each(kinds)(
+withPolicies.each(requestedKinds)(
   "a create of $plural with the whole stamp of bob",
-  ({ plural, kind, spec }) => {
-    const create = (by: Caller, annotations: Record<string, string>): Promise<Answer> =>
-      ask(by, {
-        method: "POST",
-        path: `${api}/${plural}?dryRun=All`,
-        body: {
-          ...{ apiVersion: "management.service/v1", kind, spec },
-          metadata: { name: unique("whole"), annotations, finalizers: [ownName("cleanup")] },
-        },
-      });
+  ({ plural, kind }) => {
+    const spec = kind === "OwnedAccessKey" ? { disabled: true } : { ttl: 600 };
+    const create = (by: Caller, annotations: Record<string, string>): Promise<Answer> => {
+      const metadata = { annotations, finalizers: [ownName("cleanup")] };
+      return dryCreate(by, collectionOf(plural), manifest(kind, metadata, spec));
+    };
     const written = ({ metadata }: Answer) =>
       Object.fromEntries(
         Object.entries(metadata.annotations ?? {}).filter(([name]) => /requester/.test(name)),
       );
 
-    it.each(callers)("by $who gets the annotations of its user", async ({ caller }) => {
+    it.each(callers)("by %s gets the annotations of its user", async (_who, caller) => {
       const answer = await create(caller, stampOf(bob));
       expect(answer).toMatchObject({ code: 201 });
       expect(written(answer)).toEqual(stampOf(caller));
@@ -98,24 +84,16 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
     });
 
     it("with an access key of bob cannot be without the key's id", async () => {
-      const withKey = { ...bob, extra: { [ownName("key-id")]: ["k-17"] } };
-      const answer = await create(withKey, stampOf(bob));
+      const answer = await create(withKey(bob, "k-17"), stampOf(bob));
       expect(answer).toMatchObject({ code: 201 });
       expect(written(answer)).toEqual({ ...stampOf(bob), [ownName("requester-key-id")]: "k-17" });
     });
   },
 );
 
-describe.skipIf(!inject("hasPolicies"))("a key for the user itself", () => {
+withPolicies("a key for the user itself", () => {
   const create = (by: Caller, spec: object): Promise<Answer> =>
-    ask(by, {
-      method: "POST",
-      path: `${api}/ownedaccesskeys?dryRun=All`,
-      body: {
-        ...{ apiVersion: "management.service/v1", kind: "OwnedAccessKey", spec },
-        metadata: { name: unique("itself") },
-      },
-    });
+    dryCreate(by, collectionOf("ownedaccesskeys"), manifest("OwnedAccessKey", {}, spec));
   const reserved = 'names that begin with "system:" are reserved';
   const impersonate = "requires the verb impersonate";
 

@@ -1,42 +1,30 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { syncList, type SyncList } from "../../src/domain/sync/sync-list.ts";
-import {
-  allow,
-  arrange,
-  ask,
-  bind,
-  makeNamespace,
-  patchTypes,
-  unique,
-  type Answer,
-  type Caller,
-} from "../support/policy-request.ts";
+import { makeNamespace, type Answer, type Caller } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 import { runs } from "../support/property-runs.ts";
+import {
+  dryCreate,
+  grantSharing,
+  made,
+  manifest,
+  merge,
+  sharingAdmins,
+  withPolicies,
+} from "./policy-fixture.ts";
 
-/** The admin of a namespace, who may share only with these projects. */
-const tenant: Caller = { user: unique("tenant") };
+const admins = sharingAdmins();
+const { tenant, platform } = admins;
+/** The projects that `tenant` may share with. */
 const own = ["a", "b", "a.b", "-", "_"];
-/** The admin of a namespace, who may share with every project. */
-const platform: Caller = { user: unique("platform") };
 const mostQuestions = 16;
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await makeNamespace();
-  for (const { user = "" } of [tenant, platform])
-    await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
-  await allow({ kind: "User", name: tenant.user ?? "" }, [
-    {
-      apiGroups: ["management.service"],
-      resources: ["projects"],
-      resourceNames: own,
-      verbs: ["share"],
-    },
-  ]);
-  await bind({ kind: "User", name: platform.user ?? "" }, "latchkey-project-sharer");
+  await grantSharing(admins, namespace, own);
 });
 
 const letters = fc.constantFrom("a", "b", ".", "-", "_", "c");
@@ -62,25 +50,10 @@ const longLists = fc
 
 const entriesOf = (list: SyncList): readonly string[] =>
   list.kind === "entries" ? list.entries : [];
-const body = (list: string, name = "read"): object => ({
-  apiVersion: "management.service/v1",
-  kind: "SharedSecret",
-  metadata: { name, annotations: { [annotations.syncToProjects]: list } },
-  spec: {},
-});
+const listed = (list: string) => ({ annotations: { [annotations.syncToProjects]: list } });
+const shared = (list: string) => manifest("SharedSecret", listed(list));
 const create = (caller: Caller, list: string) =>
-  ask(caller, {
-    method: "POST",
-    path: `${sharedSecretPath(namespace)}?dryRun=All`,
-    body: body(list),
-  });
-
-/** Creates a SharedSecret with this list as the administrator; returns its name. */
-async function made(list: string): Promise<string> {
-  const name = unique("read");
-  await arrange({ method: "POST", path: sharedSecretPath(namespace), body: body(list, name) });
-  return name;
-}
+  dryCreate(caller, sharedSecretPath(namespace), shared(list));
 
 type Verdict = "stored" | "unreadable" | "needs share";
 
@@ -101,54 +74,45 @@ function expected(list: SyncList, fresh: readonly string[]): Verdict {
     : "needs share";
 }
 
-describe.skipIf(!inject("hasPolicies"))(
-  "the policy parses a list of projects like the controller",
-  () => {
-    it("when it decides whether the list is valid", async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
-          expect(verdictOf(await create(platform, list))).toBe(
-            syncList(list).kind === "refused" ? "unreadable" : "stored",
-          );
-        }),
-        runs(300),
-      );
-    });
+withPolicies("the policy parses a list of projects like the controller", () => {
+  it("when it decides whether the list is valid", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
+        expect(verdictOf(await create(platform, list))).toBe(
+          syncList(list).kind === "refused" ? "unreadable" : "stored",
+        );
+      }),
+      runs(300),
+    );
+  });
 
-    it("when it checks the names of a new SharedSecret", async () => {
-      await fc.assert(
-        fc.asyncProperty(lists, async (list) => {
-          const read = syncList(list);
-          expect(verdictOf(await create(tenant, list))).toBe(expected(read, entriesOf(read)));
-        }),
-        runs(300),
-      );
-    });
+  it("when it checks the names of a new SharedSecret", async () => {
+    await fc.assert(
+      fc.asyncProperty(lists, async (list) => {
+        const read = syncList(list);
+        expect(verdictOf(await create(tenant, list))).toBe(expected(read, entriesOf(read)));
+      }),
+      runs(300),
+    );
+  });
 
-    it("when it checks the names that an update adds", async () => {
-      const stored = lists.filter((list) => syncList(list).kind === "entries");
-      await fc.assert(
-        fc.asyncProperty(stored, lists, async (before, after) => {
-          const path = sharedSecretPath(namespace, await made(before));
-          const change = { metadata: { annotations: { [annotations.syncToProjects]: after } } };
-          const answer = await ask(tenant, {
-            method: "PATCH",
-            path: `${path}?dryRun=All`,
-            type: patchTypes.merge,
-            body: change,
-          });
-          const [was, read] = [entriesOf(syncList(before)), syncList(after)];
-          expect(verdictOf(answer)).toBe(
-            before === after
-              ? "stored"
-              : expected(
-                  read,
-                  entriesOf(read).filter((name) => !was.includes(name)),
-                ),
-          );
-        }),
-        runs(150),
-      );
-    });
-  },
-);
+  it("when it checks the names that an update adds", async () => {
+    const stored = lists.filter((list) => syncList(list).kind === "entries");
+    await fc.assert(
+      fc.asyncProperty(stored, lists, async (before, after) => {
+        const path = await made(sharedSecretPath(namespace), shared(before));
+        const answer = await merge(tenant, `${path}?dryRun=All`, { metadata: listed(after) });
+        const [was, read] = [entriesOf(syncList(before)), syncList(after)];
+        expect(verdictOf(answer)).toBe(
+          before === after
+            ? "stored"
+            : expected(
+                read,
+                entriesOf(read).filter((name) => !was.includes(name)),
+              ),
+        );
+      }),
+      runs(150),
+    );
+  });
+});

@@ -1,90 +1,61 @@
-import { describe, expect, inject, it } from "vitest";
+import { expect, it } from "vitest";
+import { admin, answered, latchkeyAccount } from "../support/policy-request.ts";
 import {
-  admin,
-  answered,
-  arrange,
-  ask,
-  latchkeyAccount,
-  patchTypes,
-  unique,
-  type Caller,
-} from "../support/policy-request.ts";
+  collectionOf,
+  dryCreate,
+  made,
+  manifest,
+  merge,
+  requestedKinds,
+  root,
+  withPolicies,
+} from "./policy-fixture.ts";
 
-const api = "/apis/management.service/v1";
-const kinds = [
-  { plural: "directclusterendpointtokens", kind: "DirectClusterEndpointToken" },
-  { plural: "ownedaccesskeys", kind: "OwnedAccessKey" },
-] as const;
-const callers: { who: string; caller: Caller; code: number }[] = [
+const status = { expiresAt: "2030-01-01T00:00:00Z" };
+const accounts = "system:serviceaccounts:latchkey-system";
+const account = (path: string, ...groups: readonly string[]) => ({
+  user: `system:serviceaccount:${path}`,
+  groups: [...groups, ...root.groups],
+});
+const callers = [
   { who: "an administrator cannot", caller: admin, code: 403 },
   {
     who: "another service account in system:masters cannot",
-    caller: {
-      user: "system:serviceaccount:default:latchkey-controller",
-      groups: ["system:masters"],
-    },
+    caller: account("default:latchkey-controller"),
     code: 403,
   },
   {
     who: "a service account of that name in a tenant's namespace cannot",
-    caller: {
-      user: "system:serviceaccount:tenant:latchkey-controller",
-      groups: [
-        "system:serviceaccounts",
-        "system:serviceaccounts:latchkey-system",
-        "system:masters",
-      ],
-    },
+    caller: account("tenant:latchkey-controller", "system:serviceaccounts", accounts),
     code: 403,
   },
   {
     who: "a user in the group of Latchkey's accounts cannot",
-    caller: {
-      user: "latchkey-controller",
-      groups: ["system:serviceaccounts:latchkey-system", "system:masters"],
-    },
+    caller: { user: "latchkey-controller", groups: [accounts, ...root.groups] },
     code: 403,
   },
   {
     who: "an account of latchkey-system whose name only begins alike cannot",
-    caller: {
-      user: "system:serviceaccount:latchkey-system:latchkey-controller2",
-      groups: ["system:masters"],
-    },
+    caller: account("latchkey-system:latchkey-controller2"),
     code: 403,
   },
   { who: "the controller can", caller: latchkeyAccount("latchkey-controller"), code: 200 },
 ];
 
-describe.skipIf(!inject("hasPolicies")).each(kinds)("status of $plural", ({ plural, kind }) => {
-  const object = () => ({
-    apiVersion: "management.service/v1",
-    kind,
-    metadata: { name: unique("status") },
-    spec: {},
-  });
+withPolicies.each(requestedKinds)("status of $plural", ({ plural, kind }) => {
+  const collection = collectionOf(plural);
 
   it.each(callers)("$who write it", async ({ caller, code }) => {
-    const { metadata } = await arrange({
-      method: "POST",
-      path: `${api}/${plural}`,
-      body: object(),
-    });
-    const path = `${api}/${plural}/${metadata.name}/status?dryRun=All`;
-    const answer = await ask(caller, {
-      method: "PATCH",
-      path,
-      type: patchTypes.merge,
-      body: { status: { expiresAt: "2030-01-01T00:00:00Z" } },
-    });
+    const path = await made(collection, manifest(kind));
+    const answer = await merge(caller, `${path}/status?dryRun=All`, { status });
     expect(answer).toMatchObject(
-      answered(code, `may not write status of ${plural} ${metadata.name}`),
+      answered(code, `may not write status of ${plural} ${path.split("/").at(-1)}`),
     );
   });
 
   it("is removed on create", async () => {
-    const body = { ...object(), status: { expiresAt: "2030-01-01T00:00:00Z" } };
-    const answer = await arrange({ method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+    const answer = await dryCreate(admin, collection, { ...manifest(kind), status });
+    expect(answer).toMatchObject({ code: 201 });
     expect(answer.status).not.toHaveProperty("expiresAt");
   });
 });
