@@ -4,7 +4,7 @@ import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { patchTypes, post, remove } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
@@ -186,14 +186,12 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       const spec = scope && { scope };
       const token = { key: await mint(unique("row"), spec) };
       const key = { key: `row-${randomBytes(24).toString("hex")}` };
-      await central.arrange({
-        method: "POST",
-        path: keys,
-        body: {
+      await central.arrange(
+        post(keys, {
           ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("row") } },
           spec: { user: "alice", groups: ["devs"], ...key, ...spec },
-        },
-      });
+        }),
+      );
       const through = async (by: typeof key, way: WayIn) => {
         const answers = [];
         for (const request of requests) {
@@ -241,7 +239,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const token = await mint("deleted");
     expect((await atServer(token, "/api/v1/pods")).status).toBe(200);
     const path = tokenPath("deleted");
-    expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    expect(await central.ask(alice, remove(path))).toMatchObject({ code: 200 });
     await refusedAfter("its object was deleted", token);
   });
 
@@ -249,7 +247,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
     const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
     const body = { ...kind, metadata: { name: "parent" }, spec };
-    const { metadata } = await central.arrange({ method: "POST", path: keys, body });
+    const { metadata } = await central.arrange(post(keys, body));
     const extra = { "management.service/key-id": [String(metadata["uid"])] };
     const token = await mint("child", {}, { ...alice, extra });
     const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
@@ -258,7 +256,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await central.arrange({ ...change, body: { spec: { disabled: false } } });
     const works = async () => (await atServer(token, "/api/v1/pods")).status === 200;
     await eventually(works, { what: "the token of a key that works again" });
-    await central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await central.arrange(remove(`${keys}/parent`));
     await refusedAfter("its key was deleted", token);
     expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
   });
@@ -278,7 +276,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
 
   it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
     const [valid, revoked] = [await mint("valid"), await mint("gone")];
-    await central.arrange({ method: "DELETE", path: tokenPath("gone") });
+    await central.arrange(remove(tokenPath("gone")));
     await refusedAfter("its object was deleted", revoked);
     const isKept = async () => {
       const data = await kubectl(connected, [

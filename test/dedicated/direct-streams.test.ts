@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { type Caller, patchTypes, post, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
   alice,
@@ -57,15 +57,13 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     fixture = await startDirectFixture(allowRequesters, { apiServerFlags: kubelet.apiServerFlags });
     const { arrange } = fixture;
     const apiGroup = "rbac.authorization.k8s.io";
-    await arrange({
-      method: "POST",
-      path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-      body: {
+    await arrange(
+      post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
         metadata: { name: "devs" },
         roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
         subjects: [{ kind: "Group", apiGroup, name: "devs" }],
-      },
-    });
+      }),
+    );
     const node = { name: "node", kubeletPort: kubelet.port };
     await arrange(runningPodRequests(pod, node).node);
     for (const made of [pod, silentPod]) {
@@ -102,8 +100,6 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     };
   }
 
-  const remove = async (path: string): Promise<void> =>
-    void (await fixture.central.arrange({ method: "DELETE", path }));
   const now = () => performance.now();
 
   /** A key of alice, and a token that was requested with it. */
@@ -112,7 +108,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name } },
       spec: { user: "alice", ttl: 3600, key: `parent-${randomBytes(24).toString("hex")}` },
     };
-    const made = await fixture.central.arrange({ method: "POST", path: keys, body });
+    const made = await fixture.central.arrange(post(keys, body));
     const by: Caller = {
       ...alice,
       extra: { "management.service/key-id": [String(made.metadata["uid"])] },
@@ -125,7 +121,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       name: "when the object of their token is deleted",
       async begin() {
         const token = await fixture.mint("deleted");
-        const lose = () => remove(tokenPath("deleted")).then(now);
+        const lose = () => fixture.central.arrange(remove(tokenPath("deleted"))).then(now);
         return { token, lose };
       },
     },
@@ -142,7 +138,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       name: "when the key that their token was requested with is deleted",
       async begin() {
         const { token, key } = await child("orphaned");
-        return { token, lose: () => remove(key).then(now) };
+        return { token, lose: () => fixture.central.arrange(remove(key)).then(now) };
       },
     },
     {
@@ -225,7 +221,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       const client = kubectlWith(await fixture.mint(name), env);
       await works(client);
       const { pid, ...open } = await openInPod(client);
-      await remove(tokenPath(name));
+      await fixture.central.arrange(remove(tokenPath(name)));
       const lost = now();
       const ends = await Promise.all(
         Object.entries(open).map(async ([what, { ended }]) => ({ what, ...(await ended) })),

@@ -2,7 +2,7 @@ import { fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { join } from "node:path";
 import { requesters } from "../support/actions.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { patchTypes, post, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { alice, tokenPath } from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -195,7 +195,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     const { ended } = await lastEventOf(token);
     const began = Date.now();
     const path = tokenPath("revoked");
-    expect(await cluster.central.ask(alice, { method: "DELETE", path })).toMatchObject({
+    expect(await cluster.central.ask(alice, remove(path))).toMatchObject({
       code: 200,
     });
     expect(await ended).toMatchObject({ type: "ERROR", object: { code: 401 } });
@@ -210,7 +210,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
     const object = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
     const body = { ...object, metadata: { name: "parent" }, spec };
-    const { metadata } = await cluster.central.arrange({ method: "POST", path: keys, body });
+    const { metadata } = await cluster.central.arrange(post(keys, body));
     const extra = { "management.service/key-id": [String(metadata["uid"])] };
     const token = await cluster.mint("child", {}, { ...alice, extra });
     const isAccepted = async () => (await cluster.whoami(token, "direct endpoint")).status === 200;
@@ -222,7 +222,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
         what: `the token of a key with disabled: ${disabled} to be ${disabled ? "refused" : "accepted"}`,
       });
     }
-    await cluster.central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await cluster.central.arrange(remove(`${keys}/parent`));
     await eventually(async () => !(await isAccepted()), {
       what: "the token of a deleted key to be refused",
     });

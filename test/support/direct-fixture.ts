@@ -3,7 +3,16 @@ import { apiVersion } from "../../src/api/names.ts";
 import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import { requesters } from "./actions.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { type Ask, type Answer, admin, type Caller, connect, send } from "./cluster-connection.ts";
+import {
+  type Ask,
+  type Answer,
+  admin,
+  type Caller,
+  connect,
+  send,
+  get,
+  post,
+} from "./cluster-connection.ts";
 import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -119,11 +128,11 @@ async function mint(
   by: Caller,
 ): Promise<string> {
   const body = { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec };
-  const made = await central.ask(by, { method: "POST", path: tokenPath(), body });
+  const made = await central.ask(by, post(tokenPath(), body));
   if (made.code !== 201) throw new Error(`create token ${name}: ${made.code} ${made.message}`);
   return eventually(
     async () => {
-      const { status } = await central.arrange({ method: "GET", path: tokenPath(name) });
+      const { status } = await central.arrange(get(tokenPath(name)));
       const isReady = parseConditions(status).some(
         ({ type, status: value }) => type === "Ready" && value === "True",
       );

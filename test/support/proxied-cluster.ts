@@ -5,7 +5,15 @@ import { Pool } from "undici";
 import type { Credentials } from "../../src/kube/credentials.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import {
+  admin,
+  connect,
+  send,
+  type Answer,
+  type Ask,
+  type Caller,
+  post,
+} from "./cluster-connection.ts";
 import { accountKubeconfig, type Account, type ServiceAccountLogin } from "./account-login.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { requesters } from "./actions.ts";
@@ -107,7 +115,7 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
       roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
       subjects: [subject],
     };
-    return arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
+    return arrange(post(`/apis/${rbac}/v1/clusterrolebindings`, body));
   };
   const rules = [
     {
@@ -121,11 +129,9 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
       verbs: ["get", "list", "watch", "create", "patch", "delete"],
     },
   ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-own-objects" }, rules },
-  });
+  await arrange(
+    post(`/apis/${rbac}/v1/clusterroles`, { metadata: { name: "fault-own-objects" }, rules }),
+  );
   await bind("fault-own-objects", "fault-own-objects", {
     kind: "ServiceAccount",
     name: "latchkey-controller",
@@ -138,11 +144,9 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
       verbs: ["get", "list", "watch", "create", "update"],
     },
   ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-secrets" }, rules: secrets },
-  });
+  await arrange(
+    post(`/apis/${rbac}/v1/clusterroles`, { metadata: { name: "fault-secrets" }, rules: secrets }),
+  );
   await bind("fault-secrets", "fault-secrets", {
     kind: "ServiceAccount",
     name: "latchkey-webhook",
@@ -151,11 +155,12 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   const configMaps = [
     { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "patch"] },
   ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-config-maps" }, rules: configMaps },
-  });
+  await arrange(
+    post(`/apis/${rbac}/v1/clusterroles`, {
+      metadata: { name: "fault-config-maps" },
+      rules: configMaps,
+    }),
+  );
   await bind("fault-config-maps", "fault-config-maps", {
     kind: "ServiceAccount",
     name: "latchkey-gateway",
@@ -170,11 +175,9 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
       verbs: ["update", "delete"],
     },
   ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-requesters" }, rules: own },
-  });
+  await arrange(
+    post(`/apis/${rbac}/v1/clusterroles`, { metadata: { name: "fault-requesters" }, rules: own }),
+  );
   await bind("fault-requesters", "fault-requesters", {
     apiGroup: rbac,
     kind: "Group",

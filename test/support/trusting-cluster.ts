@@ -7,6 +7,7 @@ import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
 import { type DirectFixture, directPath, startDirectFixture } from "./direct-fixture.ts";
 import { trustTokens } from "./trust.ts";
+import { get } from "./cluster-connection.ts";
 
 /** The two ways to a connected cluster: its kube-apiserver, and its direct endpoint. */
 export type Way = "kube-apiserver" | "direct endpoint";
@@ -61,9 +62,7 @@ export async function startTrustingCluster(
   const { central, controller, connected, endpoint } = fixture;
   const issuer = controller.issuerUrl;
   const readSigning = async () =>
-    ({ signing } = parseSigningKeys(
-      await central.arrange({ method: "GET", path: signingKeysPath }),
-    )).signing;
+    ({ signing } = parseSigningKeys(await central.arrange(get(signingKeysPath)))).signing;
   let signing: SigningKey;
   const serverOf = (way: Way) =>
     way === "kube-apiserver" ? connected.url : endpoint.endpointUrl + directPath;

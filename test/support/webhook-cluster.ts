@@ -11,7 +11,7 @@ import {
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
-import type { Answer } from "../support/cluster-connection.ts";
+import { type Answer, get, post } from "../support/cluster-connection.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Installation, policiesCount } from "../support/install.ts";
@@ -89,11 +89,12 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
     ...certificateTerms,
     now: Date.now() - 300 * dayMs,
   });
-  await cluster.arrange({
-    method: "POST",
-    path: `/api/v1/namespaces/${namespace}/secrets`,
-    body: JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
-  });
+  await cluster.arrange(
+    post(
+      `/api/v1/namespaces/${namespace}/secrets`,
+      JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
+    ),
+  );
   await makeRoot(cluster);
   const startReplica = () =>
     startWebhook({
@@ -118,16 +119,14 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
     aged,
     startReplica,
     makeKey: (name, spec) =>
-      cluster.arrange({
-        method: "POST",
-        path: keys,
-        body: {
+      cluster.arrange(
+        post(keys, {
           apiVersion,
           kind: "OwnedAccessKey",
           metadata: { name },
           spec: { user: "root", ...spec },
-        },
-      }),
+        }),
+      ),
     codeOf,
     async becomes(code, key) {
       await eventually(async () => (await codeOf(key)) === code, {
@@ -135,7 +134,7 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
       });
     },
     async isTrue(name, condition) {
-      const { status } = await cluster.arrange({ method: "GET", path: `${keys}/${name}` });
+      const { status } = await cluster.arrange(get(`${keys}/${name}`));
       return parseConditions(status).some(
         ({ type, status: is }) => type === condition && is === "True",
       );
@@ -158,15 +157,13 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
 /** Makes the user `root` an administrator. */
 async function makeRoot(cluster: DedicatedCluster): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-    body: {
+  await cluster.arrange(
+    post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
       metadata: { name: "root" },
       roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
       subjects: [{ kind: "User", apiGroup, name: "root" }],
-    },
-  });
+    }),
+  );
 }
 
 /** Connections to a webhook with the client certificate of kube-apiserver. */

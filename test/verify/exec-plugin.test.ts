@@ -18,6 +18,7 @@ import {
 import { startExecClient } from "../support/exec-client.ts";
 import type { LineProgram } from "../support/line-program.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
+import { get, post } from "../support/cluster-connection.ts";
 
 const run = promisify(execFile);
 
@@ -33,15 +34,13 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
     fixture = await startDirectFixture(async (central) => {
       await allowRequesters(central);
       const apiGroup = "rbac.authorization.k8s.io";
-      await central.arrange({
-        method: "POST",
-        path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-        body: {
+      await central.arrange(
+        post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
           metadata: { name: "devs" },
           roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
           subjects: [{ apiGroup, kind: "Group", name: "devs" }],
-        },
-      });
+        }),
+      );
     });
     const { controlPlane } = fixture.central;
     const { directory } = controlPlane;
@@ -98,7 +97,7 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
       if (byKubectl !== "bob") wrong.push(byKubectl);
       if (byClient["user"] !== "bob") wrong.push(byClient);
       answers++;
-      const list = await fixture.central.arrange({ method: "GET", path: tokenPath() });
+      const list = await fixture.central.arrange(get(tokenPath()));
       for (const object of listAt(list, "items")) {
         const end = Date.parse(stringAt(recordAt(object, "status"), "expiresAt") ?? "");
         if (!Number.isNaN(end)) ends.set(stringAt(recordAt(object, "metadata"), "name") ?? "", end);

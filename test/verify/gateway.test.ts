@@ -16,6 +16,7 @@ import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { apply, applyGateway, policiesCount } from "../support/install.ts";
 import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
+import { get, post } from "../support/cluster-connection.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const key = randomBytes(24).toString("base64url");
@@ -108,7 +109,7 @@ function load(pools: readonly Pool[], atOnce: number): { stop(): Promise<readonl
 }
 
 async function namesThere(): Promise<ReadonlySet<string>> {
-  const list = await cluster.arrange({ method: "GET", path: configMaps });
+  const list = await cluster.arrange(get(configMaps));
   const items: unknown = list["items"];
   const all: { metadata: { name: string } }[] = JSON.parse(JSON.stringify(items));
   return new Set(all.map(({ metadata }) => metadata.name));
@@ -120,24 +121,20 @@ beforeAll(async () => {
   await applyGateway(cluster.controlPlane);
   await policiesCount(cluster.controlPlane);
   const apiGroup = "rbac.authorization.k8s.io";
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-    body: {
+  await cluster.arrange(
+    post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
       metadata: { name: "root" },
       roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
       subjects: [{ kind: "User", apiGroup, name: "root" }],
-    },
-  });
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiVersion}/ownedaccesskeys`,
-    body: {
+    }),
+  );
+  await cluster.arrange(
+    post(`/apis/${apiVersion}/ownedaccesskeys`, {
       ...{ apiVersion, kind: "OwnedAccessKey" },
       metadata: { name: "load" },
       spec: { user: "root", key },
-    },
-  });
+    }),
+  );
   balancer = await startTcpBalancer();
   gateways = [await startReplica(), await startReplica()];
   ca = await gatewayCa(cluster.controlPlane);
@@ -213,7 +210,7 @@ describe.skipIf(!hasDedicatedClusters)("a gateway on Kubernetes before 1.36", ()
     skip,
   }) => {
     const { controlPlane } = cluster;
-    const { gitVersion } = await cluster.arrange({ method: "GET", path: "/version" });
+    const { gitVersion } = await cluster.arrange(get("/version"));
     const version = String(gitVersion);
     skip((minorOf(version) ?? 0) >= 36, `Kubernetes ${version} has constrained impersonation`);
     await apply(controlPlane, join("config", "gateway"));

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
-import { type Ask, patchTypes } from "../support/cluster-connection.ts";
+import { type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type LatchkeyProcess,
@@ -44,10 +44,11 @@ let reviews: ReviewClient;
 
 /** The distinct values in the copies of a SharedSecret. */
 async function copiedValues(name = "db"): Promise<readonly string[]> {
-  const list = await cluster.arrange({
-    method: "GET",
-    path: `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
-  });
+  const list = await cluster.arrange(
+    get(
+      `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
+    ),
+  );
   const values = listAt(list, "items").map(
     (copy) => stringAt(recordAt(copy, "data"), "password") ?? "",
   );
@@ -78,25 +79,14 @@ async function allHold(value: string, name = "db"): Promise<void> {
 }
 
 async function setPassword(name: string, value: string): Promise<void> {
-  await write({
-    method: "PATCH",
-    path: `${home}/${name}`,
-    type: patchTypes.merge,
-    body: { spec: { data: { password: value } } },
-  });
+  await write(mergePatch(`${home}/${name}`, { spec: { data: { password: value } } }));
 }
 
 /** The copies of `tail` in etcd: lists come from kube-apiserver's watch cache. */
 async function copiesIn(namespaces: readonly string[]): Promise<readonly string[]> {
   const read = async (namespace: string) =>
     stringAt(
-      recordAt(
-        await cluster.ask(
-          {},
-          { method: "GET", path: `/api/v1/namespaces/${namespace}/secrets/tail` },
-        ),
-        "data",
-      ),
+      recordAt(await cluster.ask({}, get(`/api/v1/namespaces/${namespace}/secrets/tail`)), "data"),
       "password",
     ) ?? "";
   return Promise.all(namespaces.map(read));
@@ -108,16 +98,14 @@ async function makeTarget(name: string, project: string): Promise<void> {
     labels: { [labels.project]: project },
     annotations: { [annotations.sync]: "enabled" },
   };
-  await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await write(post("/api/v1/namespaces", { metadata }));
 }
 
 async function makeSource(name: string, value: string, project = "web"): Promise<void> {
   const metadata = { name, annotations: { [annotations.syncToProjects]: project } };
-  await write({
-    method: "POST",
-    path: home,
-    body: { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } },
-  });
+  await write(
+    post(home, { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } }),
+  );
 }
 
 /** An API server may reject writes of custom resources for a second after it is ready. */
@@ -143,7 +131,7 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startDedicatedCluster();
   proxy = await startTcpProxy(Number(new URL(cluster.controlPlane.url).port));
-  await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "home" } } });
+  await write(post("/api/v1/namespaces", { metadata: { name: "home" } }));
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
   controller = await cluster.run({
     controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` },
@@ -203,16 +191,14 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
   });
 
   it("continues when the API server is back, and reports what expired in the meantime", async () => {
-    await write({
-      method: "POST",
-      path: keys,
-      body: {
+    await write(
+      post(keys, {
         apiVersion,
         kind: "OwnedAccessKey",
         metadata: { name: "short" },
         spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") },
-      },
-    });
+      }),
+    );
     await settled(controller);
     const value = base64("after the outage");
     await cluster.controlPlane.interrupt("kube-apiserver", () => pause(outageSeconds * 1_000));
@@ -221,9 +207,9 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     await allHold(value);
     const synced = Date.now() - began;
     const isExpired = async () =>
-      parseConditions(
-        (await cluster.arrange({ method: "GET", path: `${keys}/short` })).status,
-      ).some(({ type, status }) => type === "Expired" && status === "True");
+      parseConditions((await cluster.arrange(get(`${keys}/short`))).status).some(
+        ({ type, status }) => type === "Expired" && status === "True",
+      );
     expect(await copiedValues()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
     say(
@@ -242,16 +228,14 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
   /** Creates a key, waits until the webhook accepts it, and returns its plain text. */
   async function letIn(name: string): Promise<string> {
     const key = randomBytes(24).toString("hex");
-    await write({
-      method: "POST",
-      path: keys,
-      body: {
+    await write(
+      post(keys, {
         apiVersion,
         kind: "OwnedAccessKey",
         metadata: { name },
         spec: { user: "admin", key },
-      },
-    });
+      }),
+    );
     await eventually(async () => await isLetIn(key), {
       ...patience,
       what: `key ${name} to be let in`,
@@ -284,7 +268,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       ...patience,
       what: "the copies of what is not in the backup to be gone",
     });
-    expect((await cluster.ask({}, { method: "GET", path: `${home}/later` })).code).toBe(404);
+    expect((await cluster.ask({}, get(`${home}/later`))).code).toBe(404);
     await eventually(async () => !(await isLetIn(gone)), {
       ...patience,
       what: "the key that is not in the backup to be refused",
@@ -293,12 +277,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       ...patience,
       what: "the key in the backup to be let in",
     });
-    await write({
-      method: "PATCH",
-      path: `${keys}/kept`,
-      type: patchTypes.merge,
-      body: { spec: { disabled: true } },
-    });
+    await write(mergePatch(`${keys}/kept`, { spec: { disabled: true } }));
     await eventually(async () => !(await isLetIn(kept)), {
       ...patience,
       what: "a key that is disabled afterwards to be refused",
@@ -330,11 +309,9 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     expect(await copiesIn(few)).toEqual(few.map(() => base64("first")));
     // Other writes advance etcd beyond the lost revisions.
     for (let number = 0; number < 60; number += 1)
-      await write({
-        method: "POST",
-        path: "/api/v1/namespaces/home/configmaps",
-        body: { metadata: { generateName: "other-" } },
-      });
+      await write(
+        post("/api/v1/namespaces/home/configmaps", { metadata: { generateName: "other-" } }),
+      );
     const began = Date.now();
     await setPassword("tail", base64("third"));
     await eventually(

@@ -12,7 +12,7 @@ import {
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
 import { requesters } from "../support/actions.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import type { Caller } from "../support/cluster-connection.ts";
+import { type Caller, get, post, remove } from "../support/cluster-connection.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import { readVitals, valuesOf } from "../support/controller-vitals.ts";
 import {
@@ -65,12 +65,12 @@ async function mint(): Promise<Minted> {
   const name = `token-${minted}`;
   const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
   const object = { ...body, metadata: { name }, spec: {} };
-  const made = await central.ask(alice, { method: "POST", path: collection, body: object });
+  const made = await central.ask(alice, post(collection, object));
   expect(made).toMatchObject({ code: 201 });
   const path = `${collection}/${name}`;
   const token = await eventually(
     async () => {
-      const { status } = await central.arrange({ method: "GET", path });
+      const { status } = await central.arrange(get(path));
       const isReady = parseConditions(status).some(
         ({ type, status: value }) => type === "Ready" && value === "True",
       );
@@ -81,7 +81,7 @@ async function mint(): Promise<Minted> {
   return { path, token };
 }
 
-const revoke = ({ path }: Minted) => central.arrange({ method: "DELETE", path });
+const revoke = ({ path }: Minted) => central.arrange(remove(path));
 
 async function statusOf({ token }: Pick<Minted, "token">): Promise<number> {
   const headers = { authorization: `Bearer ${token}` };
@@ -240,11 +240,9 @@ describe.skipIf(!hasDedicatedClusters)(
 
     async function writeMuch(count: number): Promise<void> {
       const write = () =>
-        central.arrange({
-          method: "POST",
-          path: "/api/v1/namespaces/default/configmaps",
-          body: { metadata: { generateName: "other-" } },
-        });
+        central.arrange(
+          post("/api/v1/namespaces/default/configmaps", { metadata: { generateName: "other-" } }),
+        );
       for (let done = 0; done < count; done += 50)
         await Promise.all(Array.from({ length: 50 }, write));
     }
@@ -277,8 +275,7 @@ describe.skipIf(!hasDedicatedClusters)(
       });
       expect(await refusedLists("older")).toBeGreaterThan(0);
       await revoke(later);
-      const gone = async () =>
-        (await central.ask({}, { method: "GET", path: later.path })).code === 404;
+      const gone = async () => (await central.ask({}, get(later.path))).code === 404;
       await eventually(gone, { ...patience, what: "the object to be gone" });
       // The list in use: both stay refused, and what is revoked now is not in it.
       expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 401, 200]);
@@ -294,7 +291,7 @@ describe.skipIf(!hasDedicatedClusters)(
       });
       // Its object is back, as documented: delete it again, or wait for its exp.
       expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
-      expect((await central.arrange({ method: "GET", path: late.path })).code).toBe(200);
+      expect((await central.arrange(get(late.path))).code).toBe(200);
       await revoke(late);
       await refused(late, "a token that is deleted again to be refused");
       expect(stepsBack(takenSeqs())).toEqual([]);

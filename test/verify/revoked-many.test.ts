@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { components, labels } from "../../src/api/names.ts";
 import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { requesters } from "../support/actions.ts";
-import type { Answer, Caller } from "../support/cluster-connection.ts";
+import { type Answer, type Caller, get, post, remove } from "../support/cluster-connection.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
@@ -30,7 +30,7 @@ const pathOf = (name: string) => `${collection}/${name}`;
 async function create(name: string, by: Caller): Promise<void> {
   const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
   const object = { ...body, metadata: { name }, spec: { ttl: 3_600 } };
-  const made = await cluster.ask(by, { method: "POST", path: collection, body: object });
+  const made = await cluster.ask(by, post(collection, object));
   expect(made).toMatchObject({ code: 201 });
 }
 
@@ -41,7 +41,7 @@ const reasonOf = ({ status }: Answer): string | undefined =>
 const decided = (name: string): Promise<string> =>
   eventually(
     async () => {
-      const reason = reasonOf(await cluster.arrange({ method: "GET", path: pathOf(name) }));
+      const reason = reasonOf(await cluster.arrange(get(pathOf(name))));
       return reason === "Minted" || reason === "TooManyTokens" ? reason : undefined;
     },
     { ...patience, what: `a decision about ${name}` },
@@ -49,7 +49,7 @@ const decided = (name: string): Promise<string> =>
 
 /** The stored deny list: its ConfigMaps, its entries, and the characters of its data. */
 async function stored() {
-  const items = listAt(await cluster.arrange({ method: "GET", path: configMaps }), "items");
+  const items = listAt(await cluster.arrange(get(configMaps)), "items");
   const data = items.map((item) => recordAt(item, "data"));
   return {
     configMaps: items.length,
@@ -79,12 +79,12 @@ describe.skipIf(!hasDedicatedClusters)(
         for (const name of names) {
           await create(name, mallory);
           reasons.push(await decided(name));
-          await cluster.arrange({ method: "DELETE", path: pathOf(name) });
+          await cluster.arrange(remove(pathOf(name)));
         }
       };
       await Promise.all(Array.from({ length: together }, churn));
       const isEmpty = async () =>
-        listAt(await cluster.arrange({ method: "GET", path: collection }), "items").length === 0;
+        listAt(await cluster.arrange(get(collection)), "items").length === 0;
       await eventually(isEmpty, { ...patience, what: "all tokens to be gone" });
       const mintedCount = reasons.filter((reason) => reason === "Minted").length;
       expect([reasons.length, mintedCount]).toEqual([count, quota]);
@@ -106,8 +106,8 @@ describe.skipIf(!hasDedicatedClusters)(
       expect(await decided("one-more")).toBe("TooManyTokens");
       await create("of-alice", alice);
       expect(await decided("of-alice")).toBe("Minted");
-      const { metadata } = await cluster.arrange({ method: "GET", path: pathOf("of-alice") });
-      await cluster.arrange({ method: "DELETE", path: pathOf("of-alice") });
+      const { metadata } = await cluster.arrange(get(pathOf("of-alice")));
+      await cluster.arrange(remove(pathOf("of-alice")));
       const isListed = async () => (await stored()).jtis.has(stringAt(metadata, "uid") ?? "");
       await eventually(isListed, { ...patience, what: "alice's token to be revoked" });
       expect((await stored()).jtis.size).toBe(quota + 1);

@@ -13,6 +13,7 @@ import {
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
 import type { Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
+import { get, post } from "../support/cluster-connection.ts";
 
 /** RESTARTS=30 is the full run. */
 const restarts = Number(process.env.RESTARTS ?? 4);
@@ -57,15 +58,13 @@ beforeAll(async () => {
     kind: "ClusterRole",
     name: "cluster-admin",
   };
-  await cluster.arrange({
-    method: "POST",
-    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    body: {
+  await cluster.arrange(
+    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
       metadata: { name: "root" },
       roleRef,
       subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
-    },
-  });
+    }),
+  );
   replicas = [await startReplica(), await startReplica()];
   await Promise.all(replicas.map(receivesConnections));
   const through = { webhookUrl: `https://127.0.0.1:${balancer.port}` };
@@ -75,16 +74,14 @@ beforeAll(async () => {
     await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const key = randomBytes(24).toString("base64url");
-        await cluster.arrange({
-          method: "POST",
-          path: keys,
-          body: {
+        await cluster.arrange(
+          post(keys, {
             apiVersion,
             kind: "OwnedAccessKey",
             metadata: { name: `key-${made + index}` },
             spec: { user: "root", key },
-          },
-        });
+          }),
+        );
         texts.push(key);
       }),
     );
@@ -119,7 +116,7 @@ function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
       key,
       turn % 4 === 0
         ? { method: "POST", path: `${keys}?dryRun=All`, body }
-        : { method: "GET", path: "/api/v1/namespaces/default" },
+        : get("/api/v1/namespaces/default"),
     );
     const what =
       code < 300

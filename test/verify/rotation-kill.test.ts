@@ -14,7 +14,7 @@ import {
 } from "../../src/tokens/signing-keys.ts";
 import { requesters } from "../support/actions.ts";
 import type { ApiRequest } from "../support/api-request.ts";
-import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { type Caller, get, mergePatch, post } from "../support/cluster-connection.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
@@ -90,7 +90,7 @@ async function startKillingProxy(): Promise<FaultProxy> {
   });
 }
 
-const readSecret = () => cluster.arrange({ method: "GET", path: secretPath });
+const readSecret = () => cluster.arrange(get(secretPath));
 const readKeys = async (): Promise<ObservedSigningKeys> => parseSigningKeys(await readSecret());
 
 /** The states of all keys, in order of the alphabet. */
@@ -115,7 +115,7 @@ async function passTime(state: "next" | "retired", seconds: number): Promise<voi
   const data = { "keys.json": Buffer.from(JSON.stringify({ keys })).toString("base64") };
   const { uid, resourceVersion } = secret.metadata;
   const body = { metadata: { uid, resourceVersion }, data };
-  await cluster.arrange({ method: "PATCH", path: secretPath, type: patchTypes.merge, body });
+  await cluster.arrange(mergePatch(secretPath, body));
 }
 
 let minted = 0;
@@ -125,11 +125,11 @@ async function mint(): Promise<string> {
   const name = `token-${minted}`;
   const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
   const object = { ...body, metadata: { name }, spec: { ttl: 3_600 } };
-  const made = await cluster.ask(alice, { method: "POST", path: collection, body: object });
+  const made = await cluster.ask(alice, post(collection, object));
   expect(made).toMatchObject({ code: 201 });
   return eventually(
     async () => {
-      const { status } = await cluster.arrange({ method: "GET", path: `${collection}/${name}` });
+      const { status } = await cluster.arrange(get(`${collection}/${name}`));
       const isReady = parseConditions(status).some(
         ({ type, status: value }) => type === "Ready" && value === "True",
       );
@@ -171,7 +171,7 @@ async function untilFetched(): Promise<void> {
   const path = `${secrets}/${ownObjects.directKeys}`;
   const isFetched = async () => {
     await sendUnknownKid();
-    const kept = recordAt(await cluster.arrange({ method: "GET", path }), "data");
+    const kept = recordAt(await cluster.arrange(get(path)), "data");
     const text = Buffer.from(stringAt(kept, "jwks.json") ?? "", "base64").toString("utf8");
     return keys.every(({ kid }) => text.includes(kid));
   };

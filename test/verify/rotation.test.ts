@@ -32,7 +32,7 @@ import { controllerSettings } from "../faults/programs.ts";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
 import { requesters } from "../support/actions.ts";
 import { type CachingFront, startCachingFront } from "../support/caching-front.ts";
-import type { Caller } from "../support/cluster-connection.ts";
+import { type Caller, get, post } from "../support/cluster-connection.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import {
   type DedicatedCluster,
@@ -158,11 +158,11 @@ async function mint(): Promise<string> {
   const name = `token-${minted}`;
   const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
   const object = { ...body, metadata: { name }, spec: {} };
-  const made = await cluster.ask(alice, { method: "POST", path: collection, body: object });
+  const made = await cluster.ask(alice, post(collection, object));
   expect(made).toMatchObject({ code: 201 });
   return eventually(
     async () => {
-      const { status } = await cluster.arrange({ method: "GET", path: `${collection}/${name}` });
+      const { status } = await cluster.arrange(get(`${collection}/${name}`));
       const isReady = parseConditions(status).some(
         ({ type, status: value }) => type === "Ready" && value === "True",
       );
@@ -173,7 +173,7 @@ async function mint(): Promise<string> {
 }
 
 const readKeys = async (): Promise<ObservedSigningKeys> =>
-  parseSigningKeys(await cluster.arrange({ method: "GET", path: secretPath }));
+  parseSigningKeys(await cluster.arrange(get(secretPath)));
 
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 
