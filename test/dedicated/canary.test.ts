@@ -8,6 +8,7 @@ import { type Answer, type Ask, get, mergePatch, post } from "../support/cluster
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { requesters } from "../support/actions.ts";
+import { postKey, postNamespace, postToken } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "../product/refusing-targets.ts";
@@ -110,21 +111,9 @@ async function objects(): Promise<void> {
     ["duplicate", { ...key, ttl: 600 }],
     ["triplet", { ...key, ttl: 600 }],
   ] as const) {
-    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec };
-    await send({ by: {}, method: "POST", path: `${api}/ownedaccesskeys`, body });
+    await send(postKey(name, spec));
   }
-  const token = {
-    apiVersion,
-    kind: "DirectClusterEndpointToken",
-    metadata: { name: "one" },
-    spec: { ttl: 3600 },
-  };
-  await send({
-    by: alice,
-    method: "POST",
-    path: `${api}/directclusterendpointtokens`,
-    body: token,
-  });
+  await send({ ...postToken("one", { ttl: 3600 }), by: alice });
 }
 
 /** Requests that the API server rejects with a response that users see. */
@@ -233,7 +222,7 @@ beforeAll(async () => {
   cluster = await startDedicatedCluster();
   await allowRequesters(cluster);
   controller = await cluster.run({ env: { LATCHKEY_LOG_LEVEL: "debug" } });
-  await cluster.arrange(post("/api/v1/namespaces", { metadata: { name: "home" } }));
+  await cluster.arrange(postNamespace("home"));
   stopWebhook = await makeRefusingTargets(cluster);
   await cluster.arrange(
     post("/api/v1/namespaces/good/secrets", {

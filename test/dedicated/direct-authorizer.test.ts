@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { patchTypes, post, remove } from "../support/cluster-connection.ts";
+import { mergePatch, remove } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
@@ -14,6 +13,7 @@ import {
   startDirectFixture,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import { applyDirectAuthorizerRbac, applyGateway, policiesCount } from "../support/install.ts";
@@ -21,7 +21,6 @@ import { kubectl } from "../support/kubectl.ts";
 import {
   type GatewayProcess,
   startDirectAuthorizer,
-  startGateway,
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
 import { unique } from "../support/policy-request.ts";
@@ -30,7 +29,7 @@ import { trustTokens } from "../support/trust.ts";
 import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const keys = "/apis/management.service/v1/ownedaccesskeys";
+const parent = `${keysPath}/parent`;
 const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
   rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
 });
@@ -105,10 +104,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       authorizer: { webhookUrl, issuerAuthority },
     }));
     await applyGateway(management);
-    gateway = await startGateway({
-      ...{ controlPlane: management, program, restart: "never" },
-      args: ["--external-names=localhost,127.0.0.1"],
-    });
+    gateway = await central.runGateway();
     await gateway.waitReady();
     await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
     const { certificateAuthority: endpointCa } = fixture.server;
@@ -187,10 +183,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       const token = { key: await mint(unique("row"), spec) };
       const key = { key: `row-${randomBytes(24).toString("hex")}` };
       await central.arrange(
-        post(keys, {
-          ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("row") } },
-          spec: { user: "alice", groups: ["devs"], ...key, ...spec },
-        }),
+        postKey(unique("row"), { user: "alice", groups: ["devs"], ...key, ...spec }),
       );
       const through = async (by: typeof key, way: WayIn) => {
         const answers = [];
@@ -245,18 +238,14 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
 
   it("refuses a token while its key is disabled, and after its key is deleted", async () => {
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
-    const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
-    const body = { ...kind, metadata: { name: "parent" }, spec };
-    const { metadata } = await central.arrange(post(keys, body));
-    const extra = { "management.service/key-id": [String(metadata["uid"])] };
-    const token = await mint("child", {}, { ...alice, extra });
-    const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
-    await central.arrange({ ...change, body: { spec: { disabled: true } } });
+    const { metadata } = await central.arrange(postKey("parent", spec));
+    const token = await mint("child", {}, withKey(alice, metadata));
+    await central.arrange(mergePatch(parent, { spec: { disabled: true } }));
     await refusedAfter("its key was disabled", token);
-    await central.arrange({ ...change, body: { spec: { disabled: false } } });
+    await central.arrange(mergePatch(parent, { spec: { disabled: false } }));
     const works = async () => (await atServer(token, "/api/v1/pods")).status === 200;
     await eventually(works, { what: "the token of a key that works again" });
-    await central.arrange(remove(`${keys}/parent`));
+    await central.arrange(remove(parent));
     await refusedAfter("its key was deleted", token);
     expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
   });

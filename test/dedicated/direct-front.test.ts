@@ -11,6 +11,7 @@ import {
   tokenPath,
 } from "../support/direct-fixture.ts";
 import { requesters } from "../support/actions.ts";
+import { makeDevsAdmin } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { askRaw, rawConnection, requestText } from "../support/raw-client.ts";
@@ -47,14 +48,7 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
       bob: await fixture.mint("raw-bob", {}, bob),
     };
     frames = new Map([...fieldRows(way), ...streamRows(way)].map((row) => [row.rule, row]));
-    const apiGroup = "rbac.authorization.k8s.io";
-    await fixture.arrange(
-      post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
-        metadata: { name: "devs" },
-        roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-        subjects: [{ kind: "Group", apiGroup, name: "devs" }],
-      }),
-    );
+    await fixture.arrange(makeDevsAdmin);
     await eventually(async () => (await next()).statuses[0] === 200, { what: "the token to work" });
   });
   afterAll(() => fixture?.stop());

@@ -1,19 +1,19 @@
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listAt, parseConditions, stringAt } from "../../src/api/parse.ts";
+import { listAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyRecords, shortcomings } from "../support/audit-log.ts";
 import {
   type Answer,
   type Caller,
   get,
   mergePatch,
-  post,
   remove,
 } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { requesters } from "../support/actions.ts";
+import { keysPath, postKey, postToken, readyReason } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
 import { startStamping } from "../support/install-latchkey.ts";
@@ -25,14 +25,10 @@ import {
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 
-const api = "/apis/management.service/v1";
 const alice: Caller = { user: "alice", groups: [requesters] };
 const signingKeys = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
-const plurals = {
-  OwnedAccessKey: "ownedaccesskeys",
-  DirectClusterEndpointToken: "directclusterendpointtokens",
-} as const;
-type Kind = keyof typeof plurals;
+const posts = { OwnedAccessKey: postKey, DirectClusterEndpointToken: postToken };
+type Kind = keyof typeof posts;
 
 let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
@@ -43,14 +39,13 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-const pathOf = (kind: Kind, name: string) => `${api}/${plurals[kind]}/${name}`;
+const pathOf = (kind: Kind, name: string) => `${posts[kind]("", {}).path}/${name}`;
 const tokenPath = (name: string) => pathOf("DirectClusterEndpointToken", name);
 const read = (path: string) => cluster.arrange(get(path));
 const tokenIn = ({ status }: Answer) => stringAt(status, "token");
 
 function tryToMake(kind: Kind, name: string, spec: object): Promise<Answer> {
-  const body = { apiVersion: "management.service/v1", kind, metadata: { name }, spec };
-  return cluster.ask(alice, post(`${api}/${plurals[kind]}`, body));
+  return cluster.ask(alice, posts[kind](name, spec));
 }
 
 async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
@@ -63,8 +58,7 @@ async function becomesReady(path: string, reason: string): Promise<Answer> {
   return eventually(
     async () => {
       const object = await read(path);
-      const ready = parseConditions(object.status).find(({ type }) => type === "Ready");
-      return ready?.reason === reason && object;
+      return readyReason(object.status) === reason && object;
     },
     { what: `${path} to say ${reason}` },
   );
@@ -86,7 +80,7 @@ describe.skipIf(!hasDedicatedClusters)(
       cluster = await startDedicatedCluster({ install: "nothing" });
       for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
       await allowRequesters(cluster);
-      await eventually(() => read(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
+      await eventually(() => read(keysPath), { what: "the kinds to be served" });
       controller = await cluster.run({
         args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"],
       });

@@ -15,6 +15,7 @@ import {
 import { get, mergePatch } from "../support/cluster-connection.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { keysPath } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
@@ -23,7 +24,6 @@ import {
   certificatesPath,
   certificateTerms,
   digestOf,
-  keys,
   namespace,
   newKey,
   poolAsApiServer,
@@ -50,7 +50,7 @@ afterAll(() => fixture?.stop());
 
 /** Runs the work with a second replica. */
 async function withReplica(work: (replica: WebhookProcess) => Promise<void>): Promise<void> {
-  const replica = await fixture.startReplica();
+  const replica = await fixture.cluster.runWebhook();
   try {
     await replica.waitReady();
     await work(replica);
@@ -181,7 +181,7 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
     const lines = await kubectl(cluster.controlPlane, [
       "get",
       "--raw",
-      `${keys}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
+      `${keysPath}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
     ]);
     const uses = lines
       .split("\n")

@@ -108,6 +108,15 @@ export async function send(
   };
 }
 
+/** Sends requests as the administrator; throws if one is rejected. */
+export function arranging(connection: Connection): (request: Ask) => Promise<Answer> {
+  return async (request) => {
+    const answer = await send(connection, admin, request);
+    if (answer.code < 300) return answer;
+    throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+  };
+}
+
 function warningsIn(header: string | string[] | undefined): readonly string[] {
   const headers = header === undefined ? [] : Array.isArray(header) ? header : [header];
   return headers.map((text) => (/^299 - "(.*)"$/.exec(text)?.[1] ?? text).replaceAll('\\"', '"'));

@@ -1,11 +1,14 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { SignJWT } from "jose";
 import { Agent, fetch } from "undici";
 import { recordAt } from "../../src/api/parse.ts";
 import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
-import { type DirectFixture, directPath, startDirectFixture } from "./direct-fixture.ts";
+import {
+  type DirectFixture,
+  directPath,
+  rotateSigningKey,
+  startDirectFixture,
+} from "./direct-fixture.ts";
 import { trustTokens } from "./trust.ts";
 import { get } from "./cluster-connection.ts";
 
@@ -87,11 +90,7 @@ export async function startTrustingCluster(
       ...fixture,
       ...{ trusted, dispatcher, readSigning, serverOf, whoami },
       signing: () => signing,
-      rotate: () =>
-        promisify(execFile)(process.execPath, [
-          ...[program, "rotate-signing-key"],
-          `--kubeconfig=${management.adminKubeconfig}`,
-        ]),
+      rotate: () => rotateSigningKey(central),
       statusesOf: (token) =>
         Promise.all(ways.map(async (way) => (await whoami(token, way)).status)),
       forge({ claims = {}, header = {} }, key = signing.privateKey) {

@@ -2,24 +2,23 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
+import { annotations, ownObjects } from "../../src/api/names.ts";
 import { recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
-import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
+import { get, mergePatch, remove } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
 import { policiesCount } from "../support/install.ts";
-import { stampByWebhook } from "../support/install-latchkey.ts";
+import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import { askAs } from "../support/key-request.ts";
-import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import type { WebhookProcess } from "../support/latchkey-process.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
+import { trustWebhook } from "../support/trust.ts";
 
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 const path = `${secrets}/${ownObjects.webhookCertificates}`;
 const warning = /warning: the CA in Secret latchkey-webhook-certificates changed/;
@@ -28,12 +27,7 @@ let cluster: DedicatedCluster;
 let webhooks: WebhookProcess[] = [];
 
 async function run(): Promise<WebhookProcess> {
-  const webhook = await startWebhook({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-    args: [`--certificate-names=${webhookHost}`],
-  });
+  const webhook = await cluster.runWebhook();
   webhooks.push(webhook);
   return webhook;
 }
@@ -50,26 +44,10 @@ async function end(webhook: WebhookProcess): Promise<void> {
 
 async function makeKey(): Promise<string> {
   const key = randomBytes(24).toString("base64url");
-  const made = async () =>
-    (
-      await cluster.ask(
-        {},
-        post(keys, {
-          apiVersion,
-          kind: "OwnedAccessKey",
-          metadata: { generateName: "key-" },
-          spec: { user: "root", key },
-        }),
-      )
-    ).code === 201;
+  const request = postKey({ generateName: "key-" }, { user: "root", key });
+  const made = async () => (await cluster.ask({}, request)).code === 201;
   await eventually(made, { what: "a key to be made", every: 500 });
   return key;
-}
-
-/** Makes kube-apiserver call this webhook at admission. */
-async function askAtAdmission(webhook: WebhookProcess): Promise<void> {
-  await askWebhookAtAdmission(cluster.controlPlane, webhook);
-  if (cluster.stampedBy === "webhook") await stampByWebhook(cluster.controlPlane, webhook);
 }
 
 /** The status code for a key that was never used before, which is not in any cache. */
@@ -101,30 +79,16 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   // No other webhook may run: it would create the Secret of the certificates again.
   cluster = await startDedicatedCluster({ install: "manifests" });
-  const roleRef = {
-    apiGroup: "rbac.authorization.k8s.io",
-    kind: "ClusterRole",
-    name: "cluster-admin",
-  };
-  await cluster.arrange(
-    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
-      metadata: { name: "root" },
-      roleRef,
-      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
-    }),
-  );
+  await cluster.arrange(makeRoot);
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
-  await askAtAdmission(webhook);
+  await cluster.askAtAdmission(webhook);
   await policiesCount(cluster.controlPlane);
   await becomesGood();
 });
 
-afterAll(async () => {
-  await Promise.all(webhooks.map((webhook) => webhook.stop()));
-  await cluster?.stop();
-});
+afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates", () => {
   it("is created again unchanged if it is deleted, and keys work after restarts of the webhook and kube-apiserver", async () => {
@@ -208,7 +172,7 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
     await eventually(published, { what: "the new CA to be published" });
     // The admission path is new as well, and a URL in a configuration is not updated by the
     // webhook.
-    await askAtAdmission(webhook);
+    await cluster.askAtAdmission(webhook);
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);
     await again(webhook);

@@ -15,10 +15,11 @@ import {
   startDirectFixture,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { bindClusterRole } from "../support/latchkey-objects.ts";
 import { startExecClient } from "../support/exec-client.ts";
 import type { LineProgram } from "../support/line-program.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
-import { get, post } from "../support/cluster-connection.ts";
+import { get } from "../support/cluster-connection.ts";
 
 const run = promisify(execFile);
 
@@ -33,14 +34,8 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
   beforeAll(async () => {
     fixture = await startDirectFixture(async (central) => {
       await allowRequesters(central);
-      const apiGroup = "rbac.authorization.k8s.io";
-      await central.arrange(
-        post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
-          metadata: { name: "devs" },
-          roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
-          subjects: [{ apiGroup, kind: "Group", name: "devs" }],
-        }),
-      );
+      const group = { kind: "Group", name: "devs" } as const;
+      await central.arrange(bindClusterRole("devs", "latchkey-requester", [group]));
     });
     const { controlPlane } = fixture.central;
     const { directory } = controlPlane;

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
 import { minorOf } from "../../src/kube/server-version.ts";
 import {
   type DedicatedCluster,
@@ -14,9 +13,10 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { apply, applyGateway, policiesCount } from "../support/install.ts";
-import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
+import { makeRoot, postKey } from "../support/latchkey-objects.ts";
+import type { GatewayProcess } from "../support/latchkey-process.ts";
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
-import { get, post } from "../support/cluster-connection.ts";
+import { get } from "../support/cluster-connection.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const key = randomBytes(24).toString("base64url");
@@ -29,13 +29,7 @@ type Replica = GatewayProcess & { readonly webhookUrl: string };
 let gateways: Replica[] = [];
 
 async function startReplica(): Promise<Replica> {
-  const gateway = await startGateway({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-    args: ["--external-names=localhost,127.0.0.1"],
-    env: { LATCHKEY_DRAIN_TIMEOUT: "20s" },
-  });
+  const gateway = await cluster.runGateway({ env: { LATCHKEY_DRAIN_TIMEOUT: "20s" } });
   const replica = Object.assign(gateway, { webhookUrl: gateway.gatewayUrl });
   balancer.add(replica);
   await eventually(() => balancer.sends(replica), {
@@ -120,21 +114,8 @@ beforeAll(async () => {
   cluster = await startDedicatedCluster();
   await applyGateway(cluster.controlPlane);
   await policiesCount(cluster.controlPlane);
-  const apiGroup = "rbac.authorization.k8s.io";
-  await cluster.arrange(
-    post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
-      metadata: { name: "root" },
-      roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ kind: "User", apiGroup, name: "root" }],
-    }),
-  );
-  await cluster.arrange(
-    post(`/apis/${apiVersion}/ownedaccesskeys`, {
-      ...{ apiVersion, kind: "OwnedAccessKey" },
-      metadata: { name: "load" },
-      spec: { user: "root", key },
-    }),
-  );
+  await cluster.arrange(makeRoot);
+  await cluster.arrange(postKey("load", { user: "root", key }));
   balancer = await startTcpBalancer();
   gateways = [await startReplica(), await startReplica()];
   ca = await gatewayCa(cluster.controlPlane);
@@ -150,9 +131,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  await balancer?.stop();
   await cluster?.stop();
+  await balancer?.stop();
 });
 
 describe.skipIf(!hasDedicatedClusters)("a gateway under load", () => {
@@ -214,11 +194,7 @@ describe.skipIf(!hasDedicatedClusters)("a gateway on Kubernetes before 1.36", ()
     const version = String(gitVersion);
     skip((minorOf(version) ?? 0) >= 36, `Kubernetes ${version} has constrained impersonation`);
     await apply(controlPlane, join("config", "gateway"));
-    const gateway = await startGateway({
-      controlPlane,
-      program: cluster.program,
-      args: ["--external-names=localhost,127.0.0.1"],
-    });
+    const gateway = await cluster.runGateway();
     try {
       const readyz = async () => (await fetch(`${gateway.url}/readyz`)).text();
       await eventually(async () => (await readyz()).includes(`${version} has no constrained`), {

@@ -7,6 +7,7 @@ import {
   startDedicatedCluster,
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import { postNamespace } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PodView, startPods } from "../support/pod-view.ts";
 import {
@@ -64,10 +65,10 @@ interface Estate {
 async function makeEstate(project: string, replicator: Replicator): Promise<Estate> {
   const home = `${project}-home`;
   const namespaces = targets.map((target) => `${project}-${target}`);
-  await cluster.arrange(post("/api/v1/namespaces", { metadata: { name: home } }));
+  await cluster.arrange(postNamespace(home));
   for (const name of namespaces) {
     const metadata = { name, labels: { [labels.project]: project } };
-    await cluster.arrange(post("/api/v1/namespaces", { metadata }));
+    await cluster.arrange(postNamespace(metadata));
   }
   const given = replicator.copyTo(`${labels.project}=${project}`);
   const body = { metadata: { name: "db", annotations: given }, data: dataOf(1) };

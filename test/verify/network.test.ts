@@ -3,14 +3,11 @@ import { cpSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  type LatchkeyProcess,
-  startWebhook,
-  type WebhookProcess,
-} from "../support/latchkey-process.ts";
+import { isTrue, keysPath, postKey, postNamespace } from "../support/latchkey-objects.ts";
+import type { LatchkeyProcess, WebhookProcess } from "../support/latchkey-process.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
@@ -32,7 +29,6 @@ const [targets, rounds, outageSeconds] = [
  */
 const patience = { within: 110_000, every: 100 };
 
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const home = "/apis/management.service/v1/namespaces/home/sharedsecrets";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -131,18 +127,14 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startDedicatedCluster();
   proxy = await startTcpProxy(Number(new URL(cluster.controlPlane.url).port));
-  await write(post("/api/v1/namespaces", { metadata: { name: "home" } }));
+  await write(postNamespace("home"));
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
   controller = await cluster.run({
     controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` },
     restart: "at-once",
   });
   await controller.waitReady();
-  webhook = await startWebhook({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-  });
+  webhook = await cluster.runWebhook();
   await webhook.waitReady();
   reviews = await reviewClient(webhook.webhookUrl, "kube-apiserver", (request) =>
     cluster.arrange(request),
@@ -153,7 +145,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   reviews?.close();
-  await webhook?.stop();
   await cluster?.stop();
   await proxy?.stop();
 });
@@ -191,14 +182,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
   });
 
   it("continues when the API server is back, and reports what expired in the meantime", async () => {
-    await write(
-      post(keys, {
-        apiVersion,
-        kind: "OwnedAccessKey",
-        metadata: { name: "short" },
-        spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") },
-      }),
-    );
+    await write(postKey("short", { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") }));
     await settled(controller);
     const value = base64("after the outage");
     await cluster.controlPlane.interrupt("kube-apiserver", () => pause(outageSeconds * 1_000));
@@ -207,9 +191,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     await allHold(value);
     const synced = Date.now() - began;
     const isExpired = async () =>
-      parseConditions((await cluster.arrange(get(`${keys}/short`))).status).some(
-        ({ type, status }) => type === "Expired" && status === "True",
-      );
+      isTrue((await cluster.arrange(get(`${keysPath}/short`))).status, "Expired");
     expect(await copiedValues()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
     say(
@@ -228,14 +210,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
   /** Creates a key, waits until the webhook accepts it, and returns its plain text. */
   async function letIn(name: string): Promise<string> {
     const key = randomBytes(24).toString("hex");
-    await write(
-      post(keys, {
-        apiVersion,
-        kind: "OwnedAccessKey",
-        metadata: { name },
-        spec: { user: "admin", key },
-      }),
-    );
+    await write(postKey(name, { user: "admin", key }));
     await eventually(async () => await isLetIn(key), {
       ...patience,
       what: `key ${name} to be let in`,
@@ -277,7 +252,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       ...patience,
       what: "the key in the backup to be let in",
     });
-    await write(mergePatch(`${keys}/kept`, { spec: { disabled: true } }));
+    await write(mergePatch(`${keysPath}/kept`, { spec: { disabled: true } }));
     await eventually(async () => !(await isLetIn(kept)), {
       ...patience,
       what: "a key that is disabled afterwards to be refused",

@@ -14,6 +14,12 @@ import {
 } from "../support/cluster-connection.ts";
 import type { AddedApiServer } from "../support/control-plane-start.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import {
+  bindClusterRole,
+  keysPath,
+  postNamespace,
+  tokensPath,
+} from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   hasDedicatedClusters,
@@ -47,13 +53,13 @@ const kinds: readonly Kind[] = [
   },
   {
     kind: "OwnedAccessKey",
-    collection: `/apis/${apiVersion}/ownedaccesskeys`,
+    collection: keysPath,
     spec: (owner, name) => ({ user: owner, key: `lk.${owner}.${name}.0123456789` }),
     isMadeByItsOwner: true,
   },
   {
     kind: "DirectClusterEndpointToken",
-    collection: `/apis/${apiVersion}/directclusterendpointtokens`,
+    collection: tokensPath,
     spec: () => ({ ttl: 600 }),
     isMadeByItsOwner: true,
   },
@@ -77,17 +83,9 @@ beforeAll(async () => {
       await connect(kubeconfigFor(second, user)),
     ] as const;
   as = { admin: await both("admin"), alice: await both("alice"), bob: await both("bob") };
-  const group = "rbac.authorization.k8s.io";
-  await cluster.arrange(post("/api/v1/namespaces", { metadata: { name: namespace } }));
-  const subjects = ["alice", "bob"].map((name) => ({ kind: "User", apiGroup: group, name }));
-  const roleRef = { apiGroup: group, kind: "ClusterRole", name: "latchkey-requester" };
-  await cluster.arrange(
-    post(`/apis/${group}/v1/clusterrolebindings`, {
-      metadata: { name: "latchkey-alice-and-bob" },
-      roleRef,
-      subjects,
-    }),
-  );
+  await cluster.arrange(postNamespace(namespace));
+  const subjects = ["alice", "bob"].map((name) => ({ kind: "User", name }) as const);
+  await cluster.arrange(bindClusterRole("latchkey-alice-and-bob", "latchkey-requester", subjects));
   await cluster.run();
 });
 

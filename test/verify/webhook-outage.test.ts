@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { annotations, apiVersion } from "../../src/api/names.ts";
+import { annotations } from "../../src/api/names.ts";
 import { stringMapAt } from "../../src/api/parse.ts";
 import {
   admin,
@@ -11,13 +11,13 @@ import {
   remove,
 } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { keysPath, postKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { unique } from "../support/policy-request.ts";
 import {
   digestOf,
-  keys,
   listNamespaces,
   newKey,
   startWebhookCluster,
@@ -44,7 +44,7 @@ async function usedKeysWork(): Promise<void> {
 
 /** Merges a change into a key as the administrator. */
 function patch(name: string, body: object): Promise<Answer> {
-  return fixture.cluster.ask(admin, mergePatch(`${keys}/${name}`, body));
+  return fixture.cluster.ask(admin, mergePatch(`${keysPath}/${name}`, body));
 }
 
 /** Waits until a key has expired. */
@@ -81,13 +81,8 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
   };
 
   it("keys cannot be created", async () => {
-    const body = {
-      apiVersion,
-      kind: "OwnedAccessKey",
-      metadata: { name: "made-meanwhile" },
-      spec: { user: "root", key: newKey() },
-    };
-    expect(await fixture.cluster.ask(admin, post(keys, body))).toMatchObject(away);
+    const request = postKey("made-meanwhile", { user: "root", key: newKey() });
+    expect(await fixture.cluster.ask(admin, request)).toMatchObject(away);
   });
 
   it("keys cannot get another value", async () => {
@@ -127,7 +122,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
   });
 
   it("keys can be deleted", async () => {
-    const path = `${keys}/leaving`;
+    const path = `${keysPath}/leaving`;
     await fixture.cluster.arrange(remove(path));
     const look = async () => (await fixture.cluster.ask(admin, get(path))).code;
     await eventually(async () => (await look()) === 404, { what: "the key to go" });
@@ -171,15 +166,7 @@ describe.skipIf(!hasDedicatedClusters)(
     const requester = (answer: Answer) =>
       stringMapAt(answer.metadata, "annotations")[annotations.requester];
     const create = (name: string, given: object = {}) =>
-      fixture.cluster.ask(
-        alice,
-        post(keys, {
-          apiVersion,
-          kind: "OwnedAccessKey",
-          metadata: { name, annotations: given },
-          spec: { user: "alice" },
-        }),
-      );
+      fixture.cluster.ask(alice, postKey({ name, annotations: given }, { user: "alice" }));
 
     beforeAll(async () => {
       if (!hasDedicatedClusters || fixture.stampedBy === "webhook") return;
