@@ -163,7 +163,7 @@ export async function startDirectFixture(
     stops.push(() => connection.pool.destroy());
     return {
       ...{ central, controller, connected, stop },
-      ...{ endpoint: direct.endpoint, statusOf: direct.statusOf },
+      ...{ endpoint: direct.endpoint, statusOf: (token, path) => direct.statusOf(token, path) },
       server: { url: direct.endpoint.endpointUrl, certificateAuthority: direct.ca },
       arrange: arranging(connection),
       mint: (name, spec = {}, by = alice) => mintToken(central, name, { spec, by }),

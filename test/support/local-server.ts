@@ -1,8 +1,5 @@
-import { createServer as createHttpsServer } from "node:https";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { testCertificates } from "./gateway-fixture.ts";
 
 /** A server on 127.0.0.1. */
 export interface LocalServer {
@@ -34,28 +31,4 @@ export class KeptSockets extends Set<Duplex> {
     socket.on("error", () => {});
     socket.on("close", () => this.delete(socket));
   }
-}
-
-/** A local HTTPS server; its CA is in PEM. */
-export interface HttpsFront {
-  readonly url: string;
-  readonly ca: string;
-  stop(): Promise<void>;
-}
-
-/** Starts an HTTPS server on 127.0.0.1. */
-export async function startHttpsFront(
-  handle: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
-  wanted = 0,
-): Promise<HttpsFront> {
-  const { ca, tls } = await testCertificates();
-  const server = createHttpsServer({ cert: tls.certificate, key: tls.privateKey }, handle);
-  const port = await listenLocally(server, wanted);
-  return {
-    ...{ url: `https://127.0.0.1:${port}`, ca },
-    stop() {
-      server.closeAllConnections();
-      return endServer(server, []);
-    },
-  };
 }
