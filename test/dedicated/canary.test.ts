@@ -4,10 +4,11 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { isRecord, listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
-import { patchTypes, type Answer, type Ask } from "../support/cluster-connection.ts";
+import { type Answer, type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { requesters } from "../support/actions.ts";
+import { postKey, postNamespace, postToken } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "../product/refusing-targets.ts";
@@ -66,15 +67,11 @@ async function send(request: Ask & { readonly by?: object }): Promise<Answer> {
 
 function sharedSecret(name: string, data: object, annotated: object = {}): Promise<Answer> {
   const metadata = { name, annotations: { [annotations.syncToProjects]: "*", ...annotated } };
-  return send({
-    method: "POST",
-    path: shared,
-    body: { apiVersion, kind: "SharedSecret", metadata, spec: { data } },
-  });
+  return send(post(shared, { apiVersion, kind: "SharedSecret", metadata, spec: { data } }));
 }
 
 function statusOf(path: string): Promise<Readonly<Record<string, unknown>>> {
-  return cluster.arrange({ method: "GET", path }).then((object) => recordAt(object, "status"));
+  return cluster.arrange(get(path)).then((object) => recordAt(object, "status"));
 }
 
 async function becomes(path: string, reason: string): Promise<void> {
@@ -114,21 +111,9 @@ async function objects(): Promise<void> {
     ["duplicate", { ...key, ttl: 600 }],
     ["triplet", { ...key, ttl: 600 }],
   ] as const) {
-    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec };
-    await send({ by: {}, method: "POST", path: `${api}/ownedaccesskeys`, body });
+    await send(postKey(name, spec));
   }
-  const token = {
-    apiVersion,
-    kind: "DirectClusterEndpointToken",
-    metadata: { name: "one" },
-    spec: { ttl: 3600 },
-  };
-  await send({
-    by: alice,
-    method: "POST",
-    path: `${api}/directclusterendpointtokens`,
-    body: token,
-  });
+  await send({ ...postToken("one", { ttl: 3600 }), by: alice });
 }
 
 /** Requests that the API server rejects with a response that users see. */
@@ -172,12 +157,7 @@ async function mistakes(): Promise<void> {
     }
   }
   const forged = { status: { token: canary("forged token") } };
-  await send({
-    method: "PATCH",
-    path: `${api}/directclusterendpointtokens/one/status`,
-    type: patchTypes.merge,
-    body: forged,
-  });
+  await send(mergePatch(`${api}/directclusterendpointtokens/one/status`, forged));
 }
 
 /** Every object of the cluster as JSON, without the fields for secrets. */
@@ -213,10 +193,7 @@ async function ownSecrets(): Promise<void> {
   const [, payload = "", signature = ""] = token.split(".");
   const keys: unknown = JSON.parse(
     Buffer.from(
-      stringAt(
-        recordAt(await cluster.arrange({ method: "GET", path: keysPath }), "data"),
-        "keys.json",
-      ) ?? "",
+      stringAt(recordAt(await cluster.arrange(get(keysPath)), "data"), "keys.json") ?? "",
       "base64",
     ).toString(),
   );
@@ -245,17 +222,14 @@ beforeAll(async () => {
   cluster = await startDedicatedCluster();
   await allowRequesters(cluster);
   controller = await cluster.run({ env: { LATCHKEY_LOG_LEVEL: "debug" } });
-  await cluster.arrange({
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { metadata: { name: "home" } },
-  });
+  await cluster.arrange(postNamespace("home"));
   stopWebhook = await makeRefusingTargets(cluster);
-  await cluster.arrange({
-    method: "POST",
-    path: "/api/v1/namespaces/good/secrets",
-    body: { metadata: { name: "taken" }, data: { foreign: base64(canary("foreign")) } },
-  });
+  await cluster.arrange(
+    post("/api/v1/namespaces/good/secrets", {
+      metadata: { name: "taken" },
+      data: { foreign: base64(canary("foreign")) },
+    }),
+  );
   await objects();
   await mistakes();
   await becomes(`${api}/directclusterendpointtokens/one`, "Minted");
@@ -326,7 +300,7 @@ describe.skipIf(!hasDedicatedClusters)("no secret value appears", () => {
     const spoil = {
       data: { "keys.json": base64(`{"keys": [{"privateJwk": "${canary("spoiled key")}`) },
     };
-    await cluster.arrange({ method: "PATCH", path: keysPath, type: patchTypes.merge, body: spoil });
+    await cluster.arrange(mergePatch(keysPath, spoil));
     await eventually(() => readFileSync(controller.log, "utf8").includes("latchkey-signing-keys"), {
       what: "a word about the keys in the log",
     });

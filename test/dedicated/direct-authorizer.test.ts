@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { mergePatch, remove } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
@@ -14,6 +13,7 @@ import {
   startDirectFixture,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa } from "../support/gateway-address.ts";
 import { applyDirectAuthorizerRbac, applyGateway, policiesCount } from "../support/install.ts";
@@ -21,7 +21,6 @@ import { kubectl } from "../support/kubectl.ts";
 import {
   type GatewayProcess,
   startDirectAuthorizer,
-  startGateway,
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
 import { unique } from "../support/policy-request.ts";
@@ -30,7 +29,7 @@ import { trustTokens } from "../support/trust.ts";
 import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const keys = "/apis/management.service/v1/ownedaccesskeys";
+const parent = `${keysPath}/parent`;
 const rule = (verbs: readonly string[], resource: string, namespaces: readonly string[] = []) => ({
   rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
 });
@@ -105,10 +104,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       authorizer: { webhookUrl, issuerAuthority },
     }));
     await applyGateway(management);
-    gateway = await startGateway({
-      ...{ controlPlane: management, program, restart: "never" },
-      args: ["--external-names=localhost,127.0.0.1"],
-    });
+    gateway = await central.runGateway();
     await gateway.waitReady();
     await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
     const { certificateAuthority: endpointCa } = fixture.server;
@@ -186,14 +182,9 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       const spec = scope && { scope };
       const token = { key: await mint(unique("row"), spec) };
       const key = { key: `row-${randomBytes(24).toString("hex")}` };
-      await central.arrange({
-        method: "POST",
-        path: keys,
-        body: {
-          ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("row") } },
-          spec: { user: "alice", groups: ["devs"], ...key, ...spec },
-        },
-      });
+      await central.arrange(
+        postKey(unique("row"), { user: "alice", groups: ["devs"], ...key, ...spec }),
+      );
       const through = async (by: typeof key, way: WayIn) => {
         const answers = [];
         for (const request of requests) {
@@ -241,24 +232,20 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const token = await mint("deleted");
     expect((await atServer(token, "/api/v1/pods")).status).toBe(200);
     const path = tokenPath("deleted");
-    expect(await central.ask(alice, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    expect(await central.ask(alice, remove(path))).toMatchObject({ code: 200 });
     await refusedAfter("its object was deleted", token);
   });
 
   it("refuses a token while its key is disabled, and after its key is deleted", async () => {
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
-    const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
-    const body = { ...kind, metadata: { name: "parent" }, spec };
-    const { metadata } = await central.arrange({ method: "POST", path: keys, body });
-    const extra = { "management.service/key-id": [String(metadata["uid"])] };
-    const token = await mint("child", {}, { ...alice, extra });
-    const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
-    await central.arrange({ ...change, body: { spec: { disabled: true } } });
+    const { metadata } = await central.arrange(postKey("parent", spec));
+    const token = await mint("child", {}, withKey(alice, metadata));
+    await central.arrange(mergePatch(parent, { spec: { disabled: true } }));
     await refusedAfter("its key was disabled", token);
-    await central.arrange({ ...change, body: { spec: { disabled: false } } });
+    await central.arrange(mergePatch(parent, { spec: { disabled: false } }));
     const works = async () => (await atServer(token, "/api/v1/pods")).status === 200;
     await eventually(works, { what: "the token of a key that works again" });
-    await central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await central.arrange(remove(parent));
     await refusedAfter("its key was deleted", token);
     expect((await atEndpoint(token, "/api/v1/pods")).status).toBe(401);
   });
@@ -278,7 +265,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
 
   it("still decides while the management cluster is away, also after a restart; and direct tokens are denied while the authorizer is away", async () => {
     const [valid, revoked] = [await mint("valid"), await mint("gone")];
-    await central.arrange({ method: "DELETE", path: tokenPath("gone") });
+    await central.arrange(remove(tokenPath("gone")));
     await refusedAfter("its object was deleted", revoked);
     const isKept = async () => {
       const data = await kubectl(connected, [

@@ -11,6 +11,7 @@ import {
   tokenPath,
 } from "../support/direct-fixture.ts";
 import { requesters } from "../support/actions.ts";
+import { makeDevsAdmin } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { askRaw, rawConnection, requestText } from "../support/raw-client.ts";
@@ -21,6 +22,7 @@ import { framingRows, type RawRow } from "../gateway/raw-framing.ts";
 import { headRows } from "../gateway/raw-heads.ts";
 import { streamRows } from "../gateway/raw-streams.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
+import { post, remove } from "../support/cluster-connection.ts";
 
 const noForward = ({ forwarded }: { readonly forwarded: number }) => forwarded === 0;
 const rawRows = [...framingRows, ...headRows].filter(noForward);
@@ -46,16 +48,7 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
       bob: await fixture.mint("raw-bob", {}, bob),
     };
     frames = new Map([...fieldRows(way), ...streamRows(way)].map((row) => [row.rule, row]));
-    const apiGroup = "rbac.authorization.k8s.io";
-    await fixture.arrange({
-      method: "POST",
-      path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-      body: {
-        metadata: { name: "devs" },
-        roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-        subjects: [{ kind: "Group", apiGroup, name: "devs" }],
-      },
-    });
+    await fixture.arrange(makeDevsAdmin);
     await eventually(async () => (await next()).statuses[0] === 200, { what: "the token to work" });
   });
   afterAll(() => fixture?.stop());
@@ -128,11 +121,7 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
       const session = await flooded(endpoint, row);
       expect([session.isClosed(), other.stream(1).status]).toEqual([true, 200]);
       const name = `flooded-${index}`;
-      await fixture.arrange({
-        method: "POST",
-        path: "/api/v1/namespaces/default/configmaps",
-        body: { metadata: { name } },
-      });
+      await fixture.arrange(post("/api/v1/namespaces/default/configmaps", { metadata: { name } }));
       await other.until(() => other.stream(1).body.includes(name));
       expect([other.stream(1).body.includes(name), other.isClosed()]).toEqual([true, false]);
       other.destroy();
@@ -232,7 +221,7 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
         }).catch(() => ({ status: 0, text: "" }));
         if (status >= 400) answers.push(text);
       }
-    await fixture.central.arrange({ method: "DELETE", path: tokenPath("canary") });
+    await fixture.central.arrange(remove(tokenPath("canary")));
     const isRefused = async () =>
       (await askGateway({ key: token, server: fixture.server, path: `${directPath}/api` }))
         .status === 401;

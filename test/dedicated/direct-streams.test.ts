@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
-import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { mergePatch, patchTypes, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
   alice,
@@ -15,6 +14,7 @@ import {
   tokenPath,
 } from "../support/direct-fixture.ts";
 import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
+import { keysPath, makeDevsAdmin, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeKubelet, startFakeKubelet } from "../support/fake-kubelet.ts";
 import { askGateway, cutWithinMs, type GatewayStream } from "../support/gateway-request.ts";
@@ -30,7 +30,6 @@ import { type RunningPod, runningPodRequests } from "../support/pod-requests.ts"
 import { cutEnd, openStatus, shownEnd, streamClients } from "../support/stream-clients.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const pod: RunningPod = { namespace: "default", name: "streams" };
 const clients = streamClients(directPath);
 /** Its kubelet answers nothing; over WebSocket, kube-apiserver answers before the kubelet does. */
@@ -56,16 +55,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     kubelet = await startFakeKubelet(report);
     fixture = await startDirectFixture(allowRequesters, { apiServerFlags: kubelet.apiServerFlags });
     const { arrange } = fixture;
-    const apiGroup = "rbac.authorization.k8s.io";
-    await arrange({
-      method: "POST",
-      path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-      body: {
-        metadata: { name: "devs" },
-        roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-        subjects: [{ kind: "Group", apiGroup, name: "devs" }],
-      },
-    });
+    await arrange(makeDevsAdmin);
     const node = { name: "node", kubeletPort: kubelet.port };
     await arrange(runningPodRequests(pod, node).node);
     for (const made of [pod, silentPod]) {
@@ -102,22 +92,14 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     };
   }
 
-  const remove = async (path: string): Promise<void> =>
-    void (await fixture.central.arrange({ method: "DELETE", path }));
   const now = () => performance.now();
 
   /** A key of alice, and a token that was requested with it. */
   async function child(name: string): Promise<{ readonly token: string; readonly key: string }> {
-    const body = {
-      ...{ apiVersion, kind: "OwnedAccessKey", metadata: { name } },
-      spec: { user: "alice", ttl: 3600, key: `parent-${randomBytes(24).toString("hex")}` },
-    };
-    const made = await fixture.central.arrange({ method: "POST", path: keys, body });
-    const by: Caller = {
-      ...alice,
-      extra: { "management.service/key-id": [String(made.metadata["uid"])] },
-    };
-    return { token: await fixture.mint(name, {}, by), key: `${keys}/${name}` };
+    const spec = { user: "alice", ttl: 3600, key: `parent-${randomBytes(24).toString("hex")}` };
+    const { metadata } = await fixture.central.arrange(postKey(name, spec));
+    const token = await fixture.mint(name, {}, withKey(alice, metadata));
+    return { token, key: `${keysPath}/${name}` };
   }
 
   const losses: readonly Loss[] = [
@@ -125,7 +107,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       name: "when the object of their token is deleted",
       async begin() {
         const token = await fixture.mint("deleted");
-        const lose = () => remove(tokenPath("deleted")).then(now);
+        const lose = () => fixture.central.arrange(remove(tokenPath("deleted"))).then(now);
         return { token, lose };
       },
     },
@@ -133,16 +115,15 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       name: "when the key that their token was requested with is disabled",
       async begin() {
         const { token, key } = await child("disabled");
-        const patch = { method: "PATCH", path: key, type: patchTypes.merge } as const;
-        const body = { spec: { disabled: true } };
-        return { token, lose: () => fixture.central.arrange({ ...patch, body }).then(now) };
+        const disable = mergePatch(key, { spec: { disabled: true } });
+        return { token, lose: () => fixture.central.arrange(disable).then(now) };
       },
     },
     {
       name: "when the key that their token was requested with is deleted",
       async begin() {
         const { token, key } = await child("orphaned");
-        return { token, lose: () => remove(key).then(now) };
+        return { token, lose: () => fixture.central.arrange(remove(key)).then(now) };
       },
     },
     {
@@ -225,7 +206,7 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
       const client = kubectlWith(await fixture.mint(name), env);
       await works(client);
       const { pid, ...open } = await openInPod(client);
-      await remove(tokenPath(name));
+      await fixture.central.arrange(remove(tokenPath(name)));
       const lost = now();
       const ends = await Promise.all(
         Object.entries(open).map(async ([what, { ended }]) => ({ what, ...(await ended) })),

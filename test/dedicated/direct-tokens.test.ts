@@ -2,9 +2,10 @@ import { fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { join } from "node:path";
 import { requesters } from "../support/actions.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { mergePatch, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { alice, tokenPath } from "../support/direct-fixture.ts";
+import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { writePrivately } from "../support/kubeconfig.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
@@ -33,17 +34,6 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     ]);
   });
   afterAll(() => cluster?.stop());
-
-  async function statusOf(token: string, path: string): Promise<number> {
-    const { dispatcher } = cluster;
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(cluster.serverOf("direct endpoint") + path, {
-      dispatcher,
-      headers,
-    });
-    await response.text();
-    return response.status;
-  }
 
   it.for(ways)(
     "serves kubectl as the user of the token, with the rights of that user there, by its %s",
@@ -86,7 +76,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     expect((await cluster.whoami(token)).status).toBe(401);
     expect(cluster.trusted.printed).toContain("scope");
     const paths = ["/api/v1/pods", "/api/v1/configmaps", "/api/v1/nodes", "/apis"];
-    const statuses = await Promise.all(paths.map((path) => statusOf(token, path)));
+    const statuses = await Promise.all(paths.map((path) => cluster.statusOf(token, path)));
     expect(statuses).toEqual([200, 403, 403, 200]);
   });
 
@@ -195,7 +185,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
     const { ended } = await lastEventOf(token);
     const began = Date.now();
     const path = tokenPath("revoked");
-    expect(await cluster.central.ask(alice, { method: "DELETE", path })).toMatchObject({
+    expect(await cluster.central.ask(alice, remove(path))).toMatchObject({
       code: 200,
     });
     expect(await ended).toMatchObject({ type: "ERROR", object: { code: 401 } });
@@ -206,23 +196,19 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
   });
 
   it("revokes a token while the key that it was requested with is disabled", async () => {
-    const keys = "/apis/management.service/v1/ownedaccesskeys";
+    const parent = `${keysPath}/parent`;
     const spec = { user: "alice", ttl: 3600, key: `parent-${"k".repeat(40)}` };
-    const object = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
-    const body = { ...object, metadata: { name: "parent" }, spec };
-    const { metadata } = await cluster.central.arrange({ method: "POST", path: keys, body });
-    const extra = { "management.service/key-id": [String(metadata["uid"])] };
-    const token = await cluster.mint("child", {}, { ...alice, extra });
+    const { metadata } = await cluster.central.arrange(postKey("parent", spec));
+    const token = await cluster.mint("child", {}, withKey(alice, metadata));
     const isAccepted = async () => (await cluster.whoami(token, "direct endpoint")).status === 200;
     expect(await isAccepted()).toBe(true);
     for (const disabled of [true, false]) {
-      const change = { method: "PATCH", path: `${keys}/parent`, type: patchTypes.merge } as const;
-      await cluster.central.arrange({ ...change, body: { spec: { disabled } } });
+      await cluster.central.arrange(mergePatch(parent, { spec: { disabled } }));
       await eventually(async () => (await isAccepted()) !== disabled, {
         what: `the token of a key with disabled: ${disabled} to be ${disabled ? "refused" : "accepted"}`,
       });
     }
-    await cluster.central.arrange({ method: "DELETE", path: `${keys}/parent` });
+    await cluster.central.arrange(remove(parent));
     await eventually(async () => !(await isAccepted()), {
       what: "the token of a deleted key to be refused",
     });

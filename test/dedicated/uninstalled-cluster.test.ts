@@ -1,12 +1,19 @@
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listAt, parseConditions, stringAt } from "../../src/api/parse.ts";
+import { listAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyRecords, shortcomings } from "../support/audit-log.ts";
-import { patchTypes, type Answer, type Caller } from "../support/cluster-connection.ts";
+import {
+  type Answer,
+  type Caller,
+  get,
+  mergePatch,
+  remove,
+} from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { requesters } from "../support/actions.ts";
+import { keysPath, postKey, postToken, readyReason } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
 import { startStamping } from "../support/install-latchkey.ts";
@@ -18,14 +25,10 @@ import {
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 
-const api = "/apis/management.service/v1";
 const alice: Caller = { user: "alice", groups: [requesters] };
 const signingKeys = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
-const plurals = {
-  OwnedAccessKey: "ownedaccesskeys",
-  DirectClusterEndpointToken: "directclusterendpointtokens",
-} as const;
-type Kind = keyof typeof plurals;
+const posts = { OwnedAccessKey: postKey, DirectClusterEndpointToken: postToken };
+type Kind = keyof typeof posts;
 
 let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
@@ -36,14 +39,13 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-const pathOf = (kind: Kind, name: string) => `${api}/${plurals[kind]}/${name}`;
+const pathOf = (kind: Kind, name: string) => `${posts[kind]("", {}).path}/${name}`;
 const tokenPath = (name: string) => pathOf("DirectClusterEndpointToken", name);
-const get = (path: string) => cluster.arrange({ method: "GET", path });
+const read = (path: string) => cluster.arrange(get(path));
 const tokenIn = ({ status }: Answer) => stringAt(status, "token");
 
 function tryToMake(kind: Kind, name: string, spec: object): Promise<Answer> {
-  const body = { apiVersion: "management.service/v1", kind, metadata: { name }, spec };
-  return cluster.ask(alice, { method: "POST", path: `${api}/${plurals[kind]}`, body });
+  return cluster.ask(alice, posts[kind](name, spec));
 }
 
 async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
@@ -55,9 +57,8 @@ async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
 async function becomesReady(path: string, reason: string): Promise<Answer> {
   return eventually(
     async () => {
-      const object = await get(path);
-      const ready = parseConditions(object.status).find(({ type }) => type === "Ready");
-      return ready?.reason === reason && object;
+      const object = await read(path);
+      return readyReason(object.status) === reason && object;
     },
     { what: `${path} to say ${reason}` },
   );
@@ -79,7 +80,7 @@ describe.skipIf(!hasDedicatedClusters)(
       cluster = await startDedicatedCluster({ install: "nothing" });
       for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
       await allowRequesters(cluster);
-      await eventually(() => get(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
+      await eventually(() => read(keysPath), { what: "the kinds to be served" });
       controller = await cluster.run({
         args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"],
       });
@@ -91,7 +92,7 @@ describe.skipIf(!hasDedicatedClusters)(
       await make("OwnedAccessKey", "early", key);
       for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")])
         await becomesReady(path, "UnknownRequester");
-      expect(tokenIn(await get(tokenPath("early")))).toBeUndefined();
+      expect(tokenIn(await read(tokenPath("early")))).toBeUndefined();
     });
 
     it("does not trust an object that was created together with them", async () => {
@@ -115,7 +116,7 @@ describe.skipIf(!hasDedicatedClusters)(
         pathOf("OwnedAccessKey", "early"),
       ])
         await becomesReady(path, "UnknownRequester");
-      expect(await cluster.ask(alice, { method: "GET", path: tokenPath("early") })).toMatchObject({
+      expect(await cluster.ask(alice, get(tokenPath("early")))).toMatchObject({
         code: 403,
       });
     });
@@ -126,10 +127,10 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
   it("are created again if their Secret is deleted, and sign every token again with the same expiry", async () => {
     await make("DirectClusterEndpointToken", "resigned", { ttl: 900 });
     const before = tokenIn(await becomesReady(tokenPath("resigned"), "Minted")) ?? "";
-    await cluster.arrange({ method: "DELETE", path: signingKeys });
+    await cluster.arrange(remove(signingKeys));
     const after = await eventually(
       async () => {
-        const token = tokenIn(await get(tokenPath("resigned")));
+        const token = tokenIn(await read(tokenPath("resigned")));
         return token !== undefined && token !== before && token;
       },
       { what: "the token to be signed again" },
@@ -150,16 +151,10 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
     "are not replaced if their Secret $how, and existing tokens are kept",
     async ({ data }) => {
       const before = await becomesReady(tokenPath("resigned"), "Minted");
-      const spoilt = await cluster.arrange({
-        method: "PATCH",
-        path: signingKeys,
-        type: patchTypes.merge,
-        body: { data },
-      });
+      const spoilt = await cluster.arrange(mergePatch(signingKeys, { data }));
       await make("DirectClusterEndpointToken", "unsigned", { ttl: 900 });
       await eventually(
-        async () =>
-          (await cluster.ask(alice, { method: "GET", path: tokenPath("unsigned") })).code === 200,
+        async () => (await cluster.ask(alice, get(tokenPath("unsigned")))).code === 200,
         { what: "the grant" },
       );
       await eventually(
@@ -167,16 +162,15 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
         { what: "a word in the log" },
       );
       await settled(controller);
-      expect((await get(signingKeys)).metadata.resourceVersion).toBe(
+      expect((await read(signingKeys)).metadata.resourceVersion).toBe(
         spoilt.metadata.resourceVersion,
       );
-      expect(tokenIn(await get(tokenPath("resigned")))).toBe(tokenIn(before));
-      await cluster.arrange({ method: "DELETE", path: signingKeys });
+      expect(tokenIn(await read(tokenPath("resigned")))).toBe(tokenIn(before));
+      await cluster.arrange(remove(signingKeys));
       await becomesReady(tokenPath("unsigned"), "Minted");
-      await cluster.arrange({ method: "DELETE", path: tokenPath("unsigned") });
+      await cluster.arrange(remove(tokenPath("unsigned")));
       await eventually(
-        async () =>
-          (await cluster.ask({}, { method: "GET", path: tokenPath("unsigned") })).code === 404,
+        async () => (await cluster.ask({}, get(tokenPath("unsigned")))).code === 404,
         { what: "the token to go" },
       );
     },
@@ -195,7 +189,7 @@ describe.skipIf(!hasDedicatedClusters)("an expired object", () => {
       const { metadata } = await make(kind, "over", spec);
       const due = Date.parse(String(metadata.creationTimestamp)) + 4_000;
       await becomesReady(path, "Expired");
-      await eventually(async () => (await cluster.ask({}, { method: "GET", path })).code === 404, {
+      await eventually(async () => (await cluster.ask({}, get(path))).code === 404, {
         what: `${path} to go`,
         every: 20,
       });

@@ -12,9 +12,10 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { get, mergePatch } from "../support/cluster-connection.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { keysPath } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
@@ -23,7 +24,6 @@ import {
   certificatesPath,
   certificateTerms,
   digestOf,
-  keys,
   namespace,
   newKey,
   poolAsApiServer,
@@ -50,7 +50,7 @@ afterAll(() => fixture?.stop());
 
 /** Runs the work with a second replica. */
 async function withReplica(work: (replica: WebhookProcess) => Promise<void>): Promise<void> {
-  const replica = await fixture.startReplica();
+  const replica = await fixture.cluster.runWebhook();
   try {
     await replica.waitReady();
     await work(replica);
@@ -76,12 +76,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
       "tls.crt": Buffer.from(aged.serving.certificate).toString("base64"),
       "tls.key": recordAt(secret, "data")["tls.key"],
     };
-    await cluster.arrange({
-      method: "PATCH",
-      path: certificatesPath,
-      type: patchTypes.merge,
-      body: { data },
-    });
+    await cluster.arrange(mergePatch(certificatesPath, { data }));
     const changed = async () => !before.includes((await shownBy(webhook)).serialNumber);
     await eventually(changed, { what: "another certificate to be shown" });
     expect(webhook.starts).toBe(1);
@@ -186,7 +181,7 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
     const lines = await kubectl(cluster.controlPlane, [
       "get",
       "--raw",
-      `${keys}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
+      `${keysPath}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
     ]);
     const uses = lines
       .split("\n")
@@ -209,14 +204,9 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
       webhook.log,
     ];
     const metrics = await (await fetch(`${webhook.url}/metrics`)).text();
-    const events = JSON.stringify(
-      await cluster.arrange({ method: "GET", path: "/apis/events.k8s.io/v1/events" }),
-    );
+    const events = JSON.stringify(await cluster.arrange(get("/apis/events.k8s.io/v1/events")));
     const answers = JSON.stringify(
-      await askAs(controlPlane, stored, {
-        method: "GET",
-        path: "/api/v1/namespaces/none/secrets/none",
-      }),
+      await askAs(controlPlane, stored, get("/api/v1/namespaces/none/secrets/none")),
     );
     const texts = [...logs.map((log) => readFileSync(log, "utf8")), metrics, events, answers];
     const shown = (key: string): readonly number[] =>
@@ -242,7 +232,7 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
 /** Presents a key to each webhook repeatedly; returns for how many seconds it did. */
 async function present(key: string, webhooks: readonly WebhookProcess[]): Promise<number> {
   const certificates = parseWebhookCertificates(
-    await fixture.cluster.arrange({ method: "GET", path: certificatesPath }),
+    await fixture.cluster.arrange(get(certificatesPath)),
   );
   const pools = webhooks.map((webhook) => poolAsApiServer(webhook, certificates));
   const body = tokenReview(key);

@@ -118,11 +118,11 @@ async function startControllerFor(
 ): Promise<ControllerProcess> {
   say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
   const { controllerLog: log, controllerPid: pidFile } = devPaths;
-  const issuerAddress = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await freePort()}`;
   const controller = await startController({
-    ...{ controlPlane, issuerAddress, log, pidFile, directory: devDirectory },
+    ...{ controlPlane, address, log, pidFile, directory: devDirectory },
     ...asInImage(program),
-    args: hasConnected ? [`--issuer=https://${issuerAddress}`] : [],
+    args: hasConnected ? [`--issuer=https://${address}`] : [],
     onDeath: (exit) =>
       say(`the controller died (${describeExit(exit)}), starting it again; ${log}`),
   });
@@ -195,13 +195,8 @@ async function startWebhookFor(
     say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
   const args = [`--certificate-names=${webhookHost}`];
   const webhook = await startWebhook({
-    controlPlane,
+    ...{ controlPlane, directory: devDirectory, log, pidFile, onDeath, args },
     ...asInImage(program),
-    directory: devDirectory,
-    log,
-    pidFile,
-    onDeath,
-    args,
   });
   started.push(() => webhook.stop());
   await webhook.waitReady();
@@ -221,12 +216,8 @@ async function startGatewayFor(
   const { gatewayLog: log, gatewayPid: pidFile } = devPaths;
   const address = `127.0.0.1:${await freePort()}`;
   const gateway = await startGateway({
-    controlPlane,
-    address,
+    ...{ controlPlane, address, log, pidFile, directory: devDirectory },
     ...asInImage(program),
-    directory: devDirectory,
-    log,
-    pidFile,
     onDeath: (exit) => say(`the gateway died (${describeExit(exit)}), starting it again; ${log}`),
     args: ["--external-names=localhost,127.0.0.1", `--external-url=https://${address}`],
   });

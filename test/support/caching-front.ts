@@ -1,20 +1,16 @@
 import type { ServerResponse } from "node:http";
-import { createServer } from "node:https";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
-import { testCertificates } from "./gateway-fixture.ts";
+import { type HttpsFront, startHttpsFront } from "./https-front.ts";
 
 /** A server in front of an issuer; its CA is in PEM. */
-export interface CachingFront {
-  readonly url: string;
-  readonly ca: string;
+export interface CachingFront extends HttpsFront {
   /** Number of responses from the cache. */
   hits(): number;
   /** Drops what is cached, as a cache may at any time. */
   forget(): void;
   /** The handler of the issuer, once it exists; 503 before. */
   handler: Handler | undefined;
-  stop(): Promise<void>;
 }
 
 interface Cached {
@@ -28,7 +24,6 @@ interface Cached {
  * age, like a CDN (RFC 9111, section 4.2).
  */
 export async function startCachingFront(clock: Pick<Clock, "monotonic">): Promise<CachingFront> {
-  const { ca, tls } = await testCertificates();
   const cache = new Map<string, Cached>();
   let hits = 0;
   const respond = async (target: string, outgoing: ServerResponse): Promise<Cached> => {
@@ -46,8 +41,7 @@ export async function startCachingFront(clock: Pick<Clock, "monotonic">): Promis
     cache.set(target, fetched);
     return fetched;
   };
-  const server = createServer(
-    { cert: tls.certificate, key: tls.privateKey },
+  const https = await startHttpsFront(
     ({ url = "", headers }, outgoing) =>
       void respond(url, outgoing).then(({ response: { status, headers: sent, body }, at }) => {
         const age = `${Math.floor((clock.monotonic() - at) / 1000)}`;
@@ -55,18 +49,10 @@ export async function startCachingFront(clock: Pick<Clock, "monotonic">): Promis
         outgoing.writeHead(isKnown ? 304 : status, { ...sent, age }).end(isKnown ? "" : body);
       }),
   );
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
   const front: CachingFront = {
-    ...{ url: `https://127.0.0.1:${port}`, ca, handler: undefined },
+    ...{ ...https, handler: undefined },
     hits: () => hits,
     forget: () => cache.clear(),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return front;
 }

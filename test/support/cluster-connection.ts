@@ -50,6 +50,21 @@ export const patchTypes = {
   apply: "application/apply-patch+yaml",
 } as const;
 
+/** Reads an object or a list. */
+export const get = (path: string): Ask => ({ method: "GET", path });
+
+/** Creates an object. */
+export const post = (path: string, body: unknown): Ask => ({ method: "POST", path, body });
+
+/** Merges a change into an object. */
+export const mergePatch = (path: string, body: unknown): Ask => ({
+  ...{ method: "PATCH", path, body },
+  type: patchTypes.merge,
+});
+
+/** Deletes an object. */
+export const remove = (path: string): Ask => ({ method: "DELETE", path });
+
 /** The administrator, in system:masters. */
 export const admin: Caller = {};
 
@@ -90,6 +105,15 @@ export async function send(
     ...answer,
     code: response.statusCode,
     warnings: warningsIn(response.headers["warning"]),
+  };
+}
+
+/** Sends requests as the administrator; throws if one is rejected. */
+export function arranging(connection: Connection): (request: Ask) => Promise<Answer> {
+  return async (request) => {
+    const answer = await send(connection, admin, request);
+    if (answer.code < 300) return answer;
+    throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
   };
 }
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import type { Duplex } from "node:stream";
+import { connect } from "node:net";
+import { endServer, KeptSockets, listenLocally } from "./local-server.ts";
 
 /** An HTTP proxy for TLS connections, which it does not open. */
 export interface ConnectProxy {
@@ -15,15 +15,10 @@ export interface ConnectProxy {
 export async function startConnectProxy(
   routes: Readonly<Record<string, string>>,
 ): Promise<ConnectProxy> {
-  const sockets = new Set<Duplex>();
-  const keep = (socket: Duplex): void => {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
-  };
+  const sockets = new KeptSockets();
   const server = createServer((_, response) => response.writeHead(405).end());
   server.on("connect", ({ url = "" }, client) => {
-    keep(client);
+    sockets.keep(client);
     const target = routes[url];
     if (target === undefined) return client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     const { hostname, port } = new URL(target);
@@ -31,22 +26,16 @@ export async function startConnectProxy(
       client.write("HTTP/1.1 200 OK\r\n\r\n");
       client.pipe(upstream).pipe(client);
     });
-    keep(upstream);
+    sockets.keep(upstream);
     upstream.on("close", () => client.destroy());
     client.on("close", () => upstream.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const port = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${isAddress(address) ? address.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     stop() {
-      for (const socket of sockets) socket.destroy();
       server.closeAllConnections();
-      return new Promise((resolve) => server.close(() => resolve()));
+      return endServer(server, sockets);
     },
   };
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
 }

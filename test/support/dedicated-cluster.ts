@@ -1,4 +1,11 @@
-import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import {
+  arranging,
+  connect,
+  send,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "./cluster-connection.ts";
 import { findOrBuildControlPlane, type Report } from "./binaries.ts";
 import { bundle } from "./bundle.ts";
 import {
@@ -9,13 +16,23 @@ import {
 import { type Installation, installationOf } from "./install.ts";
 import {
   type ControllerProcess,
-  type ControllerProcessOptions,
+  type GatewayProcess,
+  type LatchkeyOptions,
   type LatchkeyProcess,
   startController,
+  startGateway,
+  startWebhook,
+  type WebhookProcess,
 } from "./latchkey-process.ts";
 import { readVitals } from "./controller-vitals.ts";
 import { untilStill } from "./until-still.ts";
-import { awaitStamps, type PreparedControlPlane, startPrepared } from "./install-latchkey.ts";
+import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
+import {
+  awaitStamps,
+  type PreparedControlPlane,
+  stampByWebhook,
+  startPrepared,
+} from "./install-latchkey.ts";
 
 /**
  * False if tests cannot have dedicated control planes: on an existing cluster, and without a
@@ -23,6 +40,8 @@ import { awaitStamps, type PreparedControlPlane, startPrepared } from "./install
  */
 export const hasDedicatedClusters =
   process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
+
+const gatewayNames = ["--external-names=localhost,127.0.0.1"];
 
 /** A control plane that only one test file uses. */
 export interface DedicatedCluster extends Installation {
@@ -35,8 +54,13 @@ export interface DedicatedCluster extends Installation {
   /** Sends a request as the administrator; throws if it is rejected. */
   arrange(request: Ask): Promise<Answer>;
   /** Starts a controller that is not restarted when it exits. */
-  run(options?: Partial<ControllerProcessOptions>): Promise<ControllerProcess>;
-  /** Stops the controllers, then the control plane. */
+  run(options?: Partial<LatchkeyOptions>): Promise<ControllerProcess>;
+  /** The same for a webhook that kube-apiserver can call. */
+  runWebhook(options?: Partial<LatchkeyOptions>): Promise<WebhookProcess>;
+  runGateway(options?: Partial<LatchkeyOptions>): Promise<GatewayProcess>;
+  /** Makes kube-apiserver call a webhook at admission, also for requester annotations. */
+  askAtAdmission(webhook: Pick<WebhookProcess, "webhookUrl">): Promise<void>;
+  /** Stops the processes, then the control plane. */
   stop(): Promise<void>;
 }
 
@@ -62,14 +86,22 @@ export async function startDedicatedCluster({
     bundle(report),
   ]);
   const connection = await connect(controlPlane.adminKubeconfig);
-  const controllers: LatchkeyProcess[] = [];
+  const processes: LatchkeyProcess[] = [];
   let stopStamping = async () => {};
   const stop = async () => {
-    await Promise.all([stopStamping(), ...controllers.map((controller) => controller.stop())]);
+    await Promise.all([stopStamping(), ...processes.map((each) => each.stop())]);
     await connection.pool.destroy();
     await controlPlane.stop();
   };
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
+  const run = async <T extends LatchkeyProcess>(
+    start: (options: LatchkeyOptions) => Promise<T>,
+    more: Partial<LatchkeyOptions> = {},
+  ): Promise<T> => {
+    const started = await start({ controlPlane, restart: "never", program, ...more });
+    processes.push(started);
+    return started;
+  };
   try {
     if (install === "stamped")
       ({ stop: stopStamping } = await awaitStamps(controlPlane, { stampedBy }));
@@ -83,21 +115,14 @@ export async function startDedicatedCluster({
     program,
     audit: controlPlane.auditLogPath ?? "",
     ask,
-    async arrange(request) {
-      const answer = await ask(admin, request);
-      if (answer.code >= 300)
-        throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
-      return answer;
-    },
-    async run(options = {}) {
-      const controller = await startController({
-        controlPlane,
-        restart: "never",
-        program,
-        ...options,
-      });
-      controllers.push(controller);
-      return controller;
+    arrange: arranging(connection),
+    run: (more) => run(startController, more),
+    runWebhook: (more) =>
+      run(startWebhook, { args: [`--certificate-names=${webhookHost}`], ...more }),
+    runGateway: (more) => run(startGateway, { args: gatewayNames, ...more }),
+    async askAtAdmission(webhook) {
+      await askWebhookAtAdmission(controlPlane, webhook);
+      if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
     },
     stop,
   };

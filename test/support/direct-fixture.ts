@@ -1,15 +1,25 @@
+import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { apiVersion } from "../../src/api/names.ts";
-import { parseConditions, stringAt } from "../../src/api/parse.ts";
+import { promisify } from "node:util";
+import { Agent, fetch } from "undici";
+import { stringAt } from "../../src/api/parse.ts";
 import { requesters } from "./actions.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { type Ask, type Answer, admin, type Caller, connect, send } from "./cluster-connection.ts";
+import {
+  type Answer,
+  arranging,
+  type Ask,
+  type Caller,
+  connect,
+  get,
+} from "./cluster-connection.ts";
 import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluster.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { directEndpointCa, issuerCa } from "./gateway-address.ts";
 import { applyDirectEndpointRbac } from "./install.ts";
+import { isTrue, postToken, tokensPath } from "./latchkey-objects.ts";
 import { writePrivately } from "./kubeconfig.ts";
 import {
   type ControllerProcess,
@@ -46,12 +56,81 @@ export interface DirectFixture {
   readonly arrange: (request: Ask) => Promise<Answer>;
   /** Creates a token and waits until it is minted. */
   mint(name: string, spec?: object, by?: Caller): Promise<string>;
+  /** The status code of a request with a token at the endpoint. */
+  statusOf: DirectEndpoint["statusOf"];
   stop(): Promise<void>;
+}
+
+/** A direct endpoint, and how a client reaches it. */
+export interface DirectEndpoint {
+  readonly endpoint: DirectEndpointProcess;
+  /** The CA of its certificates, in PEM. */
+  readonly ca: string;
+  /** The status code of a request with a token. */
+  statusOf(token: string, path?: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** The issuer that an endpoint trusts, and the CA of its certificates in PEM. */
+export interface TrustedIssuer {
+  readonly program: string;
+  readonly issuer: string;
+  readonly ca: string;
+  /** More arguments of the endpoint. */
+  readonly args?: readonly string[];
+}
+
+/** Starts the direct endpoint of a connected cluster. */
+export async function startEndpoint(
+  connected: StartedControlPlane,
+  { program, issuer, ca: issuerCertificate, args = [] }: TrustedIssuer,
+): Promise<DirectEndpoint> {
+  const file = join(connected.directory, "issuer-ca.crt");
+  writePrivately(file, issuerCertificate);
+  await applyDirectEndpointRbac(connected);
+  const names = [`--cluster-name=${connectedName}`, `--issuer=${issuer}`];
+  const endpoint = await startDirectEndpoint({
+    ...{ controlPlane: connected, program, restart: "never" },
+    args: [...names, `--certificate-authority=${file}`, ...args],
+  });
+  try {
+    await endpoint.waitReady();
+    const ca = await directEndpointCa(connected);
+    const dispatcher = new Agent({ connect: { ca } });
+    return {
+      ...{ endpoint, ca },
+      async statusOf(token, path = "/version") {
+        const headers = { authorization: `Bearer ${token}` };
+        const url = endpoint.endpointUrl + directPath + path;
+        const response = await fetch(url, { dispatcher, headers });
+        await response.text();
+        return response.status;
+      },
+      async stop() {
+        await dispatcher.destroy();
+        await endpoint.stop();
+      },
+    };
+  } catch (error) {
+    await endpoint.stop();
+    throw error;
+  }
+}
+
+/** Requests a rotation of the signing keys like an administrator. */
+export function rotateSigningKey(
+  { controlPlane, program }: Pick<DedicatedCluster, "controlPlane" | "program">,
+  ...flags: readonly string[]
+) {
+  return promisify(execFile)(process.execPath, [
+    ...[program, "rotate-signing-key", ...flags],
+    `--kubeconfig=${controlPlane.adminKubeconfig}`,
+  ]);
 }
 
 /** The path of the objects of direct tokens, or of one of them. */
 export function tokenPath(name = ""): string {
-  return `/apis/${apiVersion}/directclusterendpointtokens${name === "" ? "" : `/${name}`}`;
+  return `${tokensPath}${name === "" ? "" : `/${name}`}`;
 }
 
 /** Starts them all; `allow` makes alice a requester at the management cluster. */
@@ -68,44 +147,26 @@ export async function startDirectFixture(
     const central = await startDedicatedCluster();
     stops.push(() => central.stop());
     await allow(central);
-    const issuerAddress = `127.0.0.1:${await freePort()}`;
-    const issuer = `https://${issuerAddress}`;
-    const controller = await central.run({ issuerAddress, args: [`--issuer=${issuer}`] });
+    const address = `127.0.0.1:${await freePort()}`;
+    const issuer = `https://${address}`;
+    const controller = await central.run({ address, args: [`--issuer=${issuer}`] });
     await controller.waitReady();
     const connected = await startControlPlane(await findOrBuildControlPlane(report), {
       extraApiServerFlags: apiServerFlags,
     });
     stops.push(() => connected.stop());
-    const issuerFile = join(connected.directory, "issuer-ca.crt");
-    writePrivately(issuerFile, await issuerCa(central.controlPlane));
-    await applyDirectEndpointRbac(connected);
-    const endpoint = await startDirectEndpoint({
-      controlPlane: connected,
-      program: central.program,
-      restart: "never",
-      args: [
-        `--cluster-name=${connectedName}`,
-        `--issuer=${issuer}`,
-        `--certificate-authority=${issuerFile}`,
-        ...args,
-      ],
-    });
-    stops.push(() => endpoint.stop());
-    await endpoint.waitReady();
+    const { program } = central;
+    const ca = await issuerCa(central.controlPlane);
+    const direct = await startEndpoint(connected, { program, issuer, ca, args });
+    stops.push(() => direct.stop());
     const connection = await connect(connected.adminKubeconfig);
     stops.push(() => connection.pool.destroy());
     return {
-      ...{ central, controller, connected, endpoint, stop },
-      server: {
-        url: endpoint.endpointUrl,
-        certificateAuthority: await directEndpointCa(connected),
-      },
-      async arrange(request) {
-        const answer = await send(connection, admin, request);
-        if (answer.code < 300) return answer;
-        throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
-      },
-      mint: (name, spec = {}, by = alice) => mint(central, { name, spec }, by),
+      ...{ central, controller, connected, stop },
+      ...{ endpoint: direct.endpoint, statusOf: (token, path) => direct.statusOf(token, path) },
+      server: { url: direct.endpoint.endpointUrl, certificateAuthority: direct.ca },
+      arrange: arranging(connection),
+      mint: (name, spec = {}, by = alice) => mintToken(central, name, { spec, by }),
     };
   } catch (error) {
     await stop();
@@ -113,21 +174,24 @@ export async function startDirectFixture(
   }
 }
 
-async function mint(
-  central: DedicatedCluster,
-  { name, spec }: { readonly name: string; readonly spec: object },
-  by: Caller,
+/** What a test changes about a token: alice asks for it by default. */
+export interface WantedToken {
+  readonly spec?: object;
+  readonly by?: Caller;
+}
+
+/** Creates a token and waits until it is minted. */
+export async function mintToken(
+  central: Pick<DedicatedCluster, "ask" | "arrange">,
+  name: string,
+  { spec = {}, by = alice }: WantedToken = {},
 ): Promise<string> {
-  const body = { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec };
-  const made = await central.ask(by, { method: "POST", path: tokenPath(), body });
+  const made = await central.ask(by, postToken(name, spec));
   if (made.code !== 201) throw new Error(`create token ${name}: ${made.code} ${made.message}`);
   return eventually(
     async () => {
-      const { status } = await central.arrange({ method: "GET", path: tokenPath(name) });
-      const isReady = parseConditions(status).some(
-        ({ type, status: value }) => type === "Ready" && value === "True",
-      );
-      return isReady && (stringAt(status, "token") ?? "");
+      const { status } = await central.arrange(get(tokenPath(name)));
+      return isTrue(status, "Ready") && (stringAt(status, "token") ?? "");
     },
     { what: `${name} to be minted`, every: 50 },
   );

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { connect, createServer } from "node:net";
+import { listenLocally } from "./local-server.ts";
 
 /** A server on this machine that returns what it receives. */
 export interface EchoServer {
@@ -13,11 +13,7 @@ export async function startEchoServer(): Promise<EchoServer> {
     socket.on("error", () => {});
     socket.pipe(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return { port, close: () => void server.close() };
+  return { port: await listenLocally(server), close: () => void server.close() };
 }
 
 /** Sends bytes to a port of this machine and receives as many. */

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Pool } from "undici";
+import { Pool } from "undici";
 import { isRecord, listAt } from "../../src/api/parse.ts";
 import { splitLines } from "../../src/kube/watch-stream.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
+import type { StartedControlPlane } from "./control-plane.ts";
+import { listenLocally } from "./local-server.ts";
 import { OpenWatch, type WatchLine } from "./open-watch.ts";
 import {
   initialEventsEnd,
-  isAddress,
   isMethod,
   parseLine,
   passedHeaders,
@@ -66,6 +67,7 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #watches = new Set<OpenWatch>();
   readonly #ended = new AbortController();
+  #port = 0;
   #inFlight = 0;
   #renewing = 0;
   #swallowed = 0;
@@ -82,13 +84,28 @@ export class FaultProxy {
 
   static async start(options: ProxyOptions): Promise<FaultProxy> {
     const proxy = new FaultProxy(options);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    proxy.#port = await listenLocally(proxy.#server);
+    return proxy;
+  }
+
+  /** Starts it before an API server, as its administrator, without any view or events. */
+  static async before(
+    { url, certificateAuthority: ca }: Pick<StartedControlPlane, "url" | "certificateAuthority">,
+    steering: Steering = {},
+  ): Promise<FaultProxy> {
+    const upstream = new Pool(url, {
+      ...{ allowH2: true, keepAliveTimeout: 600_000, connections: 8, pipelining: 100 },
+      connect: { ca },
+    });
+    const events = { onTraffic() {}, onWrite() {}, onCommit() {}, onList() {} };
+    const view = { prefix: "", system: "latchkey-system" };
+    const proxy = await FaultProxy.start({ upstream, view, steering, events });
+    proxy.#ended.signal.addEventListener("abort", () => void upstream.destroy());
     return proxy;
   }
 
   get url(): string {
-    const address = this.#server.address();
-    return `http://127.0.0.1:${isAddress(address) ? address.port : 0}`;
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   get watches(): readonly OpenWatch[] {
@@ -246,15 +263,8 @@ export class FaultProxy {
 
   /** A streaming list, up to its end. */
   async #forwardStream(request: ApiRequest, incoming: IncomingMessage): Promise<ProxyAnswer> {
-    await this.#open();
     const over = new AbortController();
-    const answer = await this.#options.upstream.request({
-      method: "GET",
-      path: request.path,
-      headers: passedHeaders(incoming),
-      signal: AbortSignal.any([over.signal, this.#ended.signal]),
-      bodyTimeout: 0,
-    });
+    const answer = await this.#head(request, incoming, over.signal);
     if (answer.statusCode !== 200)
       return { status: answer.statusCode, text: await answer.body.text() };
     const all: string[] = [];
@@ -314,7 +324,7 @@ export class FaultProxy {
     }
   }
 
-  /** Opens a watch at the API server. */
+  /** Opens a watch or a streaming list at the API server. */
   async #head(request: ApiRequest, incoming: IncomingMessage, signal: AbortSignal) {
     await this.#open();
     return this.#options.upstream.request({

@@ -18,6 +18,8 @@ const shortestLifeMs = 500;
 /** How a process of Latchkey is run. */
 export interface LatchkeyOptions {
   controlPlane: ControlPlane;
+  /** The `host:port` at which it answers clients; a free port of 127.0.0.1 by default. */
+  address?: string;
   /** Arguments after the command. */
   args?: readonly string[];
   /**
@@ -73,125 +75,78 @@ export interface LatchkeyProcess {
 }
 
 /** A webhook process with its URL. */
-export interface WebhookProcess extends LatchkeyProcess {
-  webhookUrl: string;
-}
+export type WebhookProcess = LatchkeyProcess & { webhookUrl: string };
 
 /** A controller process with the URL of its issuer. */
-export interface ControllerProcess extends LatchkeyProcess {
-  issuerUrl: string;
-}
-
-/** How a controller is run: its issuer on the given `host:port`, or on a free port of 127.0.0.1. */
-export interface ControllerProcessOptions extends LatchkeyOptions {
-  readonly issuerAddress?: string;
-}
-
-/** Runs `latchkey controller` as its service account, on 127.0.0.1 and fixed ports. */
-export async function startController({
-  issuerAddress,
-  ...options
-}: ControllerProcessOptions): Promise<ControllerProcess> {
-  const address = issuerAddress ?? `127.0.0.1:${await freePort()}`;
-  const controller = await startLatchkey("controller", {
-    ...options,
-    env: {
-      LATCHKEY_ISSUER_ADDRESS: address,
-      LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost",
-      ...options.env,
-    },
-  });
-  return Object.assign(controller, { issuerUrl: `https://${address}` });
-}
-
-/**
- * Runs `latchkey webhook` as its service account, on 127.0.0.1 and fixed ports; it exits at once
- * unless LATCHKEY_DRAIN_TIMEOUT is set.
- */
-export async function startWebhook(options: LatchkeyOptions): Promise<WebhookProcess> {
-  const address = `127.0.0.1:${await freePort()}`;
-  const webhook = await startLatchkey("webhook", {
-    ...options,
-    env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
-  });
-  return Object.assign(webhook, { webhookUrl: `https://${address}` });
-}
+export type ControllerProcess = LatchkeyProcess & { issuerUrl: string };
 
 /** A gateway process, and where it answers clients. */
-export interface GatewayProcess extends LatchkeyProcess {
-  gatewayUrl: string;
-}
-
-/** How a gateway is run: on the given `host:port`, or on a free port of 127.0.0.1. */
-export interface GatewayProcessOptions extends LatchkeyOptions {
-  readonly address?: string;
-}
-
-/**
- * Runs `latchkey gateway` as its own service account, on ports that it keeps; it ends at once
- * unless given a LATCHKEY_DRAIN_TIMEOUT.
- */
-export async function startGateway({
-  address: given,
-  ...options
-}: GatewayProcessOptions): Promise<GatewayProcess> {
-  const address = given ?? `127.0.0.1:${await freePort()}`;
-  const gateway = await startLatchkey("gateway", {
-    ...options,
-    env: { LATCHKEY_GATEWAY_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
-  });
-  return Object.assign(gateway, { gatewayUrl: `https://${address}` });
-}
+export type GatewayProcess = LatchkeyProcess & { gatewayUrl: string };
 
 /** A direct endpoint, and where it answers clients. */
-export interface DirectEndpointProcess extends LatchkeyProcess {
-  endpointUrl: string;
+export type DirectEndpointProcess = LatchkeyProcess & { endpointUrl: string };
+
+/** Runs a process of Latchkey as its own service account, on ports that it keeps. */
+type Start<Url> = (options: LatchkeyOptions) => Promise<LatchkeyProcess & Url>;
+
+/** What is particular about a program, whose service account has the same name. */
+interface Program<Url> {
+  readonly name: string;
+  readonly words?: readonly string[];
+  /** The variable of the address at which it answers clients. */
+  readonly variable: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly urlOf: (url: string) => Url;
 }
 
-/**
- * Runs `latchkey direct-endpoint` as its own service account, on ports that it keeps; it ends at
- * once.
- */
-export async function startDirectEndpoint(
-  options: LatchkeyOptions,
-): Promise<DirectEndpointProcess> {
-  const address = `127.0.0.1:${await freePort()}`;
-  const endpoint = await startLatchkey("direct-endpoint", {
-    ...options,
-    env: {
-      LATCHKEY_ENDPOINT_ADDRESS: address,
-      LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost",
-      LATCHKEY_DRAIN_TIMEOUT: "0",
-      ...options.env,
-    },
-  });
-  return Object.assign(endpoint, { endpointUrl: `https://${address}` });
+/** Makes it end at once, unless a test sets another LATCHKEY_DRAIN_TIMEOUT. */
+const endsAtOnce = { LATCHKEY_DRAIN_TIMEOUT: "0" };
+const localNames = { LATCHKEY_EXTERNAL_NAMES: "127.0.0.1,localhost" };
+
+function starter<Url extends object>(program: Program<Url>): Start<Url> {
+  return async (options) => {
+    const address = options.address ?? `127.0.0.1:${await freePort()}`;
+    const env = { [program.variable]: address, ...program.env, ...options.env };
+    const words = program.words ?? [program.name];
+    const started = await startLatchkey({ name: program.name, words }, { ...options, env });
+    return Object.assign(started, program.urlOf(`https://${address}`));
+  };
 }
 
-/**
- * Runs `latchkey webhook --direct` as its own service account, on ports that it keeps; it ends at
- * once.
- */
-export async function startDirectAuthorizer(options: LatchkeyOptions): Promise<WebhookProcess> {
-  const address = `127.0.0.1:${await freePort()}`;
-  const authorizer = await startLatchkey("direct-authorizer", {
-    ...options,
-    env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
-  });
-  return Object.assign(authorizer, { webhookUrl: `https://${address}` });
-}
+/** Runs `latchkey controller`. */
+export const startController = starter({
+  ...{ name: "controller", variable: "LATCHKEY_ISSUER_ADDRESS", env: localNames },
+  urlOf: (issuerUrl) => ({ issuerUrl }),
+});
 
-/** The commands of the processes, whose service accounts have the same names. */
-const processes = {
-  controller: ["controller"],
-  webhook: ["webhook"],
-  gateway: ["gateway"],
-  "direct-endpoint": ["direct-endpoint"],
-  "direct-authorizer": ["webhook", "--direct"],
-} as const;
+/** Runs `latchkey webhook`. */
+export const startWebhook = starter({
+  ...{ name: "webhook", variable: "LATCHKEY_WEBHOOK_ADDRESS", env: endsAtOnce },
+  urlOf: (webhookUrl) => ({ webhookUrl }),
+});
+
+/** Runs `latchkey webhook --direct`. */
+export const startDirectAuthorizer = starter({
+  ...{ name: "direct-authorizer", words: ["webhook", "--direct"] },
+  ...{ variable: "LATCHKEY_WEBHOOK_ADDRESS", env: endsAtOnce },
+  urlOf: (webhookUrl) => ({ webhookUrl }),
+});
+
+/** Runs `latchkey gateway`. */
+export const startGateway = starter({
+  ...{ name: "gateway", variable: "LATCHKEY_GATEWAY_ADDRESS", env: endsAtOnce },
+  urlOf: (gatewayUrl) => ({ gatewayUrl }),
+});
+
+/** Runs `latchkey direct-endpoint`. */
+export const startDirectEndpoint = starter({
+  ...{ name: "direct-endpoint", variable: "LATCHKEY_ENDPOINT_ADDRESS" },
+  env: { ...localNames, ...endsAtOnce },
+  urlOf: (endpointUrl) => ({ endpointUrl }),
+});
 
 async function startLatchkey(
-  name: keyof typeof processes,
+  { name, words }: { readonly name: string; readonly words: readonly string[] },
   options: LatchkeyOptions,
 ): Promise<LatchkeyProcess> {
   const directory =
@@ -217,7 +172,7 @@ async function startLatchkey(
     process.execPath,
     ...(options.nodeFlags ?? []),
     program,
-    ...processes[name],
+    ...words,
     ...(options.args ?? []),
   ];
   const supervised = supervise(
@@ -239,7 +194,7 @@ async function startLatchkey(
     exited: () => supervised.child().exited,
     kill: (signal) => supervised.child().kill(signal),
     start: () => supervised.start(),
-    waitReady: (within = 150_000) => waitReady({ name, url, log, within }),
+    waitReady: (within = 150_000) => waitReady({ name, url, log }, within),
     stop: async () => {
       login.close();
       return supervised.stop();
@@ -280,17 +235,10 @@ function supervise(startChild: () => TiedChild, options: LatchkeyOptions): Super
   return { child: () => child, starts: () => starts, start, stop };
 }
 
-async function waitReady({
-  name,
-  url,
-  log,
-  within,
-}: {
-  name: string;
-  url: string;
-  log: string;
-  within: number;
-}): Promise<void> {
+async function waitReady(
+  { name, url, log }: { readonly name: string; readonly url: string; readonly log: string },
+  within: number,
+): Promise<void> {
   const ready = async () => (await fetch(`${url}/readyz`)).ok;
   try {
     await eventually(ready, { what: `the ${name} to be ready`, within });

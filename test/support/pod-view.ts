@@ -1,5 +1,5 @@
 import { recordAt } from "../../src/api/parse.ts";
-import { admin, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import { admin, type Answer, type Ask, type Caller, get } from "./cluster-connection.ts";
 
 /** What a user of the API server can do in a test. */
 interface Asking {
@@ -30,7 +30,7 @@ export function startPods(
   let [mounted, rounds, isRunning] = [paths, 0, true];
   const gaps: string[] = [];
   const look = async (path: string): Promise<void> => {
-    const answer = await cluster.ask(admin, { method: "GET", path });
+    const answer = await cluster.ask(admin, get(path));
     const data = recordAt(answer, "data");
     const lacking = keys.filter((key) => typeof data[key] !== "string" || data[key] === "");
     // Pods that mounted the Secret before a rollout no longer count.

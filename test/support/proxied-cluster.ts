@@ -5,11 +5,23 @@ import { Pool } from "undici";
 import type { Credentials } from "../../src/kube/credentials.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import {
+  type Answer,
+  arranging,
+  type Ask,
+  type Caller,
+  connect,
+  send,
+} from "./cluster-connection.ts";
 import { accountKubeconfig, type Account, type ServiceAccountLogin } from "./account-login.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { requesters } from "./actions.ts";
-import { mayActAsAnyUser } from "./may-act-as-any-user.ts";
+import {
+  bindClusterRole,
+  mayActAsAnyUser,
+  postClusterRole,
+  type Subject,
+} from "./latchkey-objects.ts";
 import { applyGatewayRbac } from "./install.ts";
 import { awaitStamps, startPrepared } from "./install-latchkey.ts";
 
@@ -28,7 +40,8 @@ export interface ProxiedCluster {
   stop(): Promise<void>;
 }
 
-const rbac = "rbac.authorization.k8s.io";
+/** The API group, the resource and the verbs of a rule. */
+type Rule = readonly [group: string, resource: string, verbs: string];
 
 /**
  * Starts it without a controller manager: there is no garbage collection, and no other writer.
@@ -44,12 +57,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   const connection = await connect(controlPlane.adminKubeconfig);
   const directory = mkdtempSync(join(controlPlane.directory, "faults-"));
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
-  const arrange = async (request: Ask) => {
-    const answer = await ask(admin, request);
-    if (answer.code >= 300)
-      throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
-    return answer;
-  };
+  const arrange = arranging(connection);
   const { stop: stopStamping } = await awaitStamps(controlPlane, installation);
   await applyGatewayRbac(controlPlane);
   await allow(arrange);
@@ -101,84 +109,31 @@ function ignoreDestroyed(error: Error): void {
  * ConfigMaps in the own namespaces of many workers.
  */
 async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
-  const bind = (name: string, role: string, subject: object) => {
-    const body = {
-      metadata: { name },
-      roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
-      subjects: [subject],
-    };
-    return arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
+  const give = async (name: string, subject: Subject, rules: readonly Rule[]) => {
+    const asRules = rules.map(([group, resource, verbs]) => ({
+      ...{ apiGroups: [group], resources: [resource], verbs: verbs.split(" ") },
+    }));
+    await arrange(postClusterRole(name, asRules));
+    await arrange(bindClusterRole(name, name, [subject]));
   };
-  const rules = [
-    {
-      apiGroups: ["coordination.k8s.io"],
-      resources: ["leases"],
-      verbs: ["create", "get", "update"],
-    },
-    {
-      apiGroups: [""],
-      resources: ["configmaps"],
-      verbs: ["get", "list", "watch", "create", "patch", "delete"],
-    },
-  ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-own-objects" }, rules },
+  const account = (name: Account): Subject => ({
+    ...{ kind: "ServiceAccount", name, namespace: "latchkey-system" },
   });
-  await bind("fault-own-objects", "fault-own-objects", {
-    kind: "ServiceAccount",
-    name: "latchkey-controller",
-    namespace: "latchkey-system",
-  });
-  const secrets = [
-    {
-      apiGroups: [""],
-      resources: ["secrets"],
-      verbs: ["get", "list", "watch", "create", "update"],
-    },
-  ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-secrets" }, rules: secrets },
-  });
-  await bind("fault-secrets", "fault-secrets", {
-    kind: "ServiceAccount",
-    name: "latchkey-webhook",
-    namespace: "latchkey-system",
-  });
-  const configMaps = [
-    { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch", "patch"] },
-  ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-config-maps" }, rules: configMaps },
-  });
-  await bind("fault-config-maps", "fault-config-maps", {
-    kind: "ServiceAccount",
-    name: "latchkey-gateway",
-    namespace: "latchkey-system",
-  });
-  await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
+  const group = { kind: "Group", name: requesters } as const;
+  await give("fault-own-objects", account("latchkey-controller"), [
+    ["coordination.k8s.io", "leases", "create get update"],
+    ["", "configmaps", "get list watch create patch delete"],
+  ]);
+  await give("fault-secrets", account("latchkey-webhook"), [
+    ["", "secrets", "get list watch create update"],
+  ]);
+  await give("fault-config-maps", account("latchkey-gateway"), [
+    ["", "configmaps", "get list watch patch"],
+  ]);
+  await arrange(bindClusterRole(requesters, "latchkey-requester", [group]));
   // In addition to Latchkey's grants: only the requester may change the identity of a key.
-  const own = [
-    {
-      apiGroups: ["management.service"],
-      resources: ["ownedaccesskeys"],
-      verbs: ["update", "delete"],
-    },
-  ];
-  await arrange({
-    method: "POST",
-    path: `/apis/${rbac}/v1/clusterroles`,
-    body: { metadata: { name: "fault-requesters" }, rules: own },
-  });
-  await bind("fault-requesters", "fault-requesters", {
-    apiGroup: rbac,
-    kind: "Group",
-    name: requesters,
-  });
+  await give("fault-requesters", group, [
+    ["management.service", "ownedaccesskeys", "update delete"],
+  ]);
   for (const request of mayActAsAnyUser(requesters)) await arrange(request);
 }

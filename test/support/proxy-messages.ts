@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import type { WatchLine } from "./open-watch.ts";
 
@@ -29,11 +28,6 @@ const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Whether undici supports the method. */
 export function isMethod(method: string): method is (typeof methods)[number] {
   return methods.some((known) => known === method);
-}
-
-/** Whether a server listens on a port. */
-export function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
 }
 
 const passed = ["authorization", "accept", "content-type", "user-agent"];

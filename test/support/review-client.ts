@@ -4,6 +4,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseWebhookCertificates, tlsOf } from "../../src/tokens/webhook-certificates.ts";
 import { type Answer, arrange, type Ask } from "./policy-request.ts";
+import { get } from "./cluster-connection.ts";
 
 /** A response of a webhook: the HTTP status and the body. */
 export interface ReviewAnswer {
@@ -30,10 +31,9 @@ export async function reviewClient(
   who: "kube-apiserver" | "anonymous",
   ask: (request: Ask) => Promise<Answer> = arrange,
 ): Promise<ReviewClient> {
-  const raw = await ask({
-    method: "GET",
-    path: `/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}`,
-  });
+  const raw = await ask(
+    get(`/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}`),
+  );
   const certificates = parseWebhookCertificates(raw);
   const shown =
     who === "anonymous"

@@ -1,22 +1,17 @@
 import type { ServerResponse } from "node:http";
-import { createServer } from "node:https";
 import { fetch } from "undici";
-import { testCertificates } from "./gateway-fixture.ts";
+import { type HttpsFront, startHttpsFront } from "./https-front.ts";
 
 /** A load balancer that opens TLS; its CA is in PEM. */
-export interface RoundRobinFront {
-  readonly url: string;
-  readonly ca: string;
+export interface RoundRobinFront extends HttpsFront {
   /** The replicas, by the URL of their HTTP server; a test may change them. */
   replicas: readonly string[];
   /** Number of responses with a list of revoked tokens, by replica. */
   readonly lists: ReadonlyMap<string, number>;
-  stop(): Promise<void>;
 }
 
 /** Starts an HTTPS server on 127.0.0.1 that sends each request to the next replica. */
 export async function startRoundRobinFront(port: number): Promise<RoundRobinFront> {
-  const { ca, tls } = await testCertificates();
   const lists = new Map<string, number>();
   let turn = 0;
   const forward = async (target: string, outgoing: ServerResponse): Promise<void> => {
@@ -34,18 +29,10 @@ export async function startRoundRobinFront(port: number): Promise<RoundRobinFron
       outgoing.destroy();
     }
   };
-  const server = createServer(
-    { cert: tls.certificate, key: tls.privateKey },
+  const https = await startHttpsFront(
     ({ url = "" }, outgoing) => void forward(url, outgoing),
+    port,
   );
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const front: RoundRobinFront = {
-    ...{ url: `https://127.0.0.1:${port}`, ca, replicas: [], lists },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const front: RoundRobinFront = { ...https, replicas: [], lists };
   return front;
 }

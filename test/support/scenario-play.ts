@@ -4,17 +4,12 @@ import { requesters, type Action, type Step } from "../support/actions.ts";
 import { scenario } from "../support/scenario.ts";
 import { eventually } from "../support/eventually.ts";
 import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
-import { mayActAsAnyUser } from "../support/may-act-as-any-user.ts";
+import { bindClusterRole, mayActAsAnyUser } from "../support/latchkey-objects.ts";
 
 /** Allows the requesters of all scenarios to create keys and tokens, the keys for any user. */
 export async function allowRequesters(cluster: DedicatedCluster): Promise<void> {
-  const apiGroup = "rbac.authorization.k8s.io";
-  const body = {
-    metadata: { name: requesters },
-    roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
-    subjects: [{ apiGroup, kind: "Group", name: requesters }],
-  };
-  await cluster.arrange({ method: "POST", path: `/apis/${apiGroup}/v1/clusterrolebindings`, body });
+  const group = { kind: "Group", name: requesters } as const;
+  await cluster.arrange(bindClusterRole(requesters, "latchkey-requester", [group]));
   for (const request of mayActAsAnyUser(requesters)) await cluster.arrange(request);
 }
 

@@ -8,6 +8,7 @@ import {
   stringsAt,
 } from "../../src/api/parse.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
+import { get } from "./cluster-connection.ts";
 
 const collections = [
   `/apis/${apiVersion}/sharedsecrets`,
@@ -27,7 +28,7 @@ export async function reasonsOf(
   p: string,
 ): Promise<Readonly<Record<string, string>>> {
   const lists = await Promise.all(
-    collections.slice(0, 3).map((path) => cluster.arrange({ method: "GET", path })),
+    collections.slice(0, 3).map((path) => cluster.arrange(get(path))),
   );
   const items = lists
     .flatMap((list) =>
@@ -60,9 +61,7 @@ export async function snapshotOf(
   cluster: Pick<DedicatedCluster, "arrange">,
   p: string,
 ): Promise<Snapshot> {
-  const lists = await Promise.all(
-    collections.map((path) => cluster.arrange({ method: "GET", path })),
-  );
+  const lists = await Promise.all(collections.map((path) => cluster.arrange(get(path))));
   const objects = lists
     .flatMap((list) => listAt(list, "items").map((item) => ({ kind: list.kind, item })))
     .filter(({ item }) => belongsTo(p, item));

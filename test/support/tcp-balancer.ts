@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { endServer, listenLocally, type LocalServer } from "./local-server.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
 
 /** A replica behind the balancer. */
@@ -9,12 +10,10 @@ export type Backend = Pick<WebhookProcess, "url" | "webhookUrl">;
  * One address for several replicas, like a Service: new connections go to the ready replicas in
  * turn, open ones stay where they are.
  */
-export interface TcpBalancer {
-  readonly port: number;
+export interface TcpBalancer extends LocalServer {
   add(backend: Backend): void;
   /** Whether new connections go to this replica. */
   sends(backend: Backend): boolean;
-  stop(): Promise<void>;
 }
 
 /** As slow as the readiness probe of a kubelet and the update of kube-proxy can be. */
@@ -59,17 +58,15 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
       await Promise.all([...looks, pause(pollMs)]);
     }
   }
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const port = await listenLocally(server);
   void look();
   return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
+    port,
     add: (backend) => void backends.set(backend, { isReady: false, failures: 0 }),
     sends: (backend) => backends.get(backend)?.isReady === true,
     stop() {
       isStopped = true;
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
+      return endServer(server, sockets);
     },
   };
 }

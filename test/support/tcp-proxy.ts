@@ -1,8 +1,8 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
+import { endServer, KeptSockets, listenLocally, type LocalServer } from "./local-server.ts";
 
 /** A proxy to a server on the loopback interface that can drop packets. */
-export interface TcpProxy {
-  readonly port: number;
+export interface TcpProxy extends LocalServer {
   /**
    * From now on drops all data, in both directions of every connection, and every connection stays
    * open.
@@ -17,19 +17,18 @@ export interface TcpProxy {
    * From now on closes the connection on each chunk of data with this probability; 0 disables that.
    */
   reset(probability: number): void;
-  stop(): Promise<void>;
 }
 
 /** Starts a proxy on 127.0.0.1 in front of a port of the same address. */
 export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
   let isSwallowing = false;
   let resetting = 0;
-  const sockets = new Set<Socket>();
+  const sockets = new KeptSockets();
   const pairs = new Set<{ isDead: boolean }>();
   const server = createServer((client) => {
     const pair = { isDead: isSwallowing };
     pairs.add(pair);
-    keep(client);
+    sockets.keep(client);
     const upstream = pair.isDead ? undefined : connect(upstreamPort, "127.0.0.1");
     const pass = (from: Socket, to: Socket | undefined): void => {
       from.on("data", (bytes) => {
@@ -44,31 +43,18 @@ export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
     };
     pass(client, upstream);
     if (upstream === undefined) return;
-    keep(upstream);
+    sockets.keep(upstream);
     pass(upstream, client);
   });
-  function keep(socket: Socket): void {
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
-  }
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const port = await listenLocally(server);
   return {
-    port: isAddress(address) ? address.port : 0,
+    port,
     swallow() {
       isSwallowing = true;
       for (const pair of pairs) pair.isDead = true;
     },
     heal: () => void (isSwallowing = false),
     reset: (probability) => void (resetting = probability),
-    stop() {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
+    stop: () => endServer(server, sockets),
   };
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
 }

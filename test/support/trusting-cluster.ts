@@ -1,12 +1,16 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { SignJWT } from "jose";
 import { Agent, fetch } from "undici";
 import { recordAt } from "../../src/api/parse.ts";
 import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
-import { type DirectFixture, directPath, startDirectFixture } from "./direct-fixture.ts";
+import {
+  type DirectFixture,
+  directPath,
+  rotateSigningKey,
+  startDirectFixture,
+} from "./direct-fixture.ts";
 import { trustTokens } from "./trust.ts";
+import { get } from "./cluster-connection.ts";
 
 /** The two ways to a connected cluster: its kube-apiserver, and its direct endpoint. */
 export type Way = "kube-apiserver" | "direct endpoint";
@@ -61,9 +65,7 @@ export async function startTrustingCluster(
   const { central, controller, connected, endpoint } = fixture;
   const issuer = controller.issuerUrl;
   const readSigning = async () =>
-    ({ signing } = parseSigningKeys(
-      await central.arrange({ method: "GET", path: signingKeysPath }),
-    )).signing;
+    ({ signing } = parseSigningKeys(await central.arrange(get(signingKeysPath)))).signing;
   let signing: SigningKey;
   const serverOf = (way: Way) =>
     way === "kube-apiserver" ? connected.url : endpoint.endpointUrl + directPath;
@@ -88,11 +90,7 @@ export async function startTrustingCluster(
       ...fixture,
       ...{ trusted, dispatcher, readSigning, serverOf, whoami },
       signing: () => signing,
-      rotate: () =>
-        promisify(execFile)(process.execPath, [
-          ...[program, "rotate-signing-key"],
-          `--kubeconfig=${management.adminKubeconfig}`,
-        ]),
+      rotate: () => rotateSigningKey(central),
       statusesOf: (token) =>
         Promise.all(ways.map(async (way) => (await whoami(token, way)).status)),
       forge({ claims = {}, header = {} }, key = signing.privateKey) {

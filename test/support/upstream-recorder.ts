@@ -1,5 +1,6 @@
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { eventually } from "./eventually.ts";
+import { endServer, listenLocally } from "./local-server.ts";
 
 /** A request that arrived whole and in the one form that every HTTP implementation reads alike. */
 export interface RecordedRequest {
@@ -80,8 +81,7 @@ export async function startUpstreamRecorder(): Promise<UpstreamRecorder> {
       }),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = addressOf(server.address());
+  const port = await listenLocally(server);
   const recorder: UpstreamRecorder = {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -99,11 +99,10 @@ export async function startUpstreamRecorder(): Promise<UpstreamRecorder> {
       requests.splice(0);
       malformed.splice(0);
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const { socket } of connections) socket.destroy();
-      }),
+    close() {
+      const sockets = connections.map(({ socket }) => socket);
+      return endServer(server, sockets);
+    },
   };
   return recorder;
 }
@@ -244,9 +243,4 @@ function chunkedBody(rest: Buffer): ReadBody | "malformed" | undefined {
 
 function quoted(bytes: Buffer): string {
   return JSON.stringify(bytes.subarray(0, 200).toString("latin1"));
-}
-
-function addressOf(address: AddressInfo | string | null): AddressInfo {
-  if (address === null || typeof address === "string") throw new Error("the recorder has no port");
-  return address;
 }

@@ -1,8 +1,7 @@
 import { createHash, randomBytes, X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 import { Pool } from "undici";
-import { apiVersion, ownObjects } from "../../src/api/names.ts";
-import { parseConditions } from "../../src/api/parse.ts";
+import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
@@ -11,17 +10,14 @@ import {
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
-import type { Answer } from "../support/cluster-connection.ts";
-import { type DedicatedCluster, startDedicatedCluster } from "../support/dedicated-cluster.ts";
-import { eventually } from "../support/eventually.ts";
-import { type Installation, policiesCount } from "../support/install.ts";
-import { stampByWebhook } from "../support/install-latchkey.ts";
-import { askAs } from "../support/key-request.ts";
-import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
-
-/** The path of the OwnedAccessKeys. */
-export const keys = `/apis/${apiVersion}/ownedaccesskeys`;
+import { type Answer, get, post } from "./cluster-connection.ts";
+import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluster.ts";
+import { eventually } from "./eventually.ts";
+import { type Installation, policiesCount } from "./install.ts";
+import { isTrue, keysPath, makeRoot, postKey } from "./latchkey-objects.ts";
+import { askAs } from "./key-request.ts";
+import type { WebhookProcess } from "./latchkey-process.ts";
+import { trustWebhook } from "./trust.ts";
 
 /** The namespace of the webhook's Secrets. */
 export const namespace = "latchkey-system";
@@ -59,8 +55,6 @@ export interface WebhookCluster {
   readonly stampedBy: Installation["stampedBy"];
   /** The certificates, due for renewal, with which the webhook started. */
   readonly aged: WebhookCertificates;
-  /** Starts another replica; the caller must stop it. */
-  startReplica(): Promise<WebhookProcess>;
   /** Creates a key of the user `root`, as the administrator. */
   makeKey(name: string, spec: object): Promise<Answer>;
   /** The status code of a request with this key. */
@@ -82,31 +76,23 @@ export interface WebhookCluster {
 export async function startWebhookCluster(): Promise<WebhookCluster> {
   // No other webhook may run: it would have created the Secret of the certificates.
   const cluster = await startDedicatedCluster({ install: "manifests" });
-  const { stampedBy } = cluster;
   // kube-apiserver restarts below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
   const aged = await newWebhookCertificates({
     ...certificateTerms,
     now: Date.now() - 300 * dayMs,
   });
-  await cluster.arrange({
-    method: "POST",
-    path: `/api/v1/namespaces/${namespace}/secrets`,
-    body: JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
-  });
-  await makeRoot(cluster);
-  const startReplica = () =>
-    startWebhook({
-      controlPlane: cluster.controlPlane,
-      program: cluster.program,
-      restart: "never",
-      args: [`--certificate-names=${webhookHost}`],
-    });
-  const webhook = await startReplica();
+  await cluster.arrange(
+    post(
+      `/api/v1/namespaces/${namespace}/secrets`,
+      JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
+    ),
+  );
+  await cluster.arrange(makeRoot);
+  const webhook = await cluster.runWebhook();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
-  await askWebhookAtAdmission(cluster.controlPlane, webhook);
-  if (stampedBy === "webhook") await stampByWebhook(cluster.controlPlane, webhook);
+  await cluster.askAtAdmission(webhook);
   await policiesCount(cluster.controlPlane);
   await controller.waitReady();
   const codeOf = async (key: string) =>
@@ -114,20 +100,9 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
   return {
     cluster,
     webhook,
-    stampedBy,
+    stampedBy: cluster.stampedBy,
     aged,
-    startReplica,
-    makeKey: (name, spec) =>
-      cluster.arrange({
-        method: "POST",
-        path: keys,
-        body: {
-          apiVersion,
-          kind: "OwnedAccessKey",
-          metadata: { name },
-          spec: { user: "root", ...spec },
-        },
-      }),
+    makeKey: (name, spec) => cluster.arrange(postKey(name, { user: "root", ...spec })),
     codeOf,
     async becomes(code, key) {
       await eventually(async () => (await codeOf(key)) === code, {
@@ -135,10 +110,7 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
       });
     },
     async isTrue(name, condition) {
-      const { status } = await cluster.arrange({ method: "GET", path: `${keys}/${name}` });
-      return parseConditions(status).some(
-        ({ type, status: is }) => type === condition && is === "True",
-      );
+      return isTrue((await cluster.arrange(get(`${keysPath}/${name}`))).status, condition);
     },
     async beginOutage() {
       webhook.kill("SIGKILL");
@@ -148,25 +120,8 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
       webhook.start();
       await webhook.waitReady();
     },
-    async stop() {
-      await webhook.stop();
-      await cluster.stop();
-    },
+    stop: () => cluster.stop(),
   };
-}
-
-/** Makes the user `root` an administrator. */
-async function makeRoot(cluster: DedicatedCluster): Promise<void> {
-  const apiGroup = "rbac.authorization.k8s.io";
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-    body: {
-      metadata: { name: "root" },
-      roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ kind: "User", apiGroup, name: "root" }],
-    },
-  });
 }
 
 /** Connections to a webhook with the client certificate of kube-apiserver. */

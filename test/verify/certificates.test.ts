@@ -2,24 +2,23 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
+import { annotations, ownObjects } from "../../src/api/names.ts";
 import { recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { get, mergePatch, remove } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
 import { policiesCount } from "../support/install.ts";
-import { stampByWebhook } from "../support/install-latchkey.ts";
+import { makeRoot, postKey } from "../support/latchkey-objects.ts";
 import { askAs } from "../support/key-request.ts";
-import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import type { WebhookProcess } from "../support/latchkey-process.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
+import { trustWebhook } from "../support/trust.ts";
 
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 const path = `${secrets}/${ownObjects.webhookCertificates}`;
 const warning = /warning: the CA in Secret latchkey-webhook-certificates changed/;
@@ -28,12 +27,7 @@ let cluster: DedicatedCluster;
 let webhooks: WebhookProcess[] = [];
 
 async function run(): Promise<WebhookProcess> {
-  const webhook = await startWebhook({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-    args: [`--certificate-names=${webhookHost}`],
-  });
+  const webhook = await cluster.runWebhook();
   webhooks.push(webhook);
   return webhook;
 }
@@ -50,49 +44,22 @@ async function end(webhook: WebhookProcess): Promise<void> {
 
 async function makeKey(): Promise<string> {
   const key = randomBytes(24).toString("base64url");
-  const made = async () =>
-    (
-      await cluster.ask(
-        {},
-        {
-          method: "POST",
-          path: keys,
-          body: {
-            apiVersion,
-            kind: "OwnedAccessKey",
-            metadata: { generateName: "key-" },
-            spec: { user: "root", key },
-          },
-        },
-      )
-    ).code === 201;
+  const request = postKey({ generateName: "key-" }, { user: "root", key });
+  const made = async () => (await cluster.ask({}, request)).code === 201;
   await eventually(made, { what: "a key to be made", every: 500 });
   return key;
 }
 
-/** Makes kube-apiserver call this webhook at admission. */
-async function askAtAdmission(webhook: WebhookProcess): Promise<void> {
-  await askWebhookAtAdmission(cluster.controlPlane, webhook);
-  if (cluster.stampedBy === "webhook") await stampByWebhook(cluster.controlPlane, webhook);
-}
-
 /** The status code for a key that was never used before, which is not in any cache. */
 async function codeOfNewKey(): Promise<number> {
-  return (
-    await askAs(cluster.controlPlane, await makeKey(), {
-      method: "GET",
-      path: "/api/v1/namespaces",
-    })
-  ).code;
+  return (await askAs(cluster.controlPlane, await makeKey(), get("/api/v1/namespaces"))).code;
 }
 
 const becomesGood = () =>
   eventually(async () => (await codeOfNewKey()) === 200, { what: "new keys to work", every: 500 });
-const dataOf = async () => stringMapAt(await cluster.arrange({ method: "GET", path }), "data");
+const dataOf = async () => stringMapAt(await cluster.arrange(get(path)), "data");
 const formerCa = async () =>
-  stringMapAt((await cluster.arrange({ method: "GET", path })).metadata, "annotations")[
-    annotations.formerCa
-  ];
+  stringMapAt((await cluster.arrange(get(path))).metadata, "annotations")[annotations.formerCa];
 const readyz = async ({ url }: WebhookProcess) => {
   const answer = await fetch(`${url}/readyz`);
   return `${answer.status} ${await answer.text()}`;
@@ -112,38 +79,22 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   // No other webhook may run: it would create the Secret of the certificates again.
   cluster = await startDedicatedCluster({ install: "manifests" });
-  const roleRef = {
-    apiGroup: "rbac.authorization.k8s.io",
-    kind: "ClusterRole",
-    name: "cluster-admin",
-  };
-  await cluster.arrange({
-    method: "POST",
-    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    body: {
-      metadata: { name: "root" },
-      roleRef,
-      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
-    },
-  });
+  await cluster.arrange(makeRoot);
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
-  await askAtAdmission(webhook);
+  await cluster.askAtAdmission(webhook);
   await policiesCount(cluster.controlPlane);
   await becomesGood();
 });
 
-afterAll(async () => {
-  await Promise.all(webhooks.map((webhook) => webhook.stop()));
-  await cluster?.stop();
-});
+afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates", () => {
   it("is created again unchanged if it is deleted, and keys work after restarts of the webhook and kube-apiserver", async () => {
     const before = await dataOf();
-    await cluster.arrange({ method: "DELETE", path });
-    const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
+    await cluster.arrange(remove(path));
+    const isBack = async () => (await cluster.ask({}, get(path))).code === 200;
     await eventually(isBack, { what: "the Secret to come back" });
     expect((await dataOf())["ca.crt"] === before["ca.crt"]).toBe(true);
     for (const webhook of webhooks) {
@@ -165,7 +116,7 @@ describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates
       const third = turn === 0 ? await run() : webhooks[2];
       if (third === undefined) throw new Error("no third replica");
       if (turn > 0) third.start();
-      await cluster.arrange({ method: "DELETE", path });
+      await cluster.arrange(remove(path));
       await third.waitReady();
       const after = await dataOf();
       expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
@@ -180,12 +131,7 @@ describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates
   it("is reported if it is invalid, and the webhook continues to serve", async () => {
     const [webhook = await run()] = webhooks;
     const before = await dataOf();
-    await cluster.arrange({
-      method: "PATCH",
-      path,
-      type: patchTypes.merge,
-      body: { data: { "tls.key": "Y2FuYXJ5" } },
-    });
+    await cluster.arrange(mergePatch(path, { data: { "tls.key": "Y2FuYXJ5" } }));
     await eventually(
       async () =>
         /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
@@ -194,7 +140,7 @@ describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates
       { what: "readiness to say so" },
     );
     expect(await codeOfNewKey()).toBe(200);
-    await cluster.arrange({ method: "DELETE", path });
+    await cluster.arrange(remove(path));
     await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
       what: "the Secret to come back",
     });
@@ -206,7 +152,7 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
   it("is reported by each replica until kube-apiserver trusts it, also after restarts", async () => {
     const [webhook = await run()] = webhooks;
     await end(webhook);
-    await cluster.arrange({ method: "DELETE", path });
+    await cluster.arrange(remove(path));
     await again(webhook);
     expect(await readyz(webhook)).toMatch(/^200 ok\n/);
     await eventually(async () => warning.test(await readyz(webhook)), {
@@ -217,17 +163,16 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
       what: "the former CA to be on record",
     });
     const published = async () => {
-      const configuration = await cluster.arrange({
-        method: "GET",
-        path: "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/latchkey",
-      });
+      const configuration = await cluster.arrange(
+        get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/latchkey"),
+      );
       const { webhooks: [first] = [] } = JSON.parse(JSON.stringify(configuration));
       return stringAt(recordAt(first, "clientConfig"), "caBundle") === (await dataOf())["ca.crt"];
     };
     await eventually(published, { what: "the new CA to be published" });
     // The admission path is new as well, and a URL in a configuration is not updated by the
     // webhook.
-    await askAtAdmission(webhook);
+    await cluster.askAtAdmission(webhook);
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);
     await again(webhook);

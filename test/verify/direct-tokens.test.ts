@@ -8,6 +8,7 @@ import {
   startTrustingCluster,
   type TrustingCluster,
 } from "../support/trusting-cluster.ts";
+import { remove } from "../support/cluster-connection.ts";
 
 describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct tokens", () => {
   let cluster: TrustingCluster;
@@ -36,7 +37,7 @@ describe.skipIf(!hasDedicatedClusters)("a connected cluster that trusts direct t
   it("drops a stolen signing key at the direct endpoint; kube-apiserver does when it sees a token of another key", async () => {
     const stolen = await cluster.forge({});
     expect(await cluster.statusesOf(stolen)).toEqual([200, 200]);
-    await cluster.central.arrange({ method: "DELETE", path: signingKeysPath });
+    await cluster.central.arrange(remove(signingKeysPath));
     const isDropped = async () => (await cluster.whoami(stolen, "direct endpoint")).status === 401;
     await eventually(isDropped, { what: "the direct endpoint to drop the key" });
     expect((await cluster.whoami(await cluster.forge({ claims: { jti: "unseen" } }))).status).toBe(

@@ -15,9 +15,11 @@ import {
   startDirectFixture,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { bindClusterRole } from "../support/latchkey-objects.ts";
 import { startExecClient } from "../support/exec-client.ts";
 import type { LineProgram } from "../support/line-program.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
+import { get } from "../support/cluster-connection.ts";
 
 const run = promisify(execFile);
 
@@ -32,16 +34,8 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
   beforeAll(async () => {
     fixture = await startDirectFixture(async (central) => {
       await allowRequesters(central);
-      const apiGroup = "rbac.authorization.k8s.io";
-      await central.arrange({
-        method: "POST",
-        path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-        body: {
-          metadata: { name: "devs" },
-          roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
-          subjects: [{ apiGroup, kind: "Group", name: "devs" }],
-        },
-      });
+      const group = { kind: "Group", name: "devs" } as const;
+      await central.arrange(bindClusterRole("devs", "latchkey-requester", [group]));
     });
     const { controlPlane } = fixture.central;
     const { directory } = controlPlane;
@@ -98,7 +92,7 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
       if (byKubectl !== "bob") wrong.push(byKubectl);
       if (byClient["user"] !== "bob") wrong.push(byClient);
       answers++;
-      const list = await fixture.central.arrange({ method: "GET", path: tokenPath() });
+      const list = await fixture.central.arrange(get(tokenPath()));
       for (const object of listAt(list, "items")) {
         const end = Date.parse(stringAt(recordAt(object, "status"), "expiresAt") ?? "");
         if (!Number.isNaN(end)) ends.set(stringAt(recordAt(object, "metadata"), "name") ?? "", end);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
 import { minorOf } from "../../src/kube/server-version.ts";
 import {
   type DedicatedCluster,
@@ -14,8 +13,10 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { apply, applyGateway, policiesCount } from "../support/install.ts";
-import { type GatewayProcess, startGateway } from "../support/latchkey-process.ts";
+import { makeRoot, postKey } from "../support/latchkey-objects.ts";
+import type { GatewayProcess } from "../support/latchkey-process.ts";
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
+import { get } from "../support/cluster-connection.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const key = randomBytes(24).toString("base64url");
@@ -28,13 +29,7 @@ type Replica = GatewayProcess & { readonly webhookUrl: string };
 let gateways: Replica[] = [];
 
 async function startReplica(): Promise<Replica> {
-  const gateway = await startGateway({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-    args: ["--external-names=localhost,127.0.0.1"],
-    env: { LATCHKEY_DRAIN_TIMEOUT: "20s" },
-  });
+  const gateway = await cluster.runGateway({ env: { LATCHKEY_DRAIN_TIMEOUT: "20s" } });
   const replica = Object.assign(gateway, { webhookUrl: gateway.gatewayUrl });
   balancer.add(replica);
   await eventually(() => balancer.sends(replica), {
@@ -108,7 +103,7 @@ function load(pools: readonly Pool[], atOnce: number): { stop(): Promise<readonl
 }
 
 async function namesThere(): Promise<ReadonlySet<string>> {
-  const list = await cluster.arrange({ method: "GET", path: configMaps });
+  const list = await cluster.arrange(get(configMaps));
   const items: unknown = list["items"];
   const all: { metadata: { name: string } }[] = JSON.parse(JSON.stringify(items));
   return new Set(all.map(({ metadata }) => metadata.name));
@@ -119,25 +114,8 @@ beforeAll(async () => {
   cluster = await startDedicatedCluster();
   await applyGateway(cluster.controlPlane);
   await policiesCount(cluster.controlPlane);
-  const apiGroup = "rbac.authorization.k8s.io";
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiGroup}/v1/clusterrolebindings`,
-    body: {
-      metadata: { name: "root" },
-      roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ kind: "User", apiGroup, name: "root" }],
-    },
-  });
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${apiVersion}/ownedaccesskeys`,
-    body: {
-      ...{ apiVersion, kind: "OwnedAccessKey" },
-      metadata: { name: "load" },
-      spec: { user: "root", key },
-    },
-  });
+  await cluster.arrange(makeRoot);
+  await cluster.arrange(postKey("load", { user: "root", key }));
   balancer = await startTcpBalancer();
   gateways = [await startReplica(), await startReplica()];
   ca = await gatewayCa(cluster.controlPlane);
@@ -153,9 +131,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all(gateways.map((gateway) => gateway.stop()));
-  await balancer?.stop();
   await cluster?.stop();
+  await balancer?.stop();
 });
 
 describe.skipIf(!hasDedicatedClusters)("a gateway under load", () => {
@@ -213,15 +190,11 @@ describe.skipIf(!hasDedicatedClusters)("a gateway on Kubernetes before 1.36", ()
     skip,
   }) => {
     const { controlPlane } = cluster;
-    const { gitVersion } = await cluster.arrange({ method: "GET", path: "/version" });
+    const { gitVersion } = await cluster.arrange(get("/version"));
     const version = String(gitVersion);
     skip((minorOf(version) ?? 0) >= 36, `Kubernetes ${version} has constrained impersonation`);
     await apply(controlPlane, join("config", "gateway"));
-    const gateway = await startGateway({
-      controlPlane,
-      program: cluster.program,
-      args: ["--external-names=localhost,127.0.0.1"],
-    });
+    const gateway = await cluster.runGateway();
     try {
       const readyz = async () => (await fetch(`${gateway.url}/readyz`)).text();
       await eventually(async () => (await readyz()).includes(`${version} has no constrained`), {

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { admin, patchTypes } from "../support/cluster-connection.ts";
+import { admin, get, mergePatch, post, remove } from "../support/cluster-connection.ts";
 import {
   hasDedicatedClusters,
   startDedicatedCluster,
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import { postNamespace } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { type PodView, startPods } from "../support/pod-view.ts";
 import {
@@ -38,10 +39,8 @@ afterAll(() => cluster?.stop());
 
 const secretPath = (namespace: string, name?: string) =>
   `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
-const look = (path: string) => cluster.ask(admin, { method: "GET", path });
-const remove = (path: string) => cluster.arrange({ method: "DELETE", path });
-const change = (path: string, body: object) =>
-  cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+const look = (path: string) => cluster.ask(admin, get(path));
+const change = (path: string, body: object) => cluster.arrange(mergePatch(path, body));
 const annotate = (path: string, given: Readonly<Record<string, string | null>>) =>
   change(path, { metadata: { annotations: given } });
 
@@ -66,18 +65,14 @@ interface Estate {
 async function makeEstate(project: string, replicator: Replicator): Promise<Estate> {
   const home = `${project}-home`;
   const namespaces = targets.map((target) => `${project}-${target}`);
-  await cluster.arrange({
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { metadata: { name: home } },
-  });
+  await cluster.arrange(postNamespace(home));
   for (const name of namespaces) {
     const metadata = { name, labels: { [labels.project]: project } };
-    await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+    await cluster.arrange(postNamespace(metadata));
   }
   const given = replicator.copyTo(`${labels.project}=${project}`);
   const body = { metadata: { name: "db", annotations: given }, data: dataOf(1) };
-  await cluster.arrange({ method: "POST", path: secretPath(home), body });
+  await cluster.arrange(post(secretPath(home), body));
   const copies = namespaces.map((namespace) => secretPath(namespace, "db"));
   for (const copy of copies) await becomesData(copy, dataOf(1));
   return { home, source: secretPath(home, "db"), copies, namespaces };
@@ -92,7 +87,7 @@ async function share(
   const metadata = { name: "db", annotations: given };
   const path = `/apis/${apiVersion}/namespaces/${home}/sharedsecrets`;
   const body = { apiVersion, kind: "SharedSecret", metadata, spec: { data } };
-  await cluster.arrange({ method: "POST", path, body });
+  await cluster.arrange(post(path, body));
   return `${path}/db`;
 }
 
@@ -117,15 +112,11 @@ describe.skipIf(!hasDedicatedClusters)("the pods of these tests", () => {
   it("see a Secret that is deleted and created again", async () => {
     const path = secretPath("default", "gap");
     const create = () =>
-      cluster.arrange({
-        method: "POST",
-        path: secretPath("default"),
-        body: { metadata: { name: "gap" }, data: dataOf(1) },
-      });
+      cluster.arrange(post(secretPath("default"), { metadata: { name: "gap" }, data: dataOf(1) }));
     await create();
     const pods = startPods(cluster, { paths: [path], keys });
     await pods.looks(2);
-    await remove(path);
+    await cluster.arrange(remove(path));
     await pods.looks(2);
     await create();
     await pods.looks(2);
@@ -168,7 +159,7 @@ for (const replicator of replicators) {
       running = await start();
       await change(shared, { spec: { data: dataOf(2) } });
       for (const copy of estate.copies) await becomesData(copy, dataOf(2));
-      await remove(estate.source);
+      await cluster.arrange(remove(estate.source));
       await change(shared, { spec: { data: dataOf(3) } });
       for (const copy of estate.copies) await becomesData(copy, dataOf(3));
       await running.stop();
@@ -199,7 +190,7 @@ for (const replicator of replicators) {
       pods.mount(renamed);
       await annotate(estate.source, keysWithout(replicator));
       for (const path of [estate.source, ...estate.copies])
-        if ((await look(path)).code === 200) await cluster.ask(admin, { method: "DELETE", path });
+        if ((await look(path)).code === 200) await cluster.ask(admin, remove(path));
       await change(shared, { spec: { data: dataOf(2) } });
       for (const copy of renamed) await becomesData(copy, dataOf(2));
       await running.stop();

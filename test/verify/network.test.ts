@@ -3,14 +3,11 @@ import { cpSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
-import { type Ask, patchTypes } from "../support/cluster-connection.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  type LatchkeyProcess,
-  startWebhook,
-  type WebhookProcess,
-} from "../support/latchkey-process.ts";
+import { isTrue, keysPath, postKey, postNamespace } from "../support/latchkey-objects.ts";
+import type { LatchkeyProcess, WebhookProcess } from "../support/latchkey-process.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
@@ -32,7 +29,6 @@ const [targets, rounds, outageSeconds] = [
  */
 const patience = { within: 110_000, every: 100 };
 
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const home = "/apis/management.service/v1/namespaces/home/sharedsecrets";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -44,10 +40,11 @@ let reviews: ReviewClient;
 
 /** The distinct values in the copies of a SharedSecret. */
 async function copiedValues(name = "db"): Promise<readonly string[]> {
-  const list = await cluster.arrange({
-    method: "GET",
-    path: `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
-  });
+  const list = await cluster.arrange(
+    get(
+      `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
+    ),
+  );
   const values = listAt(list, "items").map(
     (copy) => stringAt(recordAt(copy, "data"), "password") ?? "",
   );
@@ -78,25 +75,14 @@ async function allHold(value: string, name = "db"): Promise<void> {
 }
 
 async function setPassword(name: string, value: string): Promise<void> {
-  await write({
-    method: "PATCH",
-    path: `${home}/${name}`,
-    type: patchTypes.merge,
-    body: { spec: { data: { password: value } } },
-  });
+  await write(mergePatch(`${home}/${name}`, { spec: { data: { password: value } } }));
 }
 
 /** The copies of `tail` in etcd: lists come from kube-apiserver's watch cache. */
 async function copiesIn(namespaces: readonly string[]): Promise<readonly string[]> {
   const read = async (namespace: string) =>
     stringAt(
-      recordAt(
-        await cluster.ask(
-          {},
-          { method: "GET", path: `/api/v1/namespaces/${namespace}/secrets/tail` },
-        ),
-        "data",
-      ),
+      recordAt(await cluster.ask({}, get(`/api/v1/namespaces/${namespace}/secrets/tail`)), "data"),
       "password",
     ) ?? "";
   return Promise.all(namespaces.map(read));
@@ -108,16 +94,14 @@ async function makeTarget(name: string, project: string): Promise<void> {
     labels: { [labels.project]: project },
     annotations: { [annotations.sync]: "enabled" },
   };
-  await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await write(post("/api/v1/namespaces", { metadata }));
 }
 
 async function makeSource(name: string, value: string, project = "web"): Promise<void> {
   const metadata = { name, annotations: { [annotations.syncToProjects]: project } };
-  await write({
-    method: "POST",
-    path: home,
-    body: { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } },
-  });
+  await write(
+    post(home, { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } }),
+  );
 }
 
 /** An API server may reject writes of custom resources for a second after it is ready. */
@@ -143,18 +127,14 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startDedicatedCluster();
   proxy = await startTcpProxy(Number(new URL(cluster.controlPlane.url).port));
-  await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "home" } } });
+  await write(postNamespace("home"));
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
   controller = await cluster.run({
     controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` },
     restart: "at-once",
   });
   await controller.waitReady();
-  webhook = await startWebhook({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
-  });
+  webhook = await cluster.runWebhook();
   await webhook.waitReady();
   reviews = await reviewClient(webhook.webhookUrl, "kube-apiserver", (request) =>
     cluster.arrange(request),
@@ -165,7 +145,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   reviews?.close();
-  await webhook?.stop();
   await cluster?.stop();
   await proxy?.stop();
 });
@@ -203,16 +182,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
   });
 
   it("continues when the API server is back, and reports what expired in the meantime", async () => {
-    await write({
-      method: "POST",
-      path: keys,
-      body: {
-        apiVersion,
-        kind: "OwnedAccessKey",
-        metadata: { name: "short" },
-        spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") },
-      },
-    });
+    await write(postKey("short", { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") }));
     await settled(controller);
     const value = base64("after the outage");
     await cluster.controlPlane.interrupt("kube-apiserver", () => pause(outageSeconds * 1_000));
@@ -221,9 +191,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     await allHold(value);
     const synced = Date.now() - began;
     const isExpired = async () =>
-      parseConditions(
-        (await cluster.arrange({ method: "GET", path: `${keys}/short` })).status,
-      ).some(({ type, status }) => type === "Expired" && status === "True");
+      isTrue((await cluster.arrange(get(`${keysPath}/short`))).status, "Expired");
     expect(await copiedValues()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
     say(
@@ -242,16 +210,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
   /** Creates a key, waits until the webhook accepts it, and returns its plain text. */
   async function letIn(name: string): Promise<string> {
     const key = randomBytes(24).toString("hex");
-    await write({
-      method: "POST",
-      path: keys,
-      body: {
-        apiVersion,
-        kind: "OwnedAccessKey",
-        metadata: { name },
-        spec: { user: "admin", key },
-      },
-    });
+    await write(postKey(name, { user: "admin", key }));
     await eventually(async () => await isLetIn(key), {
       ...patience,
       what: `key ${name} to be let in`,
@@ -284,7 +243,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       ...patience,
       what: "the copies of what is not in the backup to be gone",
     });
-    expect((await cluster.ask({}, { method: "GET", path: `${home}/later` })).code).toBe(404);
+    expect((await cluster.ask({}, get(`${home}/later`))).code).toBe(404);
     await eventually(async () => !(await isLetIn(gone)), {
       ...patience,
       what: "the key that is not in the backup to be refused",
@@ -293,12 +252,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
       ...patience,
       what: "the key in the backup to be let in",
     });
-    await write({
-      method: "PATCH",
-      path: `${keys}/kept`,
-      type: patchTypes.merge,
-      body: { spec: { disabled: true } },
-    });
+    await write(mergePatch(`${keysPath}/kept`, { spec: { disabled: true } }));
     await eventually(async () => !(await isLetIn(kept)), {
       ...patience,
       what: "a key that is disabled afterwards to be refused",
@@ -330,11 +284,9 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     expect(await copiesIn(few)).toEqual(few.map(() => base64("first")));
     // Other writes advance etcd beyond the lost revisions.
     for (let number = 0; number < 60; number += 1)
-      await write({
-        method: "POST",
-        path: "/api/v1/namespaces/home/configmaps",
-        body: { metadata: { generateName: "other-" } },
-      });
+      await write(
+        post("/api/v1/namespaces/home/configmaps", { metadata: { generateName: "other-" } }),
+      );
     const began = Date.now();
     await setPassword("tail", base64("third"));
     await eventually(

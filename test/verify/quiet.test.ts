@@ -9,7 +9,7 @@ import {
   shortcomings,
   type AuditRecord,
 } from "../support/audit-log.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
+import { get, mergePatch } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import {
   allowRequesters,
@@ -50,9 +50,7 @@ let controller: LatchkeyProcess;
  */
 async function versions(): Promise<Readonly<Record<string, string>>> {
   const lists = await Promise.all(
-    collections.map(
-      async (path) => [path, await cluster.arrange({ method: "GET", path })] as const,
-    ),
+    collections.map(async (path) => [path, await cluster.arrange(get(path))] as const),
   );
   const entries = lists.flatMap(([path, list]) =>
     listAt(list, "items").map((item) => {
@@ -102,10 +100,9 @@ describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
     expect(reasons).toEqual(
       expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]),
     );
-    const { status } = await cluster.arrange({
-      method: "GET",
-      path: `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken`,
-    });
+    const { status } = await cluster.arrange(
+      get(`/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken`),
+    );
     expect(status).toMatchObject({ sync: { conflicts: 1, failed: 1 } });
   });
 
@@ -134,10 +131,11 @@ describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
     };
     const since = auditLength(cluster.audit);
     const [role] = listAt(
-      await cluster.arrange({
-        method: "GET",
-        path: `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${labels.requesterHash}`,
-      }),
+      await cluster.arrange(
+        get(
+          `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${labels.requesterHash}`,
+        ),
+      ),
       "items",
     );
     const marked = [
@@ -148,8 +146,7 @@ describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
       `/api/v1/namespaces/${p}-web1/secrets/db`,
       `/apis/rbac.authorization.k8s.io/v1/clusterroles/${stringAt(recordAt(role, "metadata"), "name")}`,
     ];
-    for (const path of marked)
-      await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: mark });
+    for (const path of marked) await cluster.arrange(mergePatch(path, mark));
     const before = await versions();
     await settled(controller);
     expect(written(since)).toEqual([]);

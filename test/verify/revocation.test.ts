@@ -1,18 +1,13 @@
-import { execFile } from "node:child_process";
 import { cpSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import { Agent, fetch, Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseConditions, stringAt } from "../../src/api/parse.ts";
+import { stringAt } from "../../src/api/parse.ts";
 import {
   parseRevocationSeq,
   type RevocationSeq,
   seqOrder,
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
-import { requesters } from "../support/actions.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import type { Caller } from "../support/cluster-connection.ts";
+import { get, post, remove } from "../support/cluster-connection.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import { readVitals, valuesOf } from "../support/controller-vitals.ts";
 import {
@@ -20,35 +15,30 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import {
+  type DirectEndpoint,
+  mintToken,
+  rotateSigningKey,
+  startEndpoint,
+  tokenPath,
+} from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { freePort } from "../support/free-port.ts";
-import { directEndpointCa } from "../support/gateway-address.ts";
-import { applyDirectEndpointRbac } from "../support/install.ts";
-import { writePrivately } from "../support/kubeconfig.ts";
-import {
-  type ControllerProcess,
-  type DirectEndpointProcess,
-  startController,
-  startDirectEndpoint,
-} from "../support/latchkey-process.ts";
+import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
 import { percentile } from "../support/percentile.ts";
 import { type RoundRobinFront, startRoundRobinFront } from "../support/round-robin-front.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const collection = "/apis/management.service/v1/directclusterendpointtokens";
-const alice: Caller = { user: "alice", groups: [requesters] };
 /** A restored etcd is noticed after at most 45 s, see docs/operations.md. */
 const patience = { within: 150_000, every: 100 };
 
 let central: DedicatedCluster;
-let upstream: Pool;
 let standbyProxy: FaultProxy;
 let replicas: readonly ControllerProcess[] = [];
 let front: RoundRobinFront;
 let connected: StartedControlPlane;
-let endpoint: DirectEndpointProcess;
-let dispatcher: Agent;
+let direct: DirectEndpoint;
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
@@ -63,33 +53,12 @@ interface Minted {
 async function mint(): Promise<Minted> {
   minted += 1;
   const name = `token-${minted}`;
-  const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
-  const object = { ...body, metadata: { name }, spec: {} };
-  const made = await central.ask(alice, { method: "POST", path: collection, body: object });
-  expect(made).toMatchObject({ code: 201 });
-  const path = `${collection}/${name}`;
-  const token = await eventually(
-    async () => {
-      const { status } = await central.arrange({ method: "GET", path });
-      const isReady = parseConditions(status).some(
-        ({ type, status: value }) => type === "Ready" && value === "True",
-      );
-      return isReady && (stringAt(status, "token") ?? "");
-    },
-    { ...patience, what: `${name} to be minted` },
-  );
-  return { path, token };
+  return { path: tokenPath(name), token: await mintToken(central, name) };
 }
 
-const revoke = ({ path }: Minted) => central.arrange({ method: "DELETE", path });
+const revoke = ({ path }: Minted) => central.arrange(remove(path));
 
-async function statusOf({ token }: Pick<Minted, "token">): Promise<number> {
-  const headers = { authorization: `Bearer ${token}` };
-  const url = `${endpoint.endpointUrl}/kubernetes/cluster/version`;
-  const response = await fetch(url, { dispatcher, headers });
-  await response.text();
-  return response.status;
-}
+const statusOf = ({ token }: Pick<Minted, "token">) => direct.statusOf(token);
 
 const refused = (token: Minted, what: string) =>
   eventually(async () => (await statusOf(token)) === 401, { ...patience, every: 10, what });
@@ -97,11 +66,11 @@ const accepted = (token: Minted, what: string) =>
   eventually(async () => (await statusOf(token)) === 200, { ...patience, what });
 
 async function readyText(): Promise<string> {
-  return (await fetch(`${endpoint.url}/readyz`)).text();
+  return (await fetch(`${direct.endpoint.url}/readyz`)).text();
 }
 
 async function refusedLists(reason: string): Promise<number> {
-  const metrics = await (await fetch(`${endpoint.url}/metrics`)).text();
+  const metrics = await (await fetch(`${direct.endpoint.url}/metrics`)).text();
   const lines = metrics.split("\n").filter((line) => line.includes(`reason="${reason}"`));
   return valuesOf(lines.join("\n"), "latchkey_revoked_list_refusals_total").reduce(
     (sum, value) => sum + value,
@@ -111,7 +80,7 @@ async function refusedLists(reason: string): Promise<number> {
 
 /** The seqs of the lists that the endpoint has taken, in order, from its log. */
 function takenSeqs(): readonly RevocationSeq[] {
-  const lines = readFileSync(endpoint.log, "utf8").split("\n");
+  const lines = readFileSync(direct.endpoint.log, "utf8").split("\n");
   return lines
     .filter((line) => line.includes("list of revoked tokens taken"))
     .map((line) => parseRevocationSeq(stringAt(JSON.parse(line), "seq") ?? ""))
@@ -126,16 +95,7 @@ function stepsBack(seqs: readonly RevocationSeq[]): readonly RevocationSeq[] {
 /** Starts the standby behind a proxy, so that a test can hold its watches. */
 async function startReplicas(issuer: string): Promise<readonly ControllerProcess[]> {
   const { controlPlane, program } = central;
-  upstream = new Pool(controlPlane.url, {
-    ...{ allowH2: true, keepAliveTimeout: 600_000, connections: 8, pipelining: 100 },
-    connect: { ca: controlPlane.certificateAuthority },
-  });
-  standbyProxy = await FaultProxy.start({
-    upstream,
-    view: { prefix: "", system: "latchkey-system" },
-    steering: {},
-    events: { onTraffic() {}, onWrite() {}, onCommit() {}, onList() {} },
-  });
+  standbyProxy = await FaultProxy.before(controlPlane);
   const options = { program, restart: "at-once", args: [`--issuer=${issuer}`] } as const;
   const leader = await startController({ ...options, controlPlane });
   await leader.waitReady();
@@ -156,18 +116,8 @@ beforeAll(async () => {
   front.replicas = replicas.map(({ url }) => url);
   const { controllerManager: _, ...programs } = await binaries();
   connected = await startControlPlane(programs, { auditLog: false });
-  await applyDirectEndpointRbac(connected);
-  const issuerFile = join(connected.directory, "issuer-ca.crt");
-  writePrivately(issuerFile, front.ca);
-  endpoint = await startDirectEndpoint({
-    ...{ controlPlane: connected, program: central.program, restart: "never" },
-    args: [
-      ...["--cluster-name=east", `--issuer=${front.url}`],
-      `--certificate-authority=${issuerFile}`,
-    ],
-  });
-  await endpoint.waitReady();
-  dispatcher = new Agent({ connect: { ca: await directEndpointCa(connected) } });
+  const { program } = central;
+  direct = await startEndpoint(connected, { program, issuer: front.url, ca: front.ca });
 });
 
 async function binaries() {
@@ -177,13 +127,11 @@ async function binaries() {
 }
 
 afterAll(async () => {
-  await dispatcher?.destroy();
-  await endpoint?.stop();
+  await direct?.stop();
   await connected?.stop();
   standbyProxy?.release();
   await Promise.all(replicas.map((replica) => replica.stop()));
   standbyProxy?.kill();
-  await upstream?.destroy();
   await front?.stop();
   await central?.stop();
 });
@@ -240,11 +188,9 @@ describe.skipIf(!hasDedicatedClusters)(
 
     async function writeMuch(count: number): Promise<void> {
       const write = () =>
-        central.arrange({
-          method: "POST",
-          path: "/api/v1/namespaces/default/configmaps",
-          body: { metadata: { generateName: "other-" } },
-        });
+        central.arrange(
+          post("/api/v1/namespaces/default/configmaps", { metadata: { generateName: "other-" } }),
+        );
       for (let done = 0; done < count; done += 50)
         await Promise.all(Array.from({ length: 50 }, write));
     }
@@ -277,16 +223,12 @@ describe.skipIf(!hasDedicatedClusters)(
       });
       expect(await refusedLists("older")).toBeGreaterThan(0);
       await revoke(later);
-      const gone = async () =>
-        (await central.ask({}, { method: "GET", path: later.path })).code === 404;
+      const gone = async () => (await central.ask({}, get(later.path))).code === 404;
       await eventually(gone, { ...patience, what: "the object to be gone" });
       // The list in use: both stay refused, and what is revoked now is not in it.
       expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 401, 200]);
 
-      await promisify(execFile)(process.execPath, [
-        ...[central.program, "rotate-signing-key", "--new-epoch"],
-        `--kubeconfig=${central.controlPlane.adminKubeconfig}`,
-      ]);
+      await rotateSigningKey(central, "--new-epoch");
       await refused(later, "a token revoked after the restore to be refused");
       await eventually(async () => !(await readyText()).includes("new-epoch"), {
         ...patience,
@@ -294,7 +236,7 @@ describe.skipIf(!hasDedicatedClusters)(
       });
       // Its object is back, as documented: delete it again, or wait for its exp.
       expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
-      expect((await central.arrange({ method: "GET", path: late.path })).code).toBe(200);
+      expect((await central.arrange(get(late.path))).code).toBe(200);
       await revoke(late);
       await refused(late, "a token that is deleted again to be refused");
       expect(stepsBack(takenSeqs())).toEqual([]);

@@ -1,14 +1,15 @@
 import { fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { components, labels } from "../../src/api/names.ts";
-import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { requesters } from "../support/actions.ts";
-import type { Answer, Caller } from "../support/cluster-connection.ts";
+import { type Caller, get, remove } from "../support/cluster-connection.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import { postToken, readyReason, tokensPath } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import type { ControllerProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
@@ -16,7 +17,6 @@ import { allowRequesters } from "../support/scenario-play.ts";
 /** TOKENS=5000 QUOTA=1000 is the full run. */
 const [count, quota] = [Number(process.env.TOKENS ?? 1_000), Number(process.env.QUOTA ?? 200)];
 const together = 20;
-const collection = "/apis/management.service/v1/directclusterendpointtokens";
 const configMaps = `/api/v1/namespaces/latchkey-system/configmaps?labelSelector=${encodeURIComponent(`${labels.component}=${components.revokedTokens}`)}`;
 const mallory: Caller = { user: "mallory", groups: [requesters] };
 const alice: Caller = { user: "alice", groups: [requesters] };
@@ -25,23 +25,18 @@ const patience = { within: 600_000, every: 20 };
 let cluster: DedicatedCluster;
 let controller: ControllerProcess;
 
-const pathOf = (name: string) => `${collection}/${name}`;
+const pathOf = (name: string) => `${tokensPath}/${name}`;
 
 async function create(name: string, by: Caller): Promise<void> {
-  const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
-  const object = { ...body, metadata: { name }, spec: { ttl: 3_600 } };
-  const made = await cluster.ask(by, { method: "POST", path: collection, body: object });
+  const made = await cluster.ask(by, postToken(name, { ttl: 3_600 }));
   expect(made).toMatchObject({ code: 201 });
 }
-
-const reasonOf = ({ status }: Answer): string | undefined =>
-  parseConditions(status).find(({ type }) => type === "Ready")?.reason;
 
 /** Waits until the controller has decided about a token; returns the reason of Ready. */
 const decided = (name: string): Promise<string> =>
   eventually(
     async () => {
-      const reason = reasonOf(await cluster.arrange({ method: "GET", path: pathOf(name) }));
+      const reason = readyReason((await cluster.arrange(get(pathOf(name)))).status);
       return reason === "Minted" || reason === "TooManyTokens" ? reason : undefined;
     },
     { ...patience, what: `a decision about ${name}` },
@@ -49,7 +44,7 @@ const decided = (name: string): Promise<string> =>
 
 /** The stored deny list: its ConfigMaps, its entries, and the characters of its data. */
 async function stored() {
-  const items = listAt(await cluster.arrange({ method: "GET", path: configMaps }), "items");
+  const items = listAt(await cluster.arrange(get(configMaps)), "items");
   const data = items.map((item) => recordAt(item, "data"));
   return {
     configMaps: items.length,
@@ -79,12 +74,12 @@ describe.skipIf(!hasDedicatedClusters)(
         for (const name of names) {
           await create(name, mallory);
           reasons.push(await decided(name));
-          await cluster.arrange({ method: "DELETE", path: pathOf(name) });
+          await cluster.arrange(remove(pathOf(name)));
         }
       };
       await Promise.all(Array.from({ length: together }, churn));
       const isEmpty = async () =>
-        listAt(await cluster.arrange({ method: "GET", path: collection }), "items").length === 0;
+        listAt(await cluster.arrange(get(tokensPath)), "items").length === 0;
       await eventually(isEmpty, { ...patience, what: "all tokens to be gone" });
       const mintedCount = reasons.filter((reason) => reason === "Minted").length;
       expect([reasons.length, mintedCount]).toEqual([count, quota]);
@@ -106,8 +101,8 @@ describe.skipIf(!hasDedicatedClusters)(
       expect(await decided("one-more")).toBe("TooManyTokens");
       await create("of-alice", alice);
       expect(await decided("of-alice")).toBe("Minted");
-      const { metadata } = await cluster.arrange({ method: "GET", path: pathOf("of-alice") });
-      await cluster.arrange({ method: "DELETE", path: pathOf("of-alice") });
+      const { metadata } = await cluster.arrange(get(pathOf("of-alice")));
+      await cluster.arrange(remove(pathOf("of-alice")));
       const isListed = async () => (await stored()).jtis.has(stringAt(metadata, "uid") ?? "");
       await eventually(isListed, { ...patience, what: "alice's token to be revoked" });
       expect((await stored()).jtis.size).toBe(quota + 1);

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiVersion } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
+import { keysPath, makeRoot, postKey } from "../support/latchkey-objects.ts";
 import { askAs } from "../support/key-request.ts";
-import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import type { WebhookProcess } from "../support/latchkey-process.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
@@ -13,6 +13,7 @@ import {
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
 import type { Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
+import { get } from "../support/cluster-connection.ts";
 
 /** RESTARTS=30 is the full run. */
 const restarts = Number(process.env.RESTARTS ?? 4);
@@ -23,7 +24,6 @@ const mostAtOnce = 32;
  * A TokenReview is cached for 15 s: with this number of keys, every use calls the webhook again.
  */
 const keyCount = 1_600;
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 
 let cluster: DedicatedCluster;
 let balancer: TcpBalancer;
@@ -32,10 +32,7 @@ const texts: string[] = [];
 const ends: Promise<Exit>[] = [];
 
 async function startReplica(): Promise<WebhookProcess> {
-  const replica = await startWebhook({
-    controlPlane: cluster.controlPlane,
-    program: cluster.program,
-    restart: "never",
+  const replica = await cluster.runWebhook({
     args: [`--certificate-names=${webhookHost}`, "--quota-keys=1000000"],
     env: { LATCHKEY_DRAIN_TIMEOUT: "20s" },
   });
@@ -52,20 +49,7 @@ beforeAll(async () => {
   if (!hasDedicatedClusters) return;
   cluster = await startDedicatedCluster();
   balancer = await startTcpBalancer();
-  const roleRef = {
-    apiGroup: "rbac.authorization.k8s.io",
-    kind: "ClusterRole",
-    name: "cluster-admin",
-  };
-  await cluster.arrange({
-    method: "POST",
-    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    body: {
-      metadata: { name: "root" },
-      roleRef,
-      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
-    },
-  });
+  await cluster.arrange(makeRoot);
   replicas = [await startReplica(), await startReplica()];
   await Promise.all(replicas.map(receivesConnections));
   const through = { webhookUrl: `https://127.0.0.1:${balancer.port}` };
@@ -75,16 +59,7 @@ beforeAll(async () => {
     await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const key = randomBytes(24).toString("base64url");
-        await cluster.arrange({
-          method: "POST",
-          path: keys,
-          body: {
-            apiVersion,
-            kind: "OwnedAccessKey",
-            metadata: { name: `key-${made + index}` },
-            spec: { user: "root", key },
-          },
-        });
+        await cluster.arrange(postKey(`key-${made + index}`, { user: "root", key }));
         texts.push(key);
       }),
     );
@@ -93,9 +68,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   if (!hasDedicatedClusters) return;
-  await Promise.all([...ends, ...replicas.map((replica) => replica.stop())]);
-  await balancer?.stop();
+  await Promise.all(ends);
   await cluster?.stop();
+  await balancer?.stop();
 });
 
 /**
@@ -108,18 +83,13 @@ function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
   let isStopped = false;
   async function use(turn: number): Promise<void> {
     const key = texts[turn % texts.length] ?? "";
-    const body = {
-      apiVersion,
-      kind: "OwnedAccessKey",
-      metadata: { name: `tried-${turn}` },
-      spec: { user: "root" },
-    };
+    const create = postKey(`tried-${turn}`, { user: "root" });
     const { code, message } = await askAs(
       cluster.controlPlane,
       key,
       turn % 4 === 0
-        ? { method: "POST", path: `${keys}?dryRun=All`, body }
-        : { method: "GET", path: "/api/v1/namespaces/default" },
+        ? { ...create, path: `${keysPath}?dryRun=All` }
+        : get("/api/v1/namespaces/default"),
     );
     const what =
       code < 300

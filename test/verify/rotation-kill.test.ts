@@ -1,56 +1,44 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { promisify } from "node:util";
 import { decodeProtectedHeader, SignJWT } from "jose";
-import { Agent, fetch, Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ownObjects } from "../../src/api/names.ts";
-import { isRecord, listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import {
   isRotationRequested,
   type ObservedSigningKeys,
   parseSigningKeys,
 } from "../../src/tokens/signing-keys.ts";
-import { requesters } from "../support/actions.ts";
 import type { ApiRequest } from "../support/api-request.ts";
-import { type Caller, patchTypes } from "../support/cluster-connection.ts";
+import { get, mergePatch } from "../support/cluster-connection.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import {
+  type DirectEndpoint,
+  mintToken,
+  rotateSigningKey,
+  startEndpoint,
+} from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { freePort } from "../support/free-port.ts";
-import { directEndpointCa, issuerCa } from "../support/gateway-address.ts";
-import { applyDirectEndpointRbac } from "../support/install.ts";
-import { writePrivately } from "../support/kubeconfig.ts";
-import {
-  type ControllerProcess,
-  type DirectEndpointProcess,
-  startDirectEndpoint,
-} from "../support/latchkey-process.ts";
-import { startController } from "../support/latchkey-process.ts";
+import { issuerCa } from "../support/gateway-address.ts";
+import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
-const collection = "/apis/management.service/v1/directclusterendpointtokens";
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 const secretPath = `${secrets}/${ownObjects.signingKeys}`;
-const alice: Caller = { user: "alice", groups: [requesters] };
 const daySeconds = 86_400;
 
 /** When the process is killed: its write is not sent, or it is committed and not answered. */
 const moments = ["before", "after"] as const;
 
 let cluster: DedicatedCluster;
-let upstream: Pool;
 let proxy: FaultProxy;
 let controller: ControllerProcess;
-let issuer: string;
-let endpoint: DirectEndpointProcess;
-let dispatcher: Agent;
-let stopProxy = () => {};
+let direct: DirectEndpoint;
 
 /** Set: the next write of the signing keys kills the controller. */
 let armed: (typeof moments)[number] | undefined;
@@ -68,29 +56,19 @@ async function kill(): Promise<void> {
 }
 
 async function startKillingProxy(): Promise<FaultProxy> {
-  const { controlPlane } = cluster;
-  upstream = new Pool(controlPlane.url, {
-    ...{ allowH2: true, keepAliveTimeout: 600_000, connections: 8, pipelining: 100 },
-    connect: { ca: controlPlane.certificateAuthority },
-  });
-  return FaultProxy.start({
-    upstream,
-    view: { prefix: "", system: "latchkey-system" },
-    steering: {
-      async write(request, forward) {
-        const moment = armed;
-        if (moment === undefined || !isSigningKeysPatch(request)) return forward();
-        armed = undefined;
-        if (moment === "after") await forward();
-        await kill();
-        return "drop";
-      },
+  return FaultProxy.before(cluster.controlPlane, {
+    async write(request, forward) {
+      const moment = armed;
+      if (moment === undefined || !isSigningKeysPatch(request)) return forward();
+      armed = undefined;
+      if (moment === "after") await forward();
+      await kill();
+      return "drop";
     },
-    events: { onTraffic() {}, onWrite() {}, onCommit() {}, onList() {} },
   });
 }
 
-const readSecret = () => cluster.arrange({ method: "GET", path: secretPath });
+const readSecret = () => cluster.arrange(get(secretPath));
 const readKeys = async (): Promise<ObservedSigningKeys> => parseSigningKeys(await readSecret());
 
 /** The states of all keys, in order of the alphabet. */
@@ -115,39 +93,19 @@ async function passTime(state: "next" | "retired", seconds: number): Promise<voi
   const data = { "keys.json": Buffer.from(JSON.stringify({ keys })).toString("base64") };
   const { uid, resourceVersion } = secret.metadata;
   const body = { metadata: { uid, resourceVersion }, data };
-  await cluster.arrange({ method: "PATCH", path: secretPath, type: patchTypes.merge, body });
+  await cluster.arrange(mergePatch(secretPath, body));
 }
 
 let minted = 0;
 
-async function mint(): Promise<string> {
+function mint(): Promise<string> {
   minted += 1;
-  const name = `token-${minted}`;
-  const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
-  const object = { ...body, metadata: { name }, spec: { ttl: 3_600 } };
-  const made = await cluster.ask(alice, { method: "POST", path: collection, body: object });
-  expect(made).toMatchObject({ code: 201 });
-  return eventually(
-    async () => {
-      const { status } = await cluster.arrange({ method: "GET", path: `${collection}/${name}` });
-      const isReady = parseConditions(status).some(
-        ({ type, status: value }) => type === "Ready" && value === "True",
-      );
-      return isReady && (stringAt(status, "token") ?? "");
-    },
-    { what: `${name} to be minted`, every: 20 },
-  );
+  return mintToken(cluster, `token-${minted}`, { spec: { ttl: 3_600 } });
 }
 
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 
-async function statusOf(token: string): Promise<number> {
-  const headers = { authorization: `Bearer ${token}` };
-  const url = `${endpoint.endpointUrl}/kubernetes/cluster/version`;
-  const response = await fetch(url, { dispatcher, headers });
-  await response.text();
-  return response.status;
-}
+const statusOf = (token: string) => direct.statusOf(token);
 
 /** Makes the endpoint fetch the keys: any client can sign with a kid that it does not know. */
 async function sendUnknownKid(): Promise<void> {
@@ -171,18 +129,14 @@ async function untilFetched(): Promise<void> {
   const path = `${secrets}/${ownObjects.directKeys}`;
   const isFetched = async () => {
     await sendUnknownKid();
-    const kept = recordAt(await cluster.arrange({ method: "GET", path }), "data");
+    const kept = recordAt(await cluster.arrange(get(path)), "data");
     const text = Buffer.from(stringAt(kept, "jwks.json") ?? "", "base64").toString("utf8");
     return keys.every(({ kid }) => text.includes(kid));
   };
   await eventually(isFetched, { what: "the endpoint to fetch the keys", every: 1_000 });
 }
 
-const rotate = () =>
-  promisify(execFile)(process.execPath, [
-    ...[cluster.program, "rotate-signing-key"],
-    `--kubeconfig=${cluster.controlPlane.adminKubeconfig}`,
-  ]);
+const rotate = () => rotateSigningKey(cluster);
 
 /** Kills the controller at its next write of the keys, restarts it, and waits for the states. */
 async function killAt(
@@ -208,36 +162,22 @@ beforeAll(async () => {
   const { controlPlane, program } = cluster;
   await allowRequesters(cluster);
   proxy = await startKillingProxy();
-  stopProxy = () => proxy.kill();
-  const issuerAddress = `127.0.0.1:${await freePort()}`;
-  issuer = `https://${issuerAddress}`;
+  const address = `127.0.0.1:${await freePort()}`;
+  const issuer = `https://${address}`;
   controller = await startController({
     // Only its own kubeconfig uses the proxy.
     controlPlane: { ...controlPlane, url: proxy.url },
-    ...{ program, issuerAddress, restart: "never" },
+    ...{ program, address, restart: "never" },
     args: [`--issuer=${issuer}`, `--maximum-token-ttl=${daySeconds}s`],
   });
   await controller.waitReady();
-  const issuerFile = join(controlPlane.directory, "issuer-ca.crt");
-  writePrivately(issuerFile, await issuerCa(controlPlane));
-  await applyDirectEndpointRbac(controlPlane);
-  endpoint = await startDirectEndpoint({
-    ...{ controlPlane, program, restart: "never" },
-    args: [
-      ...["--cluster-name=east", `--issuer=${issuer}`],
-      `--certificate-authority=${issuerFile}`,
-    ],
-  });
-  await endpoint.waitReady();
-  dispatcher = new Agent({ connect: { ca: await directEndpointCa(controlPlane) } });
+  direct = await startEndpoint(controlPlane, { program, issuer, ca: await issuerCa(controlPlane) });
 });
 
 afterAll(async () => {
-  await dispatcher?.destroy();
-  await endpoint?.stop();
+  await direct?.stop();
   await controller?.stop();
-  stopProxy();
-  await upstream?.destroy();
+  proxy?.kill();
   await cluster?.stop();
 });
 

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { decodeProtectedHeader, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
@@ -30,15 +30,15 @@ import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { JumpClock } from "../faults/jump-clock.ts";
 import { controllerSettings } from "../faults/programs.ts";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
-import { requesters } from "../support/actions.ts";
 import { type CachingFront, startCachingFront } from "../support/caching-front.ts";
-import type { Caller } from "../support/cluster-connection.ts";
+import { get } from "../support/cluster-connection.ts";
 import { startConnectProxy } from "../support/connect-proxy.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import { mintToken } from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { FakeKeptSecret } from "../support/revoked-list-fixture.ts";
@@ -47,9 +47,7 @@ import { startVerifier, type TokenVerifier } from "../support/token-verifiers.ts
 import { allowRequesters } from "../support/scenario-play.ts";
 
 const namespace = "latchkey-system";
-const collection = "/apis/management.service/v1/directclusterendpointtokens";
 const secretPath = `/api/v1/namespaces/${namespace}/secrets/${ownObjects.signingKeys}`;
-const alice: Caller = { user: "alice", groups: [requesters] };
 const audience = "management.service/direct";
 const maximumTokenTtl = 3_600;
 /** How late the replica that publishes the keys observes them: it is ready for up to 30 s. */
@@ -153,27 +151,13 @@ function startEndpoint() {
 
 let minted = 0;
 
-async function mint(): Promise<string> {
+function mint(): Promise<string> {
   minted += 1;
-  const name = `token-${minted}`;
-  const body = { kind: "DirectClusterEndpointToken", apiVersion: "management.service/v1" };
-  const object = { ...body, metadata: { name }, spec: {} };
-  const made = await cluster.ask(alice, { method: "POST", path: collection, body: object });
-  expect(made).toMatchObject({ code: 201 });
-  return eventually(
-    async () => {
-      const { status } = await cluster.arrange({ method: "GET", path: `${collection}/${name}` });
-      const isReady = parseConditions(status).some(
-        ({ type, status: value }) => type === "Ready" && value === "True",
-      );
-      return isReady && (stringAt(status, "token") ?? "");
-    },
-    { what: `${name} to be minted`, every: 20 },
-  );
+  return mintToken(cluster, `token-${minted}`);
 }
 
 const readKeys = async (): Promise<ObservedSigningKeys> =>
-  parseSigningKeys(await cluster.arrange({ method: "GET", path: secretPath }));
+  parseSigningKeys(await cluster.arrange(get(secretPath)));
 
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { auditLength, latchkeyRecords, mutations } from "../support/audit-log.ts";
-import { admin, patchTypes } from "../support/cluster-connection.ts";
+import { admin, get, mergePatch, post } from "../support/cluster-connection.ts";
 import { eventually } from "../support/eventually.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
@@ -35,22 +35,20 @@ const logs: string[] = [];
 async function put(name: string, to: Readonly<Record<string, string>> = {}): Promise<void> {
   const bundle = value();
   values.push(bundle);
-  await cluster.arrange({
-    method: "POST",
-    path: path(),
-    body: {
+  await cluster.arrange(
+    post(path(), {
       apiVersion,
       kind: "SharedSecret",
       metadata: { name, annotations: to },
       spec: { data: { bundle } },
-    },
-  });
+    }),
+  );
 }
 
 async function isCopied(index: number): Promise<boolean> {
   const [source, copy] = [
-    await cluster.arrange({ method: "GET", path: path("big") }),
-    await cluster.ask(admin, { method: "GET", path: copyPath(index) }),
+    await cluster.arrange(get(path("big"))),
+    await cluster.ask(admin, get(copyPath(index))),
   ];
   const wanted = recordAt(source.spec, "data");
   return copy.code === 200 && recordAt(copy, "data").bundle === wanted.bundle;
@@ -76,12 +74,7 @@ async function start(): Promise<LatchkeyProcess> {
 async function change(): Promise<void> {
   const bundle = value();
   values.push(bundle);
-  await cluster.arrange({
-    method: "PATCH",
-    path: path("big"),
-    type: patchTypes.merge,
-    body: { spec: { data: { bundle } } },
-  });
+  await cluster.arrange(mergePatch(path("big"), { spec: { data: { bundle } } }));
   await allCopied();
   await settled(controller);
 }
@@ -100,11 +93,9 @@ beforeAll(async () => {
       labels: { [labels.project]: "sizes" },
       annotations: { [annotations.sync]: "enabled" },
     };
-    await cluster.arrange({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      body: { metadata: { name, ...(name === home ? {} : inProject) } },
-    });
+    await cluster.arrange(
+      post("/api/v1/namespaces", { metadata: { name, ...(name === home ? {} : inProject) } }),
+    );
   }
   controller = await start();
 });
@@ -139,21 +130,11 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
   });
 
   it("repairs a copy, and does not read data for up-to-date copies", async () => {
-    await cluster.arrange({
-      method: "PATCH",
-      path: copyPath(3),
-      type: patchTypes.merge,
-      body: { data: { bundle: "b3RoZXI=" } },
-    });
+    await cluster.arrange(mergePatch(copyPath(3), { data: { bundle: "b3RoZXI=" } }));
     await eventually(() => isCopied(3), { what: "the copy to be repaired" });
     await settled(controller);
     const since = auditLength(cluster.audit);
-    await cluster.arrange({
-      method: "PATCH",
-      path: path("big"),
-      type: patchTypes.merge,
-      body: { spec: { description: "described anew" } },
-    });
+    await cluster.arrange(mergePatch(path("big"), { spec: { description: "described anew" } }));
     await settled(controller);
     expect(readings(since)).toEqual([]);
   });

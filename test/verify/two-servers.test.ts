@@ -8,9 +8,18 @@ import {
   type Answer,
   type Ask,
   type Connection,
+  get,
+  post,
+  remove,
 } from "../support/cluster-connection.ts";
 import type { AddedApiServer } from "../support/control-plane-start.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import {
+  bindClusterRole,
+  keysPath,
+  postNamespace,
+  tokensPath,
+} from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   hasDedicatedClusters,
@@ -44,13 +53,13 @@ const kinds: readonly Kind[] = [
   },
   {
     kind: "OwnedAccessKey",
-    collection: `/apis/${apiVersion}/ownedaccesskeys`,
+    collection: keysPath,
     spec: (owner, name) => ({ user: owner, key: `lk.${owner}.${name}.0123456789` }),
     isMadeByItsOwner: true,
   },
   {
     kind: "DirectClusterEndpointToken",
-    collection: `/apis/${apiVersion}/directclusterendpointtokens`,
+    collection: tokensPath,
     spec: () => ({ ttl: 600 }),
     isMadeByItsOwner: true,
   },
@@ -74,19 +83,9 @@ beforeAll(async () => {
       await connect(kubeconfigFor(second, user)),
     ] as const;
   as = { admin: await both("admin"), alice: await both("alice"), bob: await both("bob") };
-  const group = "rbac.authorization.k8s.io";
-  await cluster.arrange({
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { metadata: { name: namespace } },
-  });
-  const subjects = ["alice", "bob"].map((name) => ({ kind: "User", apiGroup: group, name }));
-  const roleRef = { apiGroup: group, kind: "ClusterRole", name: "latchkey-requester" };
-  await cluster.arrange({
-    method: "POST",
-    path: `/apis/${group}/v1/clusterrolebindings`,
-    body: { metadata: { name: "latchkey-alice-and-bob" }, roleRef, subjects },
-  });
+  await cluster.arrange(postNamespace(namespace));
+  const subjects = ["alice", "bob"].map((name) => ({ kind: "User", name }) as const);
+  await cluster.arrange(bindClusterRole("latchkey-alice-and-bob", "latchkey-requester", subjects));
   await cluster.run();
 });
 
@@ -113,11 +112,10 @@ function make(
   name: string,
 ): Promise<Answer> {
   const [first] = as[isMadeByItsOwner ? owner : "admin"];
-  return ask(first, {
-    method: "POST",
-    path: collection,
-    body: { apiVersion, kind, metadata: { name }, spec: spec(owner, name) },
-  });
+  return ask(
+    first,
+    post(collection, { apiVersion, kind, metadata: { name }, spec: spec(owner, name) }),
+  );
 }
 
 async function open(kind: Kind, name: string): Promise<Opened> {
@@ -130,7 +128,7 @@ async function open(kind: Kind, name: string): Promise<Opened> {
   };
   await eventually(isMade, { what: `alice's ${name} to be made`, within: 120_000 });
   for (const server of as.alice)
-    await eventually(async () => (await ask(server, { method: "GET", path })).code === 200, {
+    await eventually(async () => (await ask(server, get(path))).code === 200, {
       what: `alice to read ${path}`,
       within: 120_000,
     });
@@ -145,7 +143,7 @@ async function hammer({ path, uid }: Opened, signal: AbortSignal): Promise<reado
   const leaks: string[] = [];
   const repeat = async (server: Connection) => {
     while (!signal.aborted) {
-      const { code, metadata } = await ask(server, { method: "GET", path });
+      const { code, metadata } = await ask(server, get(path));
       if (code === 200 && metadata.uid !== uid)
         leaks.push(`${path} on the ${server === as.alice[0] ? "first" : "second"} server`);
     }
@@ -163,9 +161,7 @@ async function round(kind: Kind, names: readonly string[]): Promise<readonly str
   const end = new AbortController();
   const hammers = opened.map((object) => hammer(object, end.signal));
   second.signal("SIGSTOP");
-  const deleted = await Promise.all(
-    opened.map(({ path }) => ask(as.alice[0], { method: "DELETE", path })),
-  );
+  const deleted = await Promise.all(opened.map(({ path }) => ask(as.alice[0], remove(path))));
   expect(deleted.map(({ code }) => code)).toEqual(names.map(() => 200));
   const follow = (name: string) =>
     eventually(async () => (await make(kind, "bob", name)).code === 201, {

@@ -1,16 +1,23 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { annotations, apiVersion } from "../../src/api/names.ts";
+import { annotations } from "../../src/api/names.ts";
 import { stringMapAt } from "../../src/api/parse.ts";
-import { admin, type Answer, patchTypes } from "../support/cluster-connection.ts";
+import {
+  admin,
+  type Answer,
+  get,
+  mergePatch,
+  post,
+  remove,
+} from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { keysPath, postKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { unique } from "../support/policy-request.ts";
 import {
   digestOf,
-  keys,
   listNamespaces,
   newKey,
   startWebhookCluster,
@@ -37,12 +44,7 @@ async function usedKeysWork(): Promise<void> {
 
 /** Merges a change into a key as the administrator. */
 function patch(name: string, body: object): Promise<Answer> {
-  return fixture.cluster.ask(admin, {
-    method: "PATCH",
-    path: `${keys}/${name}`,
-    type: patchTypes.merge,
-    body,
-  });
+  return fixture.cluster.ask(admin, mergePatch(`${keysPath}/${name}`, body));
 }
 
 /** Waits until a key has expired. */
@@ -79,15 +81,8 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
   };
 
   it("keys cannot be created", async () => {
-    const body = {
-      apiVersion,
-      kind: "OwnedAccessKey",
-      metadata: { name: "made-meanwhile" },
-      spec: { user: "root", key: newKey() },
-    };
-    expect(await fixture.cluster.ask(admin, { method: "POST", path: keys, body })).toMatchObject(
-      away,
-    );
+    const request = postKey("made-meanwhile", { user: "root", key: newKey() });
+    expect(await fixture.cluster.ask(admin, request)).toMatchObject(away);
   });
 
   it("keys cannot get another value", async () => {
@@ -118,7 +113,7 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
   it("administrators can create namespaces", async () => {
     const body = { metadata: { name: "made-meanwhile" } };
     const path = "/api/v1/namespaces";
-    expect((await fixture.cluster.ask(admin, { method: "POST", path, body })).code).toBe(201);
+    expect((await fixture.cluster.ask(admin, post(path, body))).code).toBe(201);
   });
 
   it("keys expire", async () => {
@@ -127,9 +122,9 @@ describe.skipIf(!hasDedicatedClusters)("while all webhooks are unavailable", () 
   });
 
   it("keys can be deleted", async () => {
-    const path = `${keys}/leaving`;
-    await fixture.cluster.arrange({ method: "DELETE", path });
-    const look = async () => (await fixture.cluster.ask(admin, { method: "GET", path })).code;
+    const path = `${keysPath}/leaving`;
+    await fixture.cluster.arrange(remove(path));
+    const look = async () => (await fixture.cluster.ask(admin, get(path))).code;
     await eventually(async () => (await look()) === 404, { what: "the key to go" });
     expect(await look()).toBe(404);
   });
@@ -171,20 +166,11 @@ describe.skipIf(!hasDedicatedClusters)(
     const requester = (answer: Answer) =>
       stringMapAt(answer.metadata, "annotations")[annotations.requester];
     const create = (name: string, given: object = {}) =>
-      fixture.cluster.ask(alice, {
-        method: "POST",
-        path: keys,
-        body: {
-          apiVersion,
-          kind: "OwnedAccessKey",
-          metadata: { name, annotations: given },
-          spec: { user: "alice" },
-        },
-      });
+      fixture.cluster.ask(alice, postKey({ name, annotations: given }, { user: "alice" }));
 
     beforeAll(async () => {
       if (!hasDedicatedClusters || fixture.stampedBy === "webhook") return;
-      for (const path of stampPolicies) await fixture.cluster.arrange({ method: "DELETE", path });
+      for (const path of stampPolicies) await fixture.cluster.arrange(remove(path));
       const isUnstamped = async () => (await create(unique("try"))).code !== 201;
       await eventually(isUnstamped, { what: "the policy to be away" });
       await stampByWebhook(fixture.cluster.controlPlane, fixture.webhook);
