@@ -3,7 +3,7 @@ import { eventually } from "../support/eventually.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { startKubectl } from "../support/kubectl-process.ts";
-import { arrange, bind, unique } from "../support/policy-request.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
 
 const editors = unique("editors");
 
@@ -96,10 +96,9 @@ describe.skipIf(inject("gateway") === undefined).each([
     try {
       const seen = await eventually(
         async () => {
-          await arrange({
-            method: "POST",
-            path: `/api/v1/namespaces/${namespace}/secrets`,
-            body: { metadata: { generateName: "watched-" }, type: "Opaque" },
+          await api.create(`/api/v1/namespaces/${namespace}/secrets`, {
+            metadata: { generateName: "watched-" },
+            type: "Opaque",
           });
           return watch.stdout().includes("secret/watched-") && watch.stdout().toString();
         },

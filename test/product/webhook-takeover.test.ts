@@ -5,9 +5,9 @@ import { kubectl } from "../support/kubectl.ts";
 import { whoIs, worksAs } from "../support/key-request.ts";
 import { allowRequesters, grantsOf, make } from "../support/keys-and-tokens.ts";
 import {
-  admin,
+  api,
+  as,
   allow,
-  arrange,
   ask,
   patchTypes,
   unique,
@@ -56,7 +56,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
       name: unique("deploy-prod"),
       spec: { key: squatted },
     });
-    const read = () => ask(bob, { method: "GET", path });
+    const read = () => as(bob).get(path);
     await eventually(async () => (await read()).code === 200, {
       what: "bob to be granted what he has made",
     });
@@ -90,7 +90,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
       what: "a plain key to be taken",
     });
     expect(await read()).toMatchObject({ code: 403 });
-    const granted = async () => (await ask(deployer, { method: "GET", path })).code === 200;
+    const granted = async () => (await as(deployer).get(path)).code === 200;
     await eventually(granted, { what: "the new requester to be granted the object" });
     expect(await grantsOf({ name })).toHaveLength(1);
   });
@@ -135,13 +135,12 @@ describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
       JSON.stringify({ spec: { key: digestOf(key) } }),
     ]);
     expect(await worksAs({ key })).toMatchObject({ username: ci });
-    await eventually(
-      async () => (await ask(leaver, { method: "GET", path: others.path })).code === 403,
-      { what: "the right to read it to end" },
-    );
-    expect(
-      (await arrange({ method: "GET", path: others.path })).metadata.annotations,
-    ).not.toMatchObject({ "management.service/requester": leaver.user });
-    expect(await ask(admin, { method: "GET", path: own.path })).toMatchObject({ code: 404 });
+    await eventually(async () => (await as(leaver).get(others.path)).code === 403, {
+      what: "the right to read it to end",
+    });
+    expect((await api.get(others.path)).metadata.annotations).not.toMatchObject({
+      "management.service/requester": leaver.user,
+    });
+    expect(await api.find(own.path)).toMatchObject({ code: 404 });
   });
 });

@@ -2,13 +2,12 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { make } from "../support/keys-and-tokens.ts";
-import { arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 import {
   base64,
   becomesReady,
   makeSharedSecret,
-  remove,
   secretPath,
 } from "../support/shared-secret-requests.ts";
 
@@ -56,7 +55,7 @@ export async function makeSync(changes: Changes = {}): Promise<SyncedPlaces> {
     labels: changes.labels ?? { [labels.project]: project },
     annotations: changes.annotations ?? { [annotations.sync]: "enabled" },
   };
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await api.create("/api/v1/namespaces", { metadata });
   const places = { home, target, project };
   await changes.before?.(places);
   await makeSharedSecret({
@@ -76,13 +75,13 @@ function makePlaceholder({ home, target }: SyncedPlaces, keys: string): Promise<
     annotations: { [annotations.syncKeys]: keys },
   };
   const path = `/api/v1/namespaces/${target}/secrets`;
-  return arrange({ method: "POST", path, body: { metadata } });
+  return api.create(path, { metadata });
 }
 
 /** Waits until the copy exists. */
 export function copied({ target }: SyncedPlaces): Promise<unknown> {
   const path = secretPath(target, "db");
-  return eventually(() => arrange({ method: "GET", path }).catch(() => undefined), { what: path });
+  return eventually(() => api.get(path).catch(() => undefined), { what: path });
 }
 
 const annotation = (name: string): string => `metadata.annotations["${name}"]`;
@@ -182,10 +181,9 @@ const syncMistakes: readonly Mistake[] = [
     async make() {
       const places = await makeSync({
         before: ({ target }) =>
-          arrange({
-            method: "POST",
-            path: `/api/v1/namespaces/${target}/secrets`,
-            body: { metadata: { name: "db" }, data: { own: base64(secretValue) } },
+          api.create(`/api/v1/namespaces/${target}/secrets`, {
+            metadata: { name: "db" },
+            data: { own: base64(secretValue) },
           }),
       });
       const field = `metadata.labels["${labels.sourceUid}"]`;
@@ -231,11 +229,8 @@ const syncMistakes: readonly Mistake[] = [
     async make() {
       const places = await makeSync();
       await copied(places);
-      await arrange({
-        method: "PATCH",
-        path: secretPath(places.target, "db"),
-        type: patchTypes.merge,
-        body: { metadata: { annotations: { [annotations.disableSync]: "true" } } },
+      await api.merge(secretPath(places.target, "db"), {
+        metadata: { annotations: { [annotations.disableSync]: "true" } },
       });
       const field = annotation(annotations.disableSync);
       return { args: about(places), reason: "copy-paused", object: secretIn(places), field };
@@ -247,10 +242,9 @@ const syncMistakes: readonly Mistake[] = [
       const places = await makeSync();
       await copied(places);
       const newer = await makeNamespace();
-      const { metadata } = await arrange({
-        method: "GET",
-        path: `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`,
-      });
+      const { metadata } = await api.get(
+        `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`,
+      );
       const createdAt = Date.parse(String(metadata.creationTimestamp));
       await eventually(() => Date.now() > createdAt + 1_000, { what: "the next second" });
       await makeSharedSecret({
@@ -308,13 +302,8 @@ const syncMistakes: readonly Mistake[] = [
       const places = await makeSync();
       const path = `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`;
       const finalizers = ["example.com/held", "management.service/cleanup"];
-      await arrange({
-        method: "PATCH",
-        path,
-        type: patchTypes.merge,
-        body: { metadata: { finalizers } },
-      });
-      await remove(path);
+      await api.merge(path, { metadata: { finalizers } });
+      await api.delete(path);
       const field = "metadata.deletionTimestamp";
       return { args: about(places), reason: "source-deleting", object: sourceIn(places), field };
     },
@@ -324,9 +313,9 @@ const syncMistakes: readonly Mistake[] = [
 async function exhaustQuota({ target }: SyncedPlaces): Promise<void> {
   const path = `/api/v1/namespaces/${target}/resourcequotas`;
   const spec = { hard: { "count/secrets": "0" } };
-  await arrange({ method: "POST", path, body: { metadata: { name: "objects" }, spec } });
+  await api.create(path, { metadata: { name: "objects" }, spec });
   const isCounted = async (): Promise<boolean> => {
-    const { status } = await arrange({ method: "GET", path: `${path}/objects` });
+    const { status } = await api.get(`${path}/objects`);
     return "count/secrets" in recordAt(recordAt({ status }, "status"), "hard");
   };
   await eventually(isCounted, { what: "the quota to be counted" });
@@ -375,7 +364,7 @@ const keyMistakes: readonly Mistake[] = [
       const child = ["keys", "create", name, "--user=alice", "--token", key.trim()];
       const { code, stderr: said } = await runCli(child);
       if (code !== 0) throw new Error(said);
-      await remove(`/apis/management.service/v1/ownedaccesskeys/${parent}`);
+      await api.delete(`/apis/management.service/v1/ownedaccesskeys/${parent}`);
       const object = { kind: "OwnedAccessKey", name };
       const field = annotation(annotations.requesterKeyId);
       return { args: [`oak/${name}`], reason: "ParentKeyInvalid", object, field };
@@ -473,16 +462,11 @@ export const healthy: readonly Healthy[] = [
     title: "a copy in a namespace that lists the source",
     make: async () => {
       const places = await makeSync({ annotations: {} });
-      await arrange({
-        method: "PATCH",
-        path: `/api/v1/namespaces/${places.target}`,
-        type: patchTypes.merge,
-        body: {
-          metadata: {
-            annotations: {
-              [annotations.sync]: "enabled",
-              [annotations.syncFrom]: `other, ${places.home}`,
-            },
+      await api.merge(`/api/v1/namespaces/${places.target}`, {
+        metadata: {
+          annotations: {
+            [annotations.sync]: "enabled",
+            [annotations.syncFrom]: `other, ${places.home}`,
           },
         },
       });
@@ -533,10 +517,8 @@ export const healthy: readonly Healthy[] = [
       syncedWith(
         {
           before: ({ project }) =>
-            arrange({
-              method: "POST",
-              path: "/api/v1/namespaces",
-              body: { metadata: { name: unique("silent"), labels: { [labels.project]: project } } },
+            api.create("/api/v1/namespaces", {
+              metadata: { name: unique("silent"), labels: { [labels.project]: project } },
             }),
         },
         atHome,
@@ -548,10 +530,9 @@ export const healthy: readonly Healthy[] = [
       syncedWith(
         {
           before: ({ target }) =>
-            arrange({
-              method: "POST",
-              path: `/api/v1/namespaces/${target}/resourcequotas`,
-              body: { metadata: { name: "objects" }, spec: { hard: { "count/secrets": "9" } } },
+            api.create(`/api/v1/namespaces/${target}/resourcequotas`, {
+              metadata: { name: "objects" },
+              spec: { hard: { "count/secrets": "9" } },
             }),
         },
         about,
