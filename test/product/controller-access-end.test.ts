@@ -5,11 +5,10 @@ import { apiVersionOf, resources } from "../../src/api/resources.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "../support/eventually.ts";
 import { derivedIn, type Derived } from "./derived-objects.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -1,6 +1,7 @@
 import { beforeAll, afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { becomes } from "../support/becomes.ts";
 import {
   api,
   as,
@@ -12,7 +13,6 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   may,

@@ -3,9 +3,9 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, makeNamespace } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
   makeSharedSecret,
   may,

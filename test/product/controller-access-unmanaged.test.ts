@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "../support/eventually.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import {
   api,
   as,
@@ -13,7 +13,6 @@ import {
   type Answer,
 } from "../support/policy-request.ts";
 import {
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   may,
@@ -35,9 +34,7 @@ beforeAll(async () => {
   namespace = await makeNamespace();
   await bind({ kind: "User", name: tenant.user }, "admin", namespace);
   const asked = request.get(rbacPath("roles", namespace));
-  await eventually(async () => (await ask(tenant, asked)).code === 200, {
-    what: "the tenant to be let in",
-  });
+  await becomes("the tenant to be let in", () => ask(tenant, asked), { code: 200 });
 });
 
 /** A Role and a RoleBinding of the tenant, for reading ConfigMaps. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { tryKubectl } from "../support/kubectl.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, makeNamespace, type Caller } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   may,

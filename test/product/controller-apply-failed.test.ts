@@ -4,10 +4,9 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "../support/eventually.ts";
 import { isRefusedByDead, putDeadWebhook } from "./foreign-webhook.ts";
 import { eventsAbout, make, viewOf } from "../support/keys-and-tokens.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,

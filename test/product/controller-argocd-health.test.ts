@@ -11,6 +11,7 @@ import {
   shippedScripts,
 } from "../support/health-scripts.ts";
 import { allowRequesters, changesIn, make, type OwnKind } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import {
   api,
   admin,
@@ -21,7 +22,6 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -6,10 +6,9 @@ import { sentenceOf } from "../../src/domain/sync/outcome-texts.ts";
 import { syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { liveSnapshot, storedSource } from "./live-snapshot.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, as, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   makeSharedSecret,
   makeTarget,
   secretPath,

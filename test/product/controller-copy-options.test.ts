@@ -1,12 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
+import { becomes, becomesExactly } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,
@@ -38,13 +37,7 @@ async function marksOf(copy: string): Promise<object> {
 
 /** Waits until a copy has exactly these labels and annotations besides those of every copy. */
 async function becomesMarked(copy: string, marks: object): Promise<void> {
-  await eventually(
-    async () => {
-      expect(await marksOf(copy)).toEqual(marks);
-      return true;
-    },
-    { what: "the labels and annotations to follow" },
-  );
+  await becomesExactly("the labels and annotations to follow", () => marksOf(copy), marks);
 }
 
 describe.concurrent("labels and annotations of copies", () => {
@@ -281,13 +274,7 @@ describe.concurrent("sync-format", () => {
   }
 
   async function becomesText(copy: string, texts: object): Promise<void> {
-    await eventually(
-      async () => {
-        expect(await textsOf(copy)).toEqual(texts);
-        return true;
-      },
-      { what: "the derived text" },
-    );
+    await becomesExactly("the derived text", () => textsOf(copy), texts);
   }
 
   it("replaces the data of copies with one key, follows the data, and gives the data back", async () => {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, request, ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
   makeSharedSecret,
   makeTarget,
   secretPath,

@@ -14,8 +14,8 @@ import {
   type Own,
   type OwnKind,
 } from "../support/keys-and-tokens.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, as, unique, type Answer, type Caller } from "../support/policy-request.ts";
-import { becomes, becomesGone } from "../support/shared-secret-requests.ts";
 
 const requesters = unique("requesters");
 const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });

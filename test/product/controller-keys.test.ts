@@ -12,8 +12,8 @@ import {
   type OwnView,
 } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, unique, type Caller } from "../support/policy-request.ts";
-import { becomes } from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

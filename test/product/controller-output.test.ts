@@ -3,9 +3,9 @@ import { annotations } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { canariesIn, expectNoTrouble } from "./controller-oracle.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -2,11 +2,10 @@ import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
+import { becomes, becomesExactly, becomesGone } from "../support/becomes.ts";
 import { api, as, type Answer, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,
@@ -83,13 +82,7 @@ async function becomesFilled(path: string, source: Place, data: object): Promise
     return { ...seen, data: recordAt(seen, "data"), error: errorOf(seen) ?? "none" };
   };
   await becomes("the placeholder to be filled", see, { ...currentCopy(source, {}), error: "none" });
-  await eventually(
-    async () => {
-      expect(recordAt(await api.find(path), "data")).toEqual(data);
-      return true;
-    },
-    { what: "the data" },
-  );
+  await becomesExactly("the data", async () => recordAt(await api.find(path), "data"), data);
 }
 
 /** Waits until a Secret has no data of Latchkey and none of its marks. */

@@ -8,8 +8,9 @@ import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-sna
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { livePath, liveSnapshot, storedSecret, storedSource } from "./live-snapshot.ts";
 import { eventually } from "../support/eventually.ts";
+import { becomesGone } from "../support/becomes.ts";
 import { api, as, admin, makeNamespace, unique } from "../support/policy-request.ts";
-import { becomesGone, makeTarget } from "../support/shared-secret-requests.ts";
+import { makeTarget } from "../support/shared-secret-requests.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { afterAnotherReconcile, dataOf } from "./sync-fixture.ts";
 import { runs } from "../support/property-runs.ts";

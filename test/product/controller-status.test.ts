@@ -2,14 +2,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,
   may,
-  becomesGone,
   secretPath,
   sharedSecretPath,
   view,

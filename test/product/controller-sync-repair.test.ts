@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, makeNamespace, patchTypes, unique, arrange } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,

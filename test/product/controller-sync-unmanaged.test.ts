@@ -2,11 +2,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -1,10 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -6,6 +6,7 @@ import { annotations, apiVersion } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { repository } from "../support/install.ts";
 import { eventually } from "../support/eventually.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import {
   api,
   as,
@@ -20,8 +21,6 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   makeTarget,
   secretPath,
   sharedSecretPath,
@@ -118,8 +117,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           data: namespace,
           given: to(project),
         });
-        await eventually(async () => (await ask(deployer, request)).code === 201, {
-          what: "the deployer's rights to be known",
+        await becomes("the deployer's rights to be known", () => ask(deployer, request), {
+          code: 201,
         });
       }
     });
@@ -227,8 +226,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         },
       });
       const robot = unique("robot");
-      await eventually(async () => (await ask(b.deployer, key(robot, {}))).code === 201, {
-        what: "the right to make keys to be known",
+      await becomes("the right to make keys to be known", () => ask(b.deployer, key(robot, {})), {
+        code: 201,
       });
       for (const spec of [
         { user: unique("admin-of-b") },
@@ -271,15 +270,10 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       await allow({ kind: "User", name: a.deployer.user ?? "" }, share);
       const target = await makeTarget(b.project, takes(b));
       const offer = async ({ deployer, namespace }: Tenant, data: string): Promise<void> => {
-        await eventually(
-          async () =>
-            (
-              await ask(
-                deployer,
-                sharedSecret({ namespace, name: "db", data, given: to(b.project) }),
-              )
-            ).code === 201,
-          { what: "the SharedSecret to be made" },
+        await becomes(
+          "the SharedSecret to be made",
+          () => ask(deployer, sharedSecret({ namespace, name: "db", data, given: to(b.project) })),
+          { code: 201 },
         );
       };
       await offer(b, "of b");

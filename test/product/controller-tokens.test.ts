@@ -19,6 +19,7 @@ import {
   type WantedOwn,
 } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import {
   api,
   as,
@@ -29,7 +30,6 @@ import {
   unique,
   type Caller,
 } from "../support/policy-request.ts";
-import { becomes, becomesGone } from "../support/shared-secret-requests.ts";
 
 const kind = "DirectClusterEndpointToken";
 const collection = "/apis/management.service/v1/directclusterendpointtokens";
@@ -226,9 +226,11 @@ describe.skipIf(!inject("hasPolicies"))(
       await becomes("the Event", () => eventsAbout(own), ["TokenTooLarge"]);
       const path = own.path;
       // The status of a refusal does not wait for the grant.
-      await eventually(async () => (await as(alice).delete(path)).code === 200, {
-        what: "the requester to be allowed to delete the token",
-      });
+      await becomes(
+        "the requester to be allowed to delete the token",
+        () => as(alice).delete(path),
+        { code: 200 },
+      );
       await becomesGone(path);
     });
 

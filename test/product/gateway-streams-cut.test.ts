@@ -9,6 +9,7 @@ import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { type KubectlProcess, startKubectl, streamProtocols } from "../support/kubectl-process.ts";
 import { isRunning, openInPod } from "../support/kubectl-streams.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
@@ -71,9 +72,7 @@ describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
 
     it.each(losses)("$name", async ({ name, endsLogs, spec, change }) => {
       const key = await makeKey({ spec: { user: "alice", groups: [editors], ...spec } });
-      await eventually(async () => (await kubectlThrough(key.key, ["version"])).code === 0, {
-        what: "the key to work",
-      });
+      await becomes("the key to work", () => kubectlThrough(key.key, ["version"]), { code: 0 });
       const { exec, attach, logs, forward, pid } = await openAll(key);
       const began = performance.now();
       await (change === undefined ? api.delete(key.path) : merge(key, change));

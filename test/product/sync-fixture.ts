@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { canary } from "./controller-oracle.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
   makeSharedSecret,
   makeTarget,

@@ -8,6 +8,7 @@ import { collectionOf, objectOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { askWith, type KnownKey, makeKey, refusalOf, worksAs } from "../support/key-request.ts";
 import { pathOf, viewOf, type OwnKind } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import { request, api, bind, unique } from "../support/policy-request.ts";
 
 /** Has all permissions, so that every rejection is due to the key. */
@@ -76,9 +77,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     });
     expect(answer).toMatchObject({ code: 201 });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(web))).code === 200, {
-      what: "the labels to be known",
-    });
+    await becomes("the labels to be known", () => askWith(made.key, secretsIn(web)), { code: 200 });
     expect(await askWith(made.key, secretsIn(pay))).toMatchObject({ code: 403 });
     await api.merge(asking.path, { spec: { disabled: true } });
     const { code, ms } = await refusalOf(made, secretsIn(web));
@@ -98,9 +97,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       scope: { projects: [{ project: pay }] },
     });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(pay))).code === 200, {
-      what: "the labels to be known",
-    });
+    await becomes("the labels to be known", () => askWith(made.key, secretsIn(pay)), { code: 200 });
     await api.merge(asking.path, { spec: { scope: scopeOf(web) } });
     expect(await refusalOf(made, secretsIn(pay))).toMatchObject({ code: 403 });
   });

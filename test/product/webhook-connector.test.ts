@@ -6,6 +6,7 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, admin, unique } from "../support/policy-request.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -121,8 +122,8 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
       name: key.name,
     });
     await api.delete(key.path);
-    await eventually(async () => (await api.find(`${secrets}/${secret ?? ""}`)).code === 404, {
-      what: "the Secret to go with its key",
+    await becomes("the Secret to go with its key", () => api.find(`${secrets}/${secret ?? ""}`), {
+      code: 404,
     });
   });
 

@@ -359,8 +359,10 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
         .slice(quota.keys - 1)
         .map((name) => api.delete(`/apis/management.service/v1/ownedaccesskeys/${name}`)),
     );
-    const room = async () =>
-      (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
-    await eventually(room, { what: "room for one more" });
+    await eventually(
+      async () =>
+        (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201,
+      { what: "room for one more" },
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { eventually } from "../support/eventually.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, request, type Answer, ask, bind, unique } from "../support/policy-request.ts";
 
 const namespace = unique("owners");
@@ -85,9 +85,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
     const name = unique("owners");
     await api.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
     await bind({ kind: "User", name: alice.user }, name);
-    await eventually(async () => (await makeOwned({ holds: false })).code === 201, {
-      what: "alice's rights to be known",
-    });
+    await becomes("alice's rights to be known", () => makeOwned({ holds: false }), { code: 201 });
   });
 
   it("is allowed with permission to delete that owner", async () => {

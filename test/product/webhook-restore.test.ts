@@ -5,6 +5,7 @@ import { collectionOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { type KnownKey, makeKey, whoIs, worksAs } from "../support/key-request.ts";
 import { allowRequesters, pathOf, viewOf } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import {
   api,
   as,
@@ -37,9 +38,7 @@ const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({
 async function restored(by: Caller, key: KnownKey): Promise<KnownKey> {
   const exported = await api.get(key.path);
   await api.delete(key.path);
-  await eventually(async () => (await api.find(key.path)).code === 404, {
-    what: "the key to be gone",
-  });
+  await becomes("the key to be gone", () => api.find(key.path), { code: 404 });
   return createdAgain(by, key, exported);
 }
 
@@ -103,9 +102,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       );
       const exported = await api.get(key.path);
       await api.delete(key.path);
-      await eventually(async () => (await api.find(key.path)).code === 404, {
-        what: "the key to be gone",
-      });
+      await becomes("the key to be gone", () => api.find(key.path), { code: 404 });
       const again = await createdAgain(by, key, {
         ...exported,
         spec: { ...exported.spec, ttl: 0 },
@@ -138,9 +135,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       const exported = await api.get(child.path);
       await restored(by, parent);
       await api.delete(child.path);
-      await eventually(async () => (await api.find(child.path)).code === 404, {
-        what: "the key to be gone",
-      });
+      await becomes("the key to be gone", () => api.find(child.path), { code: 404 });
       const again = await createdAgain(by, child, exported);
       await settledAs(again, "ParentKeyInvalid");
       expect(

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
-import { eventually } from "../support/eventually.ts";
 import { askWith, kubectlWith, makeKey, worksAs } from "../support/key-request.ts";
 import { tryKubectl } from "../support/kubectl.ts";
+import { becomes } from "../support/becomes.ts";
 import { api, as, admin, ask, bind, unique } from "../support/policy-request.ts";
 import type { Answer, Ask } from "../support/cluster-connection.ts";
 
@@ -62,15 +62,14 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       rules,
     });
     // The webhook receives these objects through its watches.
-    await eventually(
-      async () =>
-        (
-          await within(
-            { spaces: [{ project: pay, space: "lab" }], roles: [{ role: "configuration" }] },
-            listIn("default", "configmaps"),
-          )
-        ).code === 200,
-      { what: "labels and roles to be known" },
+    await becomes(
+      "labels and roles to be known",
+      () =>
+        within(
+          { spaces: [{ project: pay, space: "lab" }], roles: [{ role: "configuration" }] },
+          listIn("default", "configmaps"),
+        ),
+      { code: 200 },
     );
   });
 
@@ -301,12 +300,8 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
         versions: [{ name: "v1", served: true, storage: true, schema }],
       },
     });
-    await eventually(async () => (await ask({}, get(path))).code === 200, {
-      what: "the kind to be served",
-    });
-    await eventually(async () => (await askWith(key.key, get(path))).code === 200, {
-      what: "the key to reach it",
-    });
+    await becomes("the kind to be served", () => ask({}, get(path)), { code: 200 });
+    await becomes("the key to reach it", () => askWith(key.key, get(path)), { code: 200 });
   });
 
   it("denies a SubjectAccessReview outside of its scope, regardless of the API group", async () => {

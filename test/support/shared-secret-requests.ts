@@ -1,8 +1,7 @@
-import { expect } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { numberAt, parseConditions, recordAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
+import { becomes } from "./becomes.ts";
 import { api, unique, type Caller } from "./policy-request.ts";
 
 /** A SharedSecret that a test has created. */
@@ -71,34 +70,12 @@ export async function view({ path }: Pick<Place, "path">): Promise<View> {
   };
 }
 
-/**
- * Waits until the observed value matches: objects by the expected fields, other values by equality.
- */
-export async function becomes(
-  what: string,
-  see: () => Promise<unknown>,
-  expected: unknown,
-): Promise<void> {
-  const matches = async () => {
-    const seen = await see();
-    if (typeof expected === "object" && expected !== null) expect(seen).toMatchObject(expected);
-    else expect(seen).toEqual(expected);
-    return true;
-  };
-  await eventually(matches, { what });
-}
-
 /** Waits until the status is of the current generation and Ready=True. */
 export function becomesReady(place: Place): Promise<void> {
   return becomes(`${place.name} to be ready`, () => view(place), {
     settled: true,
     conditions: { Ready: { status: "True" } },
   });
-}
-
-/** Waits until a GET of the path returns 404. */
-export function becomesGone(path: string): Promise<void> {
-  return becomes(`${path} to be gone`, () => api.find(path), { code: 404 });
 }
 
 /** A permission on a SharedSecret. */
