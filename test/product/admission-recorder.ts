@@ -6,7 +6,7 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { repository } from "../support/install.ts";
 import type { ControlPlane } from "../support/control-plane-handle.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 
 /**
  * A webhook that replaces a shipped one: it has the same rules and match conditions, allows all
@@ -67,15 +67,11 @@ export async function recordAdmission(
   // kube-apiserver calls webhooks in the order of names: the recorder before Latchkey, which may
   // reject.
   const configuration = unique("a-recorder");
-  await arrange({
-    method: "POST",
-    path: configurations,
-    body: { metadata: { name: configuration }, webhooks: [webhook] },
-  });
+  await api.create(configurations, { metadata: { name: configuration }, webhooks: [webhook] });
   return {
     names,
     async stop() {
-      await arrange({ method: "DELETE", path: `${configurations}/${configuration}` });
+      await api.delete(`${configurations}/${configuration}`);
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };

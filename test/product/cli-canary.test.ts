@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { type ProcessArguments, watchProcessArguments } from "../support/process-arguments.ts";
 import { type CliOptions, cliEnvironment, runCli } from "../support/run-cli.ts";
 import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
@@ -120,7 +120,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     for (const [name, text] of Object.entries(editors))
       writeFileSync(join(kept, name), `#!/bin/sh\n${text}`, { mode: 0o755 });
     const metadata = { name: namespace };
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+    await api.create("/api/v1/namespaces", { metadata });
     await allowRequesters("devs");
     processes = watchProcessArguments();
   });

@@ -18,7 +18,7 @@ import { commands } from "../../src/cli/kubectl/command-table.ts";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
 import { make } from "../support/keys-and-tokens.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 import { isInstalled, startOnTerminal } from "../support/terminal-program.ts";
 
@@ -30,30 +30,25 @@ const quoted = (text: string): string => `'${text}'`;
 beforeAll(async () => {
   if (inject("cli") === undefined) return;
   const metadata = { name: namespace };
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await api.create("/api/v1/namespaces", { metadata });
   for (const [name, user] of [
     ["database", "bob"],
     ["other", "carol"],
   ]) {
     const data = { password: "c2VjcmV0dmFsdWU=" };
-    await arrange({
-      method: "POST",
-      path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
-      body: {
-        apiVersion: "management.service/v1",
-        kind: "SharedSecret",
-        metadata: { name },
-        spec: { data, access: [{ verbs: ["get"], users: [user] }] },
-      },
+    await api.create(`/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`, {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name },
+      spec: { data, access: [{ verbs: ["get"], users: [user] }] },
     });
   }
 });
 beforeAll(async () => {
   if (inject("cli") === undefined) return;
-  await arrange({
-    method: "POST",
-    path: `/api/v1/namespaces/${namespace}/secrets`,
-    body: { metadata: { name: "own" }, data: { password: "c2VjcmV0dmFsdWU=" } },
+  await api.create(`/api/v1/namespaces/${namespace}/secrets`, {
+    metadata: { name: "own" },
+    data: { password: "c2VjcmV0dmFsdWU=" },
   });
   await make("OwnedAccessKey", { name: accessKey });
   await make("DirectClusterEndpointToken", { name: token });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { arrange, patchTypes, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 
 const namespace = unique("cli-edit");
@@ -16,7 +16,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
   afterAll(() => rmSync(directory, { recursive: true }));
   beforeAll(async () => {
     const metadata = { name: namespace };
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+    await api.create("/api/v1/namespaces", { metadata });
   });
 
   /** A SharedSecret, an editor of these lines, and an empty directory for temporary files. */
@@ -24,7 +24,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
     const name = unique("edited");
     const kinds = { apiVersion: "management.service/v1", kind: "SharedSecret" };
     const spec = { data: { a: "b25l", b: "dHdv" } };
-    await arrange({ method: "POST", path, body: { ...kinds, metadata: { name }, spec } });
+    await api.create(path, { ...kinds, metadata: { name }, spec });
     const editor = join(directory, `${name}.sh`);
     writeFileSync(editor, `#!/bin/sh\n${script}\n`);
     chmodSync(editor, 0o755);
@@ -80,7 +80,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey edit", () => {
       what: "the editor",
     });
     const body = { spec: { data: { [key]: Buffer.from("theirs").toString("base64") } } };
-    await arrange({ method: "PATCH", path: `${path}/${name}`, type: patchTypes.merge, body });
+    await api.merge(`${path}/${name}`, body);
     rmSync(started);
     expect((await editing).code).toBe(0);
     expect([await value("a"), await value("b")]).toEqual([a, b]);

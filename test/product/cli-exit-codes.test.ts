@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 
 /**
@@ -151,18 +151,14 @@ describe.skipIf(inject("cli") === undefined)("exit codes", () => {
 
   beforeAll(async () => {
     const metadata = { name: namespace };
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+    await api.create("/api/v1/namespaces", { metadata });
     await allowRequesters("devs");
     const data = { password: "c2VjcmV0", user: "dXNlcg==" };
-    await arrange({
-      method: "POST",
-      path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
-      body: {
-        apiVersion: "management.service/v1",
-        kind: "SharedSecret",
-        metadata: { name: "database" },
-        spec: { data, access: [{ verbs: ["get"], users: ["bob"] }] },
-      },
+    await api.create(`/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`, {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name: "database" },
+      spec: { data, access: [{ verbs: ["get"], users: ["bob"] }] },
     });
     await runCli(["keys", "create", adminKey, "--user=alice"]);
     const make = ["keys", "create", unique("scoped"), "--user=bob", "--role=serviceCLI"];

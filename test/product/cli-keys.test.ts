@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
@@ -36,13 +36,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
   afterAll(() => rmSync(directory, { recursive: true }));
   beforeAll(() => allowRequesters("devs"));
   const stored = async (name: string) =>
-    recordAt(
-      await arrange({
-        method: "GET",
-        path: `/apis/management.service/v1/ownedaccesskeys/${name}`,
-      }),
-      "spec",
-    );
+    recordAt(await api.get(`/apis/management.service/v1/ownedaccesskeys/${name}`), "spec");
 
   it("create prints the key once and stores a bound digest", async () => {
     const name = unique("made");

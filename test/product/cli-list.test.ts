@@ -2,32 +2,24 @@ import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const namespace = unique("cli-list");
 const secretValue = "c2VjcmV0LWluLWxpc3Q=";
 
 async function sharedSecret(name: string, access: readonly object[]): Promise<void> {
-  await arrange({
-    method: "POST",
-    path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
-    body: {
-      apiVersion: "management.service/v1",
-      kind: "SharedSecret",
-      metadata: { name },
-      spec: { data: { password: secretValue }, access },
-    },
+  await api.create(`/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`, {
+    apiVersion: "management.service/v1",
+    kind: "SharedSecret",
+    metadata: { name },
+    spec: { data: { password: secretValue }, access },
   });
 }
 
 describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   beforeAll(async () => {
-    await arrange({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      body: { metadata: { name: namespace } },
-    });
+    await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
     await sharedSecret("alpha", [{ verbs: ["get"], users: ["bob"] }]);
     await sharedSecret("beta", [{ verbs: ["*"], users: ["alice"] }]);
     await eventually(

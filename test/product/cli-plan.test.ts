@@ -9,7 +9,7 @@ import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { allow, arrange, ask, admin, unique } from "../support/policy-request.ts";
+import { api, allow, unique } from "../support/policy-request.ts";
 import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
 import { liveSnapshot } from "./live-snapshot.ts";
@@ -195,7 +195,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
 
   beforeAll(async () => {
     const body = { metadata: { name: home } };
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body });
+    await api.create("/api/v1/namespaces", body);
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
@@ -203,7 +203,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
   async function existing(): Promise<readonly string[]> {
     const found = await Promise.all(
       namespaces.map(async (name) => {
-        const { code } = await ask(admin, { method: "GET", path: `/api/v1/namespaces/${name}` });
+        const { code } = await api.find(`/api/v1/namespaces/${name}`);
         return code === 200 ? [name] : [];
       }),
     );
@@ -255,7 +255,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     expect(stdout).toContain(`  + create RoleBinding of ${home}/fresh; get; + User bob\n`);
     const yaml = await plan(["-f", "-", "-o", "yaml"], { input });
     expect(yaml.stdout).toContain(`secret: ${web}/fresh\n`);
-    const { code } = await ask(admin, { method: "GET", path: sharedSecretPath(home, "fresh") });
+    const { code } = await api.find(sharedSecretPath(home, "fresh"));
     expect(code).toBe(404);
   });
 
@@ -420,12 +420,12 @@ async function stateOf(namespaces: readonly string[]): Promise<State> {
   const access = new Map<string, { content: string; subjects: string[] }>();
   for (const namespace of namespaces) {
     const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
-    for (const item of listAt(await arrange({ method: "GET", path: `${path}/roles` }), "items")) {
+    for (const item of listAt(await api.get(`${path}/roles`), "items")) {
       const { metadata, rules } = parseRole(item);
       const content = JSON.stringify([rules, metadata.annotations]);
       access.set(`Role ${keyOf(metadata)}`, { content, subjects: [] });
     }
-    const bindings = await arrange({ method: "GET", path: `${path}/rolebindings` });
+    const bindings = await api.get(`${path}/rolebindings`);
     for (const item of listAt(bindings, "items")) {
       const { metadata, subjects } = parseRoleBinding(item);
       const content = JSON.stringify([subjects, metadata.annotations]);

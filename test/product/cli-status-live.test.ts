@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { type CliOptions, type RunningCli, startCli } from "../support/run-cli.ts";
-import { base64, change, makeSharedSecret, secretPath } from "../support/shared-secret-requests.ts";
+import { base64, makeSharedSecret, secretPath } from "../support/shared-secret-requests.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const [namespace, target, project] = ["live-status", "live-target", "live-project"].map(unique) as [
@@ -36,8 +36,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
       labels: { [labels.project]: project },
       annotations: { [annotations.sync]: "enabled" },
     };
-    await arrange({ method: "POST", path, body: { metadata: { name: namespace } } });
-    await arrange({ method: "POST", path, body: { metadata: { name: target, ...accepting } } });
+    await api.create(path, { metadata: { name: namespace } });
+    await api.create(path, { metadata: { name: target, ...accepting } });
     await makeSharedSecret({
       ...{ namespace, name: "shared", annotations: { [annotations.syncToProjects]: project } },
       spec: {
@@ -47,16 +47,16 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
     });
     await eventually(async () => (await arrangeCopy()) !== undefined, { what: "the copy" });
   });
-  const arrangeCopy = async () => arrange({ method: "GET", path: secretPath(target, "shared") });
+  const arrangeCopy = async () => api.get(secretPath(target, "shared"));
 
   it("--watch prints the report again when it changes, and ends with 0 at SIGTERM", async () => {
     const watch = start(["--watch"]);
     await says(watch.stdout, `└─ ${target}/shared`);
-    await change(secretPath(target, "shared"), {
+    await api.merge(secretPath(target, "shared"), {
       metadata: { annotations: { [annotations.disableSync]: "true" } },
     });
     await says(watch.stdout, `└─ ${target}/shared paused`);
-    await change(secretPath(target, "shared"), {
+    await api.merge(secretPath(target, "shared"), {
       metadata: { annotations: { [annotations.disableSync]: null } },
     });
     expect(await watch.stop("SIGTERM")).toBe(0);

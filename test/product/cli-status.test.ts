@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const [namespace, target, project] = ["cli-status", "cli-target", "cli-project"].map(unique);
@@ -11,11 +11,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     runCli(["status", "-n", namespace ?? "", "-o", "json"], { user });
   beforeAll(async () => {
     const create = (name: string | undefined, metadata: object = {}) =>
-      arrange({
-        method: "POST",
-        path: "/api/v1/namespaces",
-        body: { metadata: { name, ...metadata } },
-      });
+      api.create("/api/v1/namespaces", { metadata: { name, ...metadata } });
     await create(namespace);
     await create(target, {
       labels: { "management.service/project": project },
@@ -27,7 +23,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     };
     const spec = { data: { a: "c2VjcmV0dmFsdWU=" }, access: [{ verbs: ["get"], users: ["bob"] }] };
     const kinds = { apiVersion: "management.service/v1", kind: "SharedSecret" };
-    await arrange({ method: "POST", path, body: { ...kinds, metadata, spec } });
+    await api.create(path, { ...kinds, metadata, spec });
     const isSynced = async () => (await status()).stdout.includes(`"${target}/shared"`);
     await eventually(isSynced, { what: "the copy" });
     await eventually(async () => (await status("bob")).stdout.includes("shared"), {
@@ -56,19 +52,19 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const name = unique("wrong");
     const spec = { access: [{ verbs: ["create"], users: ["bob"] }] };
     const kinds = { apiVersion: "management.service/v1", kind: "SharedSecret" };
-    await arrange({ method: "POST", path, body: { ...kinds, metadata: { name }, spec } });
+    await api.create(path, { ...kinds, metadata: { name }, spec });
     const seen = async () => {
       const result = await status();
       return result.stdout.includes("InvalidAccessRule") && result;
     };
     expect(await eventually(seen, { what: "the condition" })).toMatchObject({ code: 3 });
-    await arrange({ method: "DELETE", path: `${path}/${name}` });
+    await api.delete(`${path}/${name}`);
   });
 
   it("refresh-now sets the annotation with the right patch", async () => {
     const refresh = ["refresh-now", "shared", "-n", namespace ?? ""];
     expect((await runCli(refresh)).code).toBe(0);
-    const { metadata } = await arrange({ method: "GET", path: `${path}/shared` });
+    const { metadata } = await api.get(`${path}/shared`);
     expect(metadata.annotations).toMatchObject({
       "management.service/refresh-now": expect.stringMatching(/^\d{4}-/),
     });

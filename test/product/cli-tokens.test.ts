@@ -8,7 +8,7 @@ import { connectedKubeconfig } from "../support/connected-cluster.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const jwt = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -29,7 +29,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     expect(stdout.trim()).toMatch(jwt);
     expect(claimsOf(stdout)).toMatchObject({ sub: "bob" });
     const path = `/apis/management.service/v1/directclusterendpointtokens/${name}`;
-    expect((await arrange({ method: "GET", path })).spec).toMatchObject({
+    expect((await api.get(path)).spec).toMatchObject({
       ttl: 900,
       scope: { clusters: [{ cluster: "east" }] },
     });
@@ -104,16 +104,12 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
       "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
     ];
     const connected = { url: "https://a.example.com", certificateAuthority: ca, token: "unused" };
-    await arrange({
-      method: "POST",
-      path: "/api/v1/namespaces/latchkey-clusters/secrets",
-      body: {
-        metadata: { name, labels: { "management.service/cluster": name } },
-        stringData: {
-          kubeconfig: JSON.stringify(connectedKubeconfig(connected)),
-          "direct-server": server,
-          "direct-ca.crt": ca,
-        },
+    await api.create("/api/v1/namespaces/latchkey-clusters/secrets", {
+      metadata: { name, labels: { "management.service/cluster": name } },
+      stringData: {
+        kubeconfig: JSON.stringify(connectedKubeconfig(connected)),
+        "direct-server": server,
+        "direct-ca.crt": ca,
       },
     });
     const printed = async () => {

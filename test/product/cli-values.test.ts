@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 
 const namespace = unique("cli-values");
@@ -16,25 +16,21 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
   afterAll(() => rmSync(directory, { recursive: true }));
   beforeAll(async () => {
     const path = "/api/v1/namespaces";
-    await arrange({ method: "POST", path, body: { metadata: { name: namespace } } });
-    await arrange({
-      method: "POST",
-      path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`,
-      body: {
-        apiVersion: "management.service/v1",
-        kind: "SharedSecret",
-        metadata: { name: "database" },
-        spec: {
-          data: {
-            PASSWORD: Buffer.from(password).toString("base64"),
-            "tls.key": "//4=",
-            LD_PRELOAD: Buffer.from("/evil.so").toString("base64"),
-          },
-          access: [
-            { verbs: ["get"], users: ["bob"] },
-            { verbs: ["patch"], users: ["alice"] },
-          ],
+    await api.create(path, { metadata: { name: namespace } });
+    await api.create(`/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`, {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name: "database" },
+      spec: {
+        data: {
+          PASSWORD: Buffer.from(password).toString("base64"),
+          "tls.key": "//4=",
+          LD_PRELOAD: Buffer.from("/evil.so").toString("base64"),
         },
+        access: [
+          { verbs: ["get"], users: ["bob"] },
+          { verbs: ["patch"], users: ["alice"] },
+        ],
       },
     });
     const isGranted = async () =>

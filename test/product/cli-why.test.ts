@@ -3,7 +3,7 @@ import { annotations } from "../../src/api/names.ts";
 import { listAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters, make } from "../support/keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
 import { type CliResult, runCli } from "../support/run-cli.ts";
 import { secretPath } from "../support/shared-secret-requests.ts";
 import { copied, healthy, makeSync, mistakes, secretValue } from "./why-mistakes.ts";
@@ -69,7 +69,7 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
   beforeAll(async () => {
     const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }];
     const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-    await arrange({ method: "POST", path, body: { metadata: { name: reader }, rules } });
+    await api.create(path, { metadata: { name: reader }, rules });
   });
 
   it("gives the reason in the annotations of a copy, and the missing rights", async () => {
@@ -78,12 +78,7 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     await bind({ kind: "User", name: "bob" }, reader, places.target);
     const path = `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`;
     const options = { [annotations.syncSecretType]: "helm.sh/release.v1" };
-    await arrange({
-      method: "PATCH",
-      path,
-      type: patchTypes.merge,
-      body: { metadata: { annotations: options } },
-    });
+    await api.merge(path, { metadata: { annotations: options } });
     const answers = async () => {
       const { code, report } = await why(["secret/db", "-n", places.target], "bob");
       expect({ code, report }).toMatchObject({
@@ -142,11 +137,7 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     const places = await makeSync({
       spec: { access },
       before: async ({ target }) =>
-        arrange({
-          method: "POST",
-          path: secretPath(target, "").slice(0, -1),
-          body: { metadata: { name: "db" } },
-        }),
+        api.create(secretPath(target, "").slice(0, -1), { metadata: { name: "db" } }),
     });
     const answers = async () => {
       const { code, report } = await why(["shsec/db", "-n", places.home], "alice");

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { clientBundle } from "../support/bundle.ts";
 import { compiled, compilerRuns } from "../support/cli-form.ts";
 import { repository } from "../support/install.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { cliEnvironment, cliForm, runCli } from "../support/run-cli.ts";
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);
@@ -32,15 +32,11 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
     for (const [file, text] of Object.entries(files)) writeFileSync(join(directory, file), text);
     const { words } = compiled(await clientBundle(report), directory);
     forms = { bundle: cliForm().words, program: words };
-    await arrange({
-      method: "POST",
-      path: "/apis/management.service/v1/namespaces/default/sharedsecrets",
-      body: {
-        apiVersion: "management.service/v1",
-        kind: "SharedSecret",
-        metadata: { name },
-        spec: { data: { password: Buffer.from("s3cret").toString("base64") } },
-      },
+    await api.create("/apis/management.service/v1/namespaces/default/sharedsecrets", {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name },
+      spec: { data: { password: Buffer.from("s3cret").toString("base64") } },
     });
   });
 

@@ -5,19 +5,15 @@ import { apiVersionOf, resources } from "../../src/api/resources.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "../support/eventually.ts";
 import { derivedIn, type Derived } from "./derived-objects.ts";
-import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   may,
   rbacPath,
-  remove,
   secretPath,
   type Place,
 } from "../support/shared-secret-requests.ts";
@@ -52,7 +48,7 @@ async function opened(): Promise<Place & { copy: string }> {
     insiders.map(({ user }) => user),
   );
   const copy = secretPath(target, place.name);
-  expect(await look(copy)).toMatchObject({ code: 200 });
+  expect(await api.find(copy)).toMatchObject({ code: 200 });
   return { ...place, copy };
 }
 
@@ -76,28 +72,28 @@ const nothing: Derived = { roles: [], bindings: [] };
 describe.concurrent("a SharedSecret that is deleted", () => {
   it("removes its RoleBindings, Roles and copies, and then its finalizer", async () => {
     const place = await opened();
-    expect((await look(place.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
-    await remove(place.path);
+    expect((await api.find(place.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
+    await api.delete(place.path);
     await becomesGone(place.path);
     expect(await derivedIn(place.namespace)).toEqual(nothing);
-    expect(await look(place.copy)).toMatchObject({ code: 404 });
+    expect(await api.find(place.copy)).toMatchObject({ code: 404 });
   });
 
   const ways: { rule: string; end: (place: Place) => Promise<unknown> }[] = [
-    { rule: "deleted", end: ({ path }) => remove(path) },
-    { rule: "deleted with --cascade=orphan", end: ({ path }) => remove(path, "Orphan") },
+    { rule: "deleted", end: ({ path }) => api.delete(path) },
+    { rule: "deleted with --cascade=orphan", end: ({ path }) => api.orphan(path) },
     {
       rule: "deleted after its finalizer was removed",
       end: async ({ path }) => [
-        await change(path, { metadata: { finalizers: null } }),
-        await remove(path),
+        await api.merge(path, { metadata: { finalizers: null } }),
+        await api.delete(path),
       ],
     },
     {
       rule: "deleted with --cascade=orphan after all finalizers were removed",
       end: async ({ path }) => [
-        await remove(path, "Orphan"),
-        await change(path, { metadata: { finalizers: null } }).catch(() => undefined),
+        await api.orphan(path),
+        await api.merge(path, { metadata: { finalizers: null } }).catch(() => undefined),
       ],
     },
   ];
@@ -130,7 +126,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
 
   it("gives no user access when it is created again after its deletion", async () => {
     const { namespace, name, path } = await opened();
-    await remove(path, "Orphan");
+    await api.orphan(path);
     await becomesGone(path);
     const again = await makeSharedSecret({ namespace, name });
     expect(await letIn(again)).toEqual([]);
@@ -138,14 +134,18 @@ describe.concurrent("a SharedSecret that is deleted", () => {
 
   it("does not wait for finalizers of other controllers", async () => {
     const place = await opened();
-    await change(place.path, { metadata: { finalizers: [cleanupFinalizer, "example.com/hold"] } });
-    await remove(place.path);
-    await becomes("Latchkey to let go", async () => (await look(place.path)).metadata.finalizers, [
-      "example.com/hold",
-    ]);
+    await api.merge(place.path, {
+      metadata: { finalizers: [cleanupFinalizer, "example.com/hold"] },
+    });
+    await api.delete(place.path);
+    await becomes(
+      "Latchkey to let go",
+      async () => (await api.find(place.path)).metadata.finalizers,
+      ["example.com/hold"],
+    );
     expect(await derivedIn(place.namespace)).toEqual(nothing);
     await becomes("no user to be let in", () => letIn(place), []);
-    await change(place.path, { metadata: { finalizers: null } });
+    await api.merge(place.path, { metadata: { finalizers: null } });
     await becomesGone(place.path);
   });
 });
@@ -158,7 +158,7 @@ describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSe
   it.each(owners)("is removed, $rule", async ({ keep }) => {
     const place = await opened();
     const { roles, bindings } = await derivedIn(place.namespace);
-    await remove(place.path);
+    await api.delete(place.path);
     await becomesGone(place.path);
     await restore(place.namespace, { roles, bindings }, keep);
     await becomes("the leftovers to go", () => derivedIn(place.namespace), nothing);
@@ -167,7 +167,7 @@ describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSe
   it("is removed when another SharedSecret has the same name, which keeps its own objects", async () => {
     const place = await opened();
     const left = await derivedIn(place.namespace);
-    await remove(place.path);
+    await api.delete(place.path);
     await becomesGone(place.path);
     const again = await makeSharedSecret({
       ...place,
@@ -205,7 +205,7 @@ async function restore(
       metadata: metadataOf(role),
       rules,
     };
-    await arrange({ method: "POST", path: rbacPath("roles", namespace), body });
+    await api.create(rbacPath("roles", namespace), body);
   }
   for (const binding of bindings) {
     const { roleRef, subjects } = binding;
@@ -216,6 +216,6 @@ async function restore(
       roleRef,
       subjects,
     };
-    await arrange({ method: "POST", path: rbacPath("rolebindings", namespace), body });
+    await api.create(rbacPath("rolebindings", namespace), body);
   }
 }

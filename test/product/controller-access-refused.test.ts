@@ -1,20 +1,19 @@
 import { beforeAll, afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { becomes } from "../support/becomes.ts";
 import {
-  arrange,
+  api,
+  as,
+  request,
   ask,
   bind,
   makeNamespace,
-  patchTypes,
   type Caller,
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   may,
   view,
@@ -105,12 +104,8 @@ describe("a Role that the API server rejects", () => {
     const namespace = await makeNamespace();
     const quota = `/api/v1/namespaces/${namespace}/resourcequotas`;
     const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
-    await arrange({
-      method: "POST",
-      path: quota,
-      body: { metadata: { name: "none" }, spec: { hard } },
-    });
-    await becomes("the quota to count", () => look(`${quota}/none`), { status: { hard } });
+    await api.create(quota, { metadata: { name: "none" }, spec: { hard } });
+    await becomes("the quota to count", () => api.find(`${quota}/none`), { status: { hard } });
     const place = await makeSharedSecret({
       namespace,
       spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
@@ -123,7 +118,7 @@ describe("a Role that the API server rejects", () => {
     await becomes("the refusal to be reported", () => view(place), {
       conditions: { Ready: refused, AccessApplied: refused },
     });
-    await change(`${quota}/none`, {
+    await api.merge(`${quota}/none`, {
       spec: { hard: { "count/roles.rbac.authorization.k8s.io": "9" } },
     });
     await becomesReady(place);
@@ -151,7 +146,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
       await becomes("the other rule to be applied", () => isAllowed("carol", "get"), true);
       expect(await isAllowed("mallory", "delete")).toBe(false);
       const fixed = { name: "right", users: ["mallory"], verbs: ["get", "list"] };
-      await change(place.path, {
+      await api.merge(place.path, {
         spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null },
       });
       await becomesReady(place);
@@ -187,7 +182,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
     });
     const isAllowed = () => may({ user: "carol" }, { verb: "get", namespace, name: place.name });
     await becomes("the rule to be applied", isAllowed, true);
-    await change(place.path, {
+    await api.merge(place.path, {
       spec: { access: [{ users: ["carol"], verbs: ["get", "create"] }] },
     });
     await becomes("the rule to be taken back", isAllowed, false);
@@ -215,8 +210,8 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with only the verb up
       true,
     );
     for (;;) {
-      const { code: _, ...object } = await look(place.path);
-      const answer = await ask(updater, { method: "PUT", path: place.path, body: edit(object) });
+      const { code: _, ...object } = await api.find(place.path);
+      const answer = await as(updater).replace(place.path, edit(object));
       // The controller may write the status in between.
       if (answer.code !== 409) return { answer, place, spec };
     }
@@ -256,7 +251,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with only the verb up
       spec,
     }));
     expect(answer).toMatchObject({ code: 403, message: expect.stringContaining(field) });
-    expect(await look(place.path)).toMatchObject({
+    expect(await api.find(place.path)).toMatchObject({
       metadata: { annotations: sync },
       spec: { access, owner: { user: "olga" } },
     });
@@ -264,15 +259,10 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with only the verb up
 
   it("cannot do anything else", async () => {
     const { place } = await put((object) => object);
-    const patch = {
-      method: "PATCH",
-      path: place.path,
-      type: patchTypes.merge,
-      body: { spec: { description: "new words" } },
-    } as const;
+    const patch = request.merge(place.path, { spec: { description: "new words" } });
     expect(await ask(updater, patch)).toMatchObject({ code: 403 });
-    expect(await ask(updater, { method: "DELETE", path: place.path })).toMatchObject({ code: 403 });
-    expect(await ask(updater, { method: "GET", path: `${place.path}/status` })).toMatchObject({
+    expect(await as(updater).delete(place.path)).toMatchObject({ code: 403 });
+    expect(await as(updater).get(`${place.path}/status`)).toMatchObject({
       code: 403,
     });
   });

@@ -3,16 +3,13 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
-import { arrange, makeNamespace } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, makeNamespace } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   may,
   rbacPath,
-  remove,
   view,
   type Place,
 } from "../support/shared-secret-requests.ts";
@@ -47,46 +44,46 @@ const wide = {
 const eve = { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "eve" };
 
 const edits: Edit[] = [
-  { rule: "a Role that was widened", edit: ({ role }) => change(role, { rules: [wide] }) },
-  { rule: "a Role that was emptied", edit: ({ role }) => change(role, { rules: [] }) },
-  { rule: "a Role that was deleted", edit: ({ role }) => remove(role) },
+  { rule: "a Role that was widened", edit: ({ role }) => api.merge(role, { rules: [wide] }) },
+  { rule: "a Role that was emptied", edit: ({ role }) => api.merge(role, { rules: [] }) },
+  { rule: "a Role that was deleted", edit: ({ role }) => api.delete(role) },
   {
     rule: "a RoleBinding with an additional subject",
-    edit: ({ binding }) => change(binding, { subjects: [{ ...eve, name: "carol" }, eve] }),
+    edit: ({ binding }) => api.merge(binding, { subjects: [{ ...eve, name: "carol" }, eve] }),
   },
   {
     rule: "a RoleBinding without subjects",
-    edit: ({ binding }) => change(binding, { subjects: [] }),
+    edit: ({ binding }) => api.merge(binding, { subjects: [] }),
   },
-  { rule: "a RoleBinding that was deleted", edit: ({ binding }) => remove(binding) },
+  { rule: "a RoleBinding that was deleted", edit: ({ binding }) => api.delete(binding) },
   {
     rule: "a deleted Role and RoleBinding",
-    edit: async ({ role, binding }) => [await remove(role), await remove(binding)],
+    edit: async ({ role, binding }) => [await api.delete(role), await api.delete(binding)],
   },
   {
     rule: "a widened Role and an additional subject",
     edit: async ({ role, binding }) => [
-      await change(binding, { subjects: [eve] }),
-      await change(role, { rules: [wide] }),
+      await api.merge(binding, { subjects: [eve] }),
+      await api.merge(role, { rules: [wide] }),
     ],
   },
   {
     rule: "a Role without its label",
-    edit: ({ role }) => change(role, { metadata: { labels: null } }),
+    edit: ({ role }) => api.merge(role, { metadata: { labels: null } }),
   },
   {
     rule: "a RoleBinding without its label",
-    edit: ({ binding }) => change(binding, { metadata: { labels: null } }),
+    edit: ({ binding }) => api.merge(binding, { metadata: { labels: null } }),
   },
   {
     rule: "a RoleBinding with the label of another SharedSecret",
     edit: ({ binding }) =>
-      change(binding, { metadata: { labels: { [labels.sourceUid]: "another" } } }),
+      api.merge(binding, { metadata: { labels: { [labels.sourceUid]: "another" } } }),
   },
   {
     rule: "a RoleBinding without annotations and owner",
     edit: ({ binding }) =>
-      change(binding, { metadata: { annotations: null, ownerReferences: null } }),
+      api.merge(binding, { metadata: { annotations: null, ownerReferences: null } }),
   },
 ];
 
@@ -103,8 +100,8 @@ describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:"
         ownerReferences: [{ uid: place.uid }],
       },
     };
-    await becomes("the Role to be marked", () => look(role), owned);
-    await becomes("the RoleBinding to be marked", () => look(binding), owned);
+    await becomes("the Role to be marked", () => api.find(role), owned);
+    await becomes("the RoleBinding to be marked", () => api.find(binding), owned);
     const isAllowed = async (user: string) =>
       may({ user }, { verb: "get", namespace: place.namespace, name: place.name });
     await becomes("carol to be let in", () => isAllowed("carol"), true);
@@ -114,12 +111,12 @@ describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:"
   it("keeps labels and annotations of other users", async () => {
     const { readers, ...place } = await granted();
     const role = rbacPath("roles", place.namespace, readers);
-    await change(role, {
+    await api.merge(role, {
       metadata: { labels: { team: "a" }, annotations: { note: "b" } },
       rules: [wide],
     });
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
-    expect(await look(role)).toMatchObject({
+    expect(await api.find(role)).toMatchObject({
       metadata: { labels: { team: "a" }, annotations: { note: "b" } },
     });
   });
@@ -143,9 +140,9 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
       const metadata = { name, labels: { owner: "somebody" } };
       const body =
         plural === "roles" ? { ...foreign, metadata } : { metadata, roleRef, subjects: [eve] };
-      const before = await arrange({ method: "POST", path: rbacPath(plural, namespace), body });
+      const before = await api.create(rbacPath(plural, namespace), body);
 
-      await change(place.path, { spec: { access } });
+      await api.merge(place.path, { spec: { access } });
       const trouble = { reason: "NameConflict", message: expect.stringContaining(name) };
       await becomes("the conflict to be reported", () => view(place), {
         settled: true,
@@ -159,9 +156,9 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
         may({ user }, { verb: "get", namespace, name: place.name });
       await becomes("the other rule to be applied", () => isAllowed("dave"), true);
       expect(await isAllowed("carol")).toBe(false);
-      expect((await look(rbacPath(plural, namespace, name))).metadata).toEqual(before.metadata);
+      expect((await api.find(rbacPath(plural, namespace, name))).metadata).toEqual(before.metadata);
 
-      await remove(rbacPath(plural, namespace, name));
+      await api.delete(rbacPath(plural, namespace, name));
       await becomes("the grants to be as written", () => grantsOf(place), asWritten);
       await becomesReady(place);
       await becomes("carol to be let in", () => isAllowed("carol"), true);
@@ -174,16 +171,12 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
     await becomesReady(place);
     const name = derivedName(place, { verbs: ["get"], status: false });
     const roleRef = { apiGroup: eve.apiGroup, kind: "ClusterRole", name: "view" };
-    await arrange({
-      method: "POST",
-      path: rbacPath("rolebindings", namespace),
-      body: {
-        metadata: { name, labels: { [labels.sourceUid]: place.uid } },
-        roleRef,
-        subjects: [eve],
-      },
+    await api.create(rbacPath("rolebindings", namespace), {
+      metadata: { name, labels: { [labels.sourceUid]: place.uid } },
+      roleRef,
+      subjects: [eve],
     });
-    await change(place.path, { spec: { access } });
+    await api.merge(place.path, { spec: { access } });
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
     await becomesReady(place);
     await becomes(
@@ -197,14 +190,13 @@ describe.concurrent("an unmanaged object with the name of a derived one", () => 
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({ namespace, spec: { access } });
     const path = rbacPath("roles", namespace);
-    const before = await arrange({
-      method: "POST",
-      path,
-      body: { ...foreign, metadata: { name: "latchkey-somebody-elses" } },
+    const before = await api.create(path, {
+      ...foreign,
+      metadata: { name: "latchkey-somebody-elses" },
     });
     await becomesReady(place);
-    await remove(place.path);
-    await becomes("the object to be gone", () => look(place.path), { code: 404 });
+    await api.delete(place.path);
+    await becomes("the object to be gone", () => api.find(place.path), { code: 404 });
     const { roles, bindings } = await derivedIn(namespace);
     expect(roles.map(({ metadata }) => metadata.uid)).toEqual([before.metadata.uid]);
     expect(bindings).toEqual([]);
@@ -223,7 +215,7 @@ describe.concurrent("a change of access rules", () => {
       ["carol", "dave"],
       ["dave", "carol"],
     ]) {
-      await change(place.path, {
+      await api.merge(place.path, {
         spec: {
           access: [
             { ...access[0], users: [first] },
@@ -249,7 +241,7 @@ describe.concurrent("a change of access rules", () => {
 
   it("creates a Role for other verbs, and deletes the old Role", async () => {
     const { readers, ...place } = await granted();
-    await change(place.path, {
+    await api.merge(place.path, {
       spec: {
         access: [
           { name: "readers", users: ["carol"], verbs: ["list", "get"], subresources: ["status"] },
@@ -259,19 +251,21 @@ describe.concurrent("a change of access rules", () => {
     await becomes("the new Role alone", () => grantsOf(place), [
       "carol: get list sharedsecrets sharedsecrets/status",
     ]);
-    expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({ code: 404 });
+    expect(await api.find(rbacPath("roles", place.namespace, readers))).toMatchObject({
+      code: 404,
+    });
   });
 
   it("uses one Role for rules with the same verbs, and names the rules in it", async () => {
     const { readers, ...place } = await granted();
-    await change(place.path, {
+    await api.merge(place.path, {
       spec: { access: [...access, { name: "also", teams: ["qa"], verbs: ["get", "get"] }] },
     });
     await becomes("the subjects to be joined", () => grantsOf(place), [
       "dave: get update sharedsecrets",
       "qa carol: get sharedsecrets",
     ]);
-    expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({
+    expect(await api.find(rbacPath("roles", place.namespace, readers))).toMatchObject({
       metadata: { annotations: { [annotations.rules]: '["also","readers"]' } },
     });
   });

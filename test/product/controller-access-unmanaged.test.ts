@@ -1,15 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "../support/eventually.ts";
-import { ask, bind, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import {
-  becomesGone,
+  api,
+  as,
+  request,
+  ask,
+  bind,
+  makeNamespace,
+  unique,
+  type Answer,
+} from "../support/policy-request.ts";
+import {
   becomesReady,
   makeSharedSecret,
   may,
   rbacPath,
-  remove,
   type Place,
 } from "../support/shared-secret-requests.ts";
 
@@ -26,10 +33,8 @@ let namespace: string;
 beforeAll(async () => {
   namespace = await makeNamespace();
   await bind({ kind: "User", name: tenant.user }, "admin", namespace);
-  const asked = { method: "GET", path: rbacPath("roles", namespace) } as const;
-  await eventually(async () => (await ask(tenant, asked)).code === 200, {
-    what: "the tenant to be let in",
-  });
+  const asked = request.get(rbacPath("roles", namespace));
+  await becomes("the tenant to be let in", () => ask(tenant, asked), { code: 200 });
 });
 
 /** A Role and a RoleBinding of the tenant, for reading ConfigMaps. */
@@ -41,16 +46,8 @@ async function makeOwn(
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name };
   const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "rosa" }];
   const answers: readonly Answer[] = [
-    await ask(tenant, {
-      method: "POST",
-      path: rbacPath("roles", namespace),
-      body: { metadata, rules },
-    }),
-    await ask(tenant, {
-      method: "POST",
-      path: rbacPath("rolebindings", namespace),
-      body: { metadata, roleRef, subjects },
-    }),
+    await as(tenant).create(rbacPath("roles", namespace), { metadata, rules }),
+    await as(tenant).create(rbacPath("rolebindings", namespace), { metadata, roleRef, subjects }),
   ];
   expect(answers.map(({ code, message }) => `${code} ${message ?? ""}`)).toEqual(["201 ", "201 "]);
   return [rbacPath("roles", namespace, name), rbacPath("rolebindings", namespace, name)];
@@ -100,7 +97,7 @@ describe.concurrent("a tenant's own Role and RoleBinding", () => {
     });
 
   async function expectUntouched(paths: readonly string[]): Promise<void> {
-    const found = await Promise.all(paths.map((path) => ask(tenant, { method: "GET", path })));
+    const found = await Promise.all(paths.map((path) => as(tenant).get(path)));
     expect(found.map(({ code, metadata }) => [code, metadata.deletionTimestamp])).toEqual(
       paths.map(() => [200, undefined]),
     );
@@ -119,7 +116,7 @@ describe.concurrent("a tenant's own Role and RoleBinding", () => {
     await expectUntouched(paths);
     // Garbage collection of objects with an ownerReference is up to the tenant, so it is disabled
     // here.
-    await remove(place.path, "Orphan");
+    await api.orphan(place.path);
     await becomesGone(place.path);
     expect(await may({ user: "carol" }, { verb: "get", namespace, name: place.name })).toBe(false);
     await becomesReady(await make());

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { tryKubectl } from "../support/kubectl.ts";
-import { ask, makeNamespace, type Caller } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, makeNamespace, type Caller } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
   makeSharedSecret,
   may,
   view,
@@ -48,7 +47,7 @@ describe.concurrent("a user in access", () => {
     expect(await get("shsec")).toContain("Forbidden");
     expect(await get("secrets")).toContain("Forbidden");
 
-    await change(open.path, { spec: { access: [] } });
+    await api.merge(open.path, { spec: { access: [] } });
     await becomes(
       "carol to be shut out",
       async () => (await get("shsec", open.name)).includes("Forbidden"),
@@ -64,8 +63,7 @@ describe.concurrent("a user in access", () => {
     });
     await becomesReady(place);
     const list = async (query: string) =>
-      (await ask({ user: "carol" }, { method: "GET", path: place.path.replace(/\/[^/]+$/, query) }))
-        .code;
+      (await as({ user: "carol" }).get(place.path.replace(/\/[^/]+$/, query))).code;
     await becomes(
       "the list to be allowed",
       () => list(`?fieldSelector=metadata.name%3D${place.name}`),
@@ -90,7 +88,7 @@ describe.concurrent("a user in access", () => {
         namespace,
         name,
       };
-      return ask({ user }, { method: "POST", path, body: { spec: { resourceAttributes } } });
+      return as({ user }).create(path, { spec: { resourceAttributes } });
     };
     await becomes("carol to be let in", () => review("carol", place.name), {
       status: { allowed: true },

@@ -4,17 +4,13 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "../support/eventually.ts";
 import { isRefusedByDead, putDeadWebhook } from "./foreign-webhook.ts";
 import { eventsAbout, make, viewOf } from "../support/keys-and-tokens.ts";
-import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   may,
-  remove,
   secretPath,
   view,
 } from "../support/shared-secret-requests.ts";
@@ -41,7 +37,7 @@ async function writesWhile(path: string, ms: number): Promise<number> {
   const versions = new Set<unknown>();
   const until = Date.now() + ms;
   while (Date.now() < until) {
-    versions.add((await look(path)).metadata.resourceVersion);
+    versions.add((await api.find(path)).metadata.resourceVersion);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return versions.size - 1;
@@ -171,17 +167,15 @@ describe.concurrent("a repeated failure", () => {
       expression: `oldObject.metadata.name.startsWith("latchkey-requester-${requesterHash(user)}")`,
     });
     const role = `${rbac}/clusterrolebindings/latchkey-requester-${requesterHash(user)}-0`;
-    await becomes("the binding to be there", () => look(role), { code: 200 });
+    await becomes("the binding to be there", () => api.find(role), { code: 200 });
     await eventually(
       async () => {
-        const { code } = await arrange({ method: "DELETE", path: `${role}?dryRun=All` }).catch(
-          () => ({ code: 500 }),
-        );
+        const { code } = await api.delete(`${role}?dryRun=All`).catch(() => ({ code: 500 }));
         return code === 500;
       },
       { what: "the webhook to be in the way" },
     );
-    await remove(key.path);
+    await api.delete(key.path);
     await becomes("the failure to be said", () => viewOf(key), {
       conditions: {
         Ready: {
@@ -221,7 +215,7 @@ describe.concurrent("a RoleBinding that etcd cannot store", () => {
         AccessApplied: { status: "False", ...large },
       },
     });
-    await change(place.path, {
+    await api.merge(place.path, {
       spec: { access: [{ name: "one", verbs: ["get"], users: ["carol"] }] },
     });
     await becomesReady(place);
@@ -245,29 +239,26 @@ describe.concurrent("a write that was rejected", () => {
       },
       validations: [{ expression: "false", message: "no Secrets here" }],
     };
-    await change(`/api/v1/namespaces/${target}`, {
+    await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { "test.example/strict": "true" } },
     });
-    await arrange({
-      method: "POST",
-      path: `${policies}/validatingadmissionpolicies`,
-      body: { metadata: { name: policy }, spec },
+    await api.create(`${policies}/validatingadmissionpolicies`, {
+      metadata: { name: policy },
+      spec,
     });
-    await arrange({
-      method: "POST",
-      path: `${policies}/validatingadmissionpolicybindings`,
-      body: {
-        metadata: { name: policy },
-        spec: { policyName: policy, validationActions: ["Deny"] },
-      },
+    await api.create(`${policies}/validatingadmissionpolicybindings`, {
+      metadata: { name: policy },
+      spec: { policyName: policy, validationActions: ["Deny"] },
     });
     await eventually(
       async () => {
-        const answer = await arrange({
-          method: "POST",
-          path: `/api/v1/namespaces/${target}/secrets?dryRun=All`,
-          body: { apiVersion: "v1", kind: "Secret", metadata: { name: "try" } },
-        }).catch(() => undefined);
+        const answer = await api
+          .create(`/api/v1/namespaces/${target}/secrets?dryRun=All`, {
+            apiVersion: "v1",
+            kind: "Secret",
+            metadata: { name: "try" },
+          })
+          .catch(() => undefined);
         return answer === undefined;
       },
       { what: "the policy to refuse" },
@@ -280,7 +271,7 @@ describe.concurrent("a write that was rejected", () => {
     });
     await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
     await untilItBacksOff();
-    await change(`/api/v1/namespaces/${target}`, {
+    await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { "test.example/strict": null } },
     });
     await arrivesAtOnce(secretPath(target, name));
@@ -297,12 +288,11 @@ describe.concurrent("a write that was rejected", () => {
       ];
       const target = await makeTarget(project, namespace);
       const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
-      await arrange({
-        method: "POST",
-        path: quotas,
-        body: { metadata: { name: "few" }, spec: { hard: { "count/secrets": "0" } } },
+      await api.create(quotas, {
+        metadata: { name: "few" },
+        spec: { hard: { "count/secrets": "0" } },
       });
-      await becomes("the quota to count", () => look(`${quotas}/few`), {
+      await becomes("the quota to count", () => api.find(`${quotas}/few`), {
         status: { hard: { "count/secrets": "0" } },
       });
       const source = await makeSharedSecret({
@@ -313,7 +303,7 @@ describe.concurrent("a write that was rejected", () => {
       });
       await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
       await untilItBacksOff();
-      await change(`${quotas}/few`, { spec: { hard: { "count/secrets": "1" } } });
+      await api.merge(`${quotas}/few`, { spec: { hard: { "count/secrets": "1" } } });
       await arrivesAtOnce(secretPath(target, name));
       await becomesCurrent({ source, copy: secretPath(target, name) }, dataOf("first"));
 
@@ -324,7 +314,7 @@ describe.concurrent("a write that was rejected", () => {
       });
       await becomes("the refusal to be reported", () => view(second), { sync: { failed: 1 } });
       await untilItBacksOff();
-      await remove(`${quotas}/few`);
+      await api.delete(`${quotas}/few`);
       await arrivesAtOnce(secretPath(target, second.name));
     },
   );
@@ -340,7 +330,7 @@ function untilItBacksOff(): Promise<void> {
 
 /** Waits until a copy exists, before another retry by backoff alone. */
 async function arrivesAtOnce(copy: string): Promise<void> {
-  await eventually(async () => (await look(copy)).code === 200, {
+  await eventually(async () => (await api.find(copy)).code === 200, {
     within: 60_000,
     what: `${copy} before the next try by back-off`,
   });

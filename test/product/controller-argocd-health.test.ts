@@ -11,9 +11,10 @@ import {
   shippedScripts,
 } from "../support/health-scripts.ts";
 import { allowRequesters, changesIn, make, type OwnKind } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import {
+  api,
   admin,
-  arrange,
   makeNamespace,
   replace,
   unique,
@@ -21,14 +22,10 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   rbacPath,
-  remove,
   sharedSecretPath,
   type Place,
 } from "../support/shared-secret-requests.ts";
@@ -65,7 +62,7 @@ const readyOf = (object: unknown) =>
 async function reaches(path: string, reason: string): Promise<unknown> {
   return eventually(
     async () => {
-      const object = await look(path);
+      const object = await api.find(path);
       return readyOf(object)?.reason === reason && object;
     },
     { what: `${path} to be ${reason}` },
@@ -121,8 +118,8 @@ async function withNameConflict(): Promise<string> {
   await becomesReady(place);
   const name = derivedName(place, { verbs: ["get"], status: false });
   const path = rbacPath("roles", place.namespace);
-  await arrange({ method: "POST", path, body: { metadata: { name }, rules: [] } });
-  await change(place.path, { spec: { access: readers } });
+  await api.create(path, { metadata: { name }, rules: [] });
+  await api.merge(place.path, { spec: { access: readers } });
   return place.path;
 }
 
@@ -131,12 +128,8 @@ async function withRefusedRole(): Promise<string> {
   const namespace = await makeNamespace();
   const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`;
   const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
-  await arrange({
-    method: "POST",
-    path: quotas,
-    body: { metadata: { name: "none" }, spec: { hard } },
-  });
-  await becomes("the quota to count", () => look(`${quotas}/none`), { status: { hard } });
+  await api.create(quotas, { metadata: { name: "none" }, spec: { hard } });
+  await becomes("the quota to count", () => api.find(`${quotas}/none`), { status: { hard } });
   return (await makeSharedSecret({ namespace, spec: { access: readers } })).path;
 }
 
@@ -154,11 +147,11 @@ async function terminating(kind: KindName, spec: object): Promise<string> {
   const name = unique("held");
   const object = { ...objectOf(kind, name, spec), metadata: { name, finalizers: [holder] } };
   const path = `${collection}/${name}`;
-  await arrange({ method: "POST", path: collection, body: object });
-  await eventually(async () => readyOf(await look(path))?.status === "True", {
+  await api.create(collection, object);
+  await eventually(async () => readyOf(await api.find(path))?.status === "True", {
     what: `${name} to be ready`,
   });
-  await remove(path);
+  await api.delete(path);
   cleanUps.push(() =>
     replace(admin, path, (object) => {
       const { finalizers = [], ...metadata } = object.metadata;
@@ -304,7 +297,7 @@ describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () =>
     "an object of the kind %s that no controller has seen is Progressing",
     async (name) => {
       const object = objectOf(name, unique("new"), {});
-      const created = await arrange({ method: "POST", path: collectionOf(name), body: object });
+      const created = await api.create(collectionOf(name), object);
       expect(numberAt(recordAt(created, "status"), "observedGeneration")).toBe(-1);
       expect(await healthOf(created)).toEqual(sentence("Progressing"));
     },
@@ -312,12 +305,12 @@ describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () =>
 
   it("a SharedSecret whose status is of an older generation is Progressing", async () => {
     const { source } = await makeSynced();
-    const changed = await change(source.path, { spec: { data: dataOf("third") } });
+    const changed = await api.merge(source.path, { spec: { data: dataOf("third") } });
     const { observedGeneration } = recordAt(changed, "status");
     expect(observedGeneration).toBeLessThan(Number(changed.metadata.generation));
     expect(await healthOf(changed)).toEqual(sentence("Progressing"));
     await becomesReady(source);
-    expect(await healthOf(await look(source.path))).toEqual(sentence("Healthy"));
+    expect(await healthOf(await api.find(source.path))).toEqual(sentence("Healthy"));
   });
 
   it("a SharedSecret is Healthy only from the moment that all copies exist", async () => {
@@ -325,13 +318,14 @@ describe.skipIf(scripts === undefined)("in Argo CD", { concurrent: true }, () =>
     const target = await makeTarget(project, namespace);
     const path = sharedSecretPath(namespace);
     const given = { name, annotations: to(project) };
-    const created = await arrange({
-      method: "POST",
-      path,
-      body: { apiVersion, kind: "SharedSecret", metadata: given, spec: { data: dataOf("first") } },
+    const created = await api.create(path, {
+      apiVersion,
+      kind: "SharedSecret",
+      metadata: given,
+      spec: { data: dataOf("first") },
     });
     await becomesReady({ namespace, name, uid: "", path: `${path}/${name}` });
-    const copy = await look(`/api/v1/namespaces/${target}/secrets/${name}`);
+    const copy = await api.find(`/api/v1/namespaces/${target}/secrets/${name}`);
     const changes = await changesIn(path, {
       fieldSelector: `metadata.name=${name}`,
       resourceVersion: String(created.metadata.resourceVersion),

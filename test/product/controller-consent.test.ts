@@ -6,20 +6,9 @@ import { sentenceOf } from "../../src/domain/sync/outcome-texts.ts";
 import { syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { liveSnapshot, storedSource } from "./live-snapshot.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, as, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
 import {
-  arrange,
-  ask,
-  bind,
-  makeNamespace,
-  patchTypes,
-  unique,
-  type Caller,
-} from "../support/policy-request.ts";
-import {
-  becomes,
-  becomesGone,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   secretPath,
@@ -118,7 +107,7 @@ async function makeScene({ secret }: Row): Promise<Scene> {
 /** Lets the namespace ask, or not, and creates the placeholder. */
 async function decideTarget({ source, target }: Scene, { request, secret }: Row): Promise<void> {
   if (request === "asks") return;
-  await change(`/api/v1/namespaces/${target}`, {
+  await api.merge(`/api/v1/namespaces/${target}`, {
     metadata: { annotations: { [annotations.sync]: null } },
   });
   if (request === "does not ask") return;
@@ -133,14 +122,9 @@ async function decideTarget({ source, target }: Scene, { request, secret }: Row)
 
 async function decideSource({ source, project }: Scene, { offer, deployer }: Row): Promise<number> {
   const list = { "the project": project, "another project": `not-${project}`, "no project": null };
-  const { code } = await ask(deployers[deployer], {
-    method: "PATCH",
-    path: source.path,
-    type: patchTypes.merge,
-    body: {
-      metadata: { annotations: { [annotations.syncToProjects]: list[offer] } },
-      spec: { data: dataOf("third") },
-    },
+  const { code } = await as(deployers[deployer]).merge(source.path, {
+    metadata: { annotations: { [annotations.syncToProjects]: list[offer] } },
+    spec: { data: dataOf("third") },
   });
   return code;
 }
@@ -161,7 +145,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
       await decideTarget(scene, row);
       const before = await stateOf(copy);
       const placeholder = secretPath(target, "placeholder");
-      const asked = await look(placeholder);
+      const asked = await api.find(placeholder);
       expect(await decideSource(scene, row)).toBe(expected.isAccepted ? 200 : 403);
 
       const data = dataOf("first", "second", ...(expected.isAccepted ? ["third"] : []));
@@ -169,7 +153,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
       if (expected.kind === "arrives") await becomesCurrent({ source, copy }, data);
       else if (isOwn) await becomesGone(copy);
       const marker = await makeTarget(unique("marker"), source.namespace);
-      const project = recordAt((await look(`/api/v1/namespaces/${marker}`)).metadata, "labels");
+      const project = recordAt((await api.find(`/api/v1/namespaces/${marker}`)).metadata, "labels");
       await afterAnotherReconcile({
         ...scene,
         project: String(project[labels.project]),
@@ -179,7 +163,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
         "the outcome to be explained",
         async () => {
           const snapshot = await liveSnapshot([source.namespace, target]);
-          const live = storedSource(await arrange({ method: "GET", path: source.path }));
+          const live = storedSource(await api.get(source.path));
           const explanation = explain(live, { namespace: target }, syncObjectsOf(snapshot));
           return { kind: explanation.kind, says: sentenceOf(explanation) };
         },
@@ -190,13 +174,13 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
       const left = isEmptied ? undefined : asked.data;
       await becomes(
         "the placeholder to be filled, emptied or unchanged",
-        async () => ({ data: (await look(placeholder)).data }),
+        async () => ({ data: (await api.find(placeholder)).data }),
         { data: isFilled ? data : left },
       );
       const after = await stateOf(copy);
       const isUnchanged = expected.kind !== "arrives" && !isOwn;
       expect(isUnchanged ? after : before).toEqual(before);
-      expect({ code: (await look(copy)).code }).toEqual({
+      expect({ code: (await api.find(copy)).code }).toEqual({
         code:
           expected.kind === "arrives" || (isUnchanged && row.secret !== "no Secret") ? 200 : 404,
       });

@@ -1,15 +1,12 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
-import { makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes, becomesExactly } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   type Place,
@@ -32,7 +29,7 @@ const relabel = (given: Readonly<Record<string, string | null>>) => ({
 
 /** The labels and annotations of a copy, without those that every copy has. */
 async function marksOf(copy: string): Promise<object> {
-  const { metadata } = await look(copy);
+  const { metadata } = await api.find(copy);
   const { [labels.sourceUid]: _uid, ...others } = { ...metadata.labels };
   const { [annotations.copyOf]: _copyOf, ...notes } = { ...metadata.annotations };
   return { labels: others, annotations: notes };
@@ -40,13 +37,7 @@ async function marksOf(copy: string): Promise<object> {
 
 /** Waits until a copy has exactly these labels and annotations besides those of every copy. */
 async function becomesMarked(copy: string, marks: object): Promise<void> {
-  await eventually(
-    async () => {
-      expect(await marksOf(copy)).toEqual(marks);
-      return true;
-    },
-    { what: "the labels and annotations to follow" },
-  );
+  await becomesExactly("the labels and annotations to follow", () => marksOf(copy), marks);
 }
 
 describe.concurrent("labels and annotations of copies", () => {
@@ -69,8 +60,8 @@ describe.concurrent("labels and annotations of copies", () => {
     const { source, target, copy } = synced;
     await becomesMarked(copy, marks);
     const written = await stateOf(copy);
-    await change(source.path, relabel({ unrelated: "yes" }));
-    await change(namespacePath(target), annotate({ unrelated: "yes" }));
+    await api.merge(source.path, relabel({ unrelated: "yes" }));
+    await api.merge(namespacePath(target), annotate({ unrelated: "yes" }));
     await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(written);
     await expectWrites({ target, name: source.name }, ["create"]);
@@ -79,24 +70,24 @@ describe.concurrent("labels and annotations of copies", () => {
   it("follow the list: items come, change and go in one write each, and what others added stays", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
-    await change(copy, {
+    await api.merge(copy, {
       metadata: { labels: { theirs: "kept" }, annotations: { "example.com/theirs": "kept" } },
     });
-    await change(source.path, annotate(list));
+    await api.merge(source.path, annotate(list));
     const [theirLabels, theirNotes] = [{ theirs: "kept" }, { "example.com/theirs": "kept" }];
     await becomesMarked(copy, {
       labels: { ...marks.labels, ...theirLabels },
       annotations: { ...marks.annotations, ...theirNotes },
     });
-    await change(source.path, annotate({ [copyLabels]: "tier=tin" }));
+    await api.merge(source.path, annotate({ [copyLabels]: "tier=tin" }));
     const { [copiedLabels]: _, ...others } = marks.annotations;
     await becomesMarked(copy, {
       labels: { tier: "tin", ...theirLabels },
       annotations: { ...others, [copiedLabels]: "tier", ...theirNotes },
     });
-    await change(source.path, annotate({ [copyLabels]: null, [copyAnnotations]: " , " }));
+    await api.merge(source.path, annotate({ [copyLabels]: null, [copyAnnotations]: " , " }));
     await becomesMarked(copy, { labels: theirLabels, annotations: theirNotes });
-    expect(await look(copy)).toMatchObject({ code: 200, data: dataOf("first", "second") });
+    expect(await api.find(copy)).toMatchObject({ code: 200, data: dataOf("first", "second") });
     const writes = ["create", "update", "update", "update"];
     await expectWrites({ target, name: source.name }, writes);
   });
@@ -119,16 +110,16 @@ describe.concurrent("labels and annotations of copies", () => {
   it.each(drifts)("are restored if $rule", async ({ edit }) => {
     const { copy } = await makeSynced(list);
     await becomesMarked(copy, marks);
-    const { uid } = (await look(copy)).metadata;
-    await change(copy, edit);
+    const { uid } = (await api.find(copy)).metadata;
+    await api.merge(copy, edit);
     await becomesMarked(copy, marks);
-    expect((await look(copy)).metadata.uid).toBe(uid);
+    expect((await api.find(copy)).metadata.uid).toBe(uid);
   });
 
   it("are on a copy that is created again because its type changes", async () => {
     const { source, copy } = await makeSynced(list);
-    await change(source.path, annotate({ [annotations.syncSecretType]: "example.com/new" }));
-    await becomes("the type to follow", () => look(copy), { type: "example.com/new" });
+    await api.merge(source.path, annotate({ [annotations.syncSecretType]: "example.com/new" }));
+    await becomes("the type to follow", () => api.find(copy), { type: "example.com/new" });
     await becomesMarked(copy, marks);
   });
 
@@ -153,7 +144,7 @@ describe.concurrent("labels and annotations of copies", () => {
         },
       },
     });
-    await change(namespacePath(target), annotate({ [allowCopyKeys]: "kubed.appscode.com/*" }));
+    await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: "kubed.appscode.com/*" }));
     await becomesMarked(copy, {
       ...labelled,
       annotations: {
@@ -163,7 +154,7 @@ describe.concurrent("labels and annotations of copies", () => {
       },
     });
     await becomesMarked(other, labelled);
-    await change(namespacePath(target), annotate({ [allowCopyKeys]: "*" }));
+    await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: "*" }));
     await becomesMarked(copy, labelled);
   });
 
@@ -194,7 +185,7 @@ describe.concurrent("labels and annotations of copies", () => {
     async ({ given, says }) => {
       const { source, copy } = await makeSynced(list);
       await becomesMarked(copy, marks);
-      await change(source.path, annotate(given));
+      await api.merge(source.path, annotate(given));
       const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(says) };
       await becomes("the mistake to be reported", () => view(source), {
         settled: true,
@@ -204,7 +195,7 @@ describe.concurrent("labels and annotations of copies", () => {
         ...marks,
         annotations: { ...marks.annotations, [annotations.syncError]: expect.any(String) },
       });
-      await change(source.path, annotate(list));
+      await api.merge(source.path, annotate(list));
       await becomesReady(source);
       await becomesMarked(copy, marks);
     },
@@ -224,7 +215,7 @@ describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
   it("are not on its copies, and cause no write", async () => {
     const synced = await makeSynced();
     const written = await stateOf(synced.copy);
-    await change(synced.source.path, tracked(synced.source));
+    await api.merge(synced.source.path, tracked(synced.source));
     await afterAnotherReconcile(synced);
     expect(await stateOf(synced.copy)).toEqual(written);
     expect(await marksOf(synced.copy)).toEqual({ labels: {}, annotations: {} });
@@ -232,7 +223,7 @@ describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
 
   it("stay off the copies if copy-annotations lists the annotation", async () => {
     const { source, copy } = await makeSynced({ [copyAnnotations]: `${tracking}=shop,ours=yes` });
-    await change(source.path, tracked(source));
+    await api.merge(source.path, tracked(source));
     await becomes("the status to name the key", () => view(source), {
       settled: true,
       conditions: {
@@ -253,9 +244,9 @@ describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
     ["copy-annotations", copyAnnotations],
   ])("stay off the copies if %s lists the label, in any namespace", async (_, list) => {
     const { source, target, copy } = await makeSynced();
-    await change(namespacePath(target), annotate({ [allowCopyKeys]: `${instance}, *` }));
-    await change(source.path, tracked(source));
-    await change(source.path, annotate({ [list]: `${instance}=shop` }));
+    await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: `${instance}, *` }));
+    await api.merge(source.path, tracked(source));
+    await api.merge(source.path, annotate({ [list]: `${instance}=shop` }));
     await becomes("the mistake to be reported", () => view(source), {
       settled: true,
       conditions: { Ready: { status: "False", reason: "InvalidSyncOption" } },
@@ -273,7 +264,7 @@ describe.concurrent("sync-format", () => {
 
   /** The data of a copy, decoded. */
   async function textsOf(copy: string): Promise<object> {
-    const data = recordAt(await look(copy), "data");
+    const data = recordAt(await api.find(copy), "data");
     return Object.fromEntries(
       Object.keys(data).map((key) => [
         key,
@@ -283,42 +274,36 @@ describe.concurrent("sync-format", () => {
   }
 
   async function becomesText(copy: string, texts: object): Promise<void> {
-    await eventually(
-      async () => {
-        expect(await textsOf(copy)).toEqual(texts);
-        return true;
-      },
-      { what: "the derived text" },
-    );
+    await becomesExactly("the derived text", () => textsOf(copy), texts);
   }
 
   it("replaces the data of copies with one key, follows the data, and gives the data back", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
-    await change(
+    await api.merge(
       source.path,
       annotate({ [syncFormat]: "dotenv", [syncFormatFrom]: "PASSWORD=first" }),
     );
     await becomesText(copy, { ".env": "PASSWORD='canary-first'\n" });
-    await change(source.path, { spec: { data: { first: base64("canary-it's") } } });
+    await api.merge(source.path, { spec: { data: { first: base64("canary-it's") } } });
     await becomesText(copy, { ".env": `PASSWORD="canary-it's"\n` });
     const written = await stateOf(copy);
-    await change(source.path, { spec: { data: dataOf("second", "other") } });
+    await api.merge(source.path, { spec: { data: dataOf("second", "other") } });
     await becomesReady(source);
     await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(written);
-    await change(copy, { data: { ".env": base64("edited") } });
+    await api.merge(copy, { data: { ".env": base64("edited") } });
     await becomesText(copy, { ".env": `PASSWORD="canary-it's"\n` });
-    await change(
+    await api.merge(
       source.path,
       annotate({ [syncFormat]: "json", [syncFormatKey]: "x.json", [syncFormatFrom]: "a=second" }),
     );
     await becomesText(copy, { "x.json": '{"a":"canary-second"}' });
-    await change(
+    await api.merge(
       source.path,
       annotate({ [syncFormat]: null, [syncFormatKey]: null, [syncFormatFrom]: null }),
     );
-    await becomes("the data itself", () => look(copy), { data: dataOf("second", "other") });
+    await becomes("the data itself", () => api.find(copy), { data: dataOf("second", "other") });
     const writes = ["create", "update", "update", "update", "update", "update"];
     await expectWrites({ target, name: source.name }, writes);
   });
@@ -339,7 +324,7 @@ describe.concurrent("sync-format", () => {
       },
     });
     const copy = secretPath(target, source.name);
-    await becomes("the copy", () => look(copy), {
+    await becomes("the copy", () => api.find(copy), {
       code: 200,
       type: "kubernetes.io/dockerconfigjson",
     });
@@ -352,7 +337,7 @@ describe.concurrent("sync-format", () => {
   it("derives data that is too large to stay in memory", async () => {
     const { source, copy } = await makeSynced();
     const long = `canary-${"x".repeat(100_000)}`;
-    await change(source.path, {
+    await api.merge(source.path, {
       ...annotate({ [syncFormat]: "json", [syncFormatFrom]: "first" }),
       spec: { data: { first: base64(long) } },
     });
@@ -361,7 +346,7 @@ describe.concurrent("sync-format", () => {
 
   it("with a value that the form cannot hold keeps the copies, and names the key without the value", async () => {
     const { source, copy } = await makeSynced();
-    await change(source.path, {
+    await api.merge(source.path, {
       ...annotate({ [syncFormat]: "dotenv" }),
       spec: { data: { first: base64("canary-\u0000") } },
     });
@@ -374,8 +359,8 @@ describe.concurrent("sync-format", () => {
     await becomes("the copy to say why", () => marksOf(copy), {
       annotations: { [annotations.syncError]: message },
     });
-    expect(await look(copy)).toMatchObject({ data: dataOf("first", "second") });
-    await change(source.path, { spec: { data: dataOf("first") } });
+    expect(await api.find(copy)).toMatchObject({ data: dataOf("first", "second") });
+    await api.merge(source.path, { spec: { data: dataOf("first") } });
     await becomesText(copy, { ".env": "first='canary-first'\nsecond='canary-second'\n" });
     await becomesReady(source);
   });
@@ -389,13 +374,13 @@ describe.concurrent("refresh-now", () => {
     const { source, copy } = synced;
     const written = await stateOf(copy);
     for (const value of ["first", "second"]) {
-      await change(source.path, annotate({ [refreshNow]: value }));
+      await api.merge(source.path, annotate({ [refreshNow]: value }));
       await becomes("the refresh", () => view(source), { sync: { refreshed: value } });
     }
-    const { metadata } = await look(source.path);
-    await change(source.path, annotate({ [refreshNow]: "second" }));
+    const { metadata } = await api.find(source.path);
+    await api.merge(source.path, annotate({ [refreshNow]: "second" }));
     await afterAnotherReconcile(synced);
-    expect((await look(source.path)).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    expect((await api.find(source.path)).metadata.resourceVersion).toBe(metadata.resourceVersion);
     expect(await stateOf(copy)).toEqual(written);
   });
 
@@ -405,7 +390,7 @@ describe.concurrent("refresh-now", () => {
       annotations: { [refreshNow]: "x".repeat(1_000) },
     });
     await becomes("the refresh", () => view(source), { sync: { refreshed: "x".repeat(256) } });
-    await change(source.path, annotate({ [refreshNow]: null }));
+    await api.merge(source.path, annotate({ [refreshNow]: null }));
     await becomes(
       "the status to forget it",
       async () => "refreshed" in recordAt(await view(source), "sync"),

@@ -3,9 +3,10 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "../support/eventually.ts";
 import { make, type OwnKind } from "../support/keys-and-tokens.ts";
 import { tryKubectl } from "../support/kubectl.ts";
-import { ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomesGone } from "../support/becomes.ts";
+import { as, bind, makeNamespace, unique } from "../support/policy-request.ts";
 import { runs } from "../support/property-runs.ts";
-import { becomesGone, makeSharedSecret } from "../support/shared-secret-requests.ts";
+import { makeSharedSecret } from "../support/shared-secret-requests.ts";
 
 /** The user with grants on the objects of these tests; kubectl authenticates with a token. */
 const alice = { user: "alice" };
@@ -84,7 +85,7 @@ async function deleteAll(
 async function becomeReadable(objects: readonly Granted[]): Promise<void> {
   await Promise.all(
     objects.map(({ path }) =>
-      eventually(async () => (await ask(alice, { method: "GET", path })).code === 200, {
+      eventually(async () => (await as(alice).get(path)).code === 200, {
         what: `alice to read ${path}`,
       }),
     ),

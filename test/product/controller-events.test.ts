@@ -3,14 +3,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, request, ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
-  remove,
   secretPath,
   view,
   type Place,
@@ -31,10 +28,7 @@ interface FoundEvent {
 
 /** The Events of a namespace, as read by the tenant. */
 async function eventsIn(namespace: string): Promise<readonly FoundEvent[]> {
-  const answer = await ask(tenant, {
-    method: "GET",
-    path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
-  });
+  const answer = await as(tenant).get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
   return listAt(answer, "items").map((event) => {
     const about = recordAt(event, "regarding");
     const [type = "", reason = "", note = ""] = ["type", "reason", "note"].map((field) =>
@@ -70,7 +64,7 @@ describe.concurrent("the Events of a SharedSecret", () => {
     await letIn(source.namespace);
     const about = `SharedSecret ${source.name}`;
     const turns = async (disableSync: string | null, ready: string) => {
-      await change(source.path, {
+      await api.merge(source.path, {
         metadata: { annotations: { [annotations.disableSync]: disableSync } },
       });
       await becomes(`Ready=${ready}`, () => view(source), {
@@ -107,32 +101,24 @@ describe.concurrent("a namespace that rejects copies", () => {
         message: "no such key here",
       },
     ];
-    await arrange({
-      method: "POST",
-      path: policies,
-      body: {
-        metadata: { name: refusal },
-        spec: {
-          matchConstraints: {
-            namespaceSelector: { matchLabels: { [refusal]: "yes" } },
-            resourceRules,
-          },
-          validations,
+    await api.create(policies, {
+      metadata: { name: refusal },
+      spec: {
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { [refusal]: "yes" } },
+          resourceRules,
         },
+        validations,
       },
     });
-    await arrange({
-      method: "POST",
-      path: bindings,
-      body: {
-        metadata: { name: refusal },
-        spec: { policyName: refusal, validationActions: ["Deny"] },
-      },
+    await api.create(bindings, {
+      metadata: { name: refusal },
+      spec: { policyName: refusal, validationActions: ["Deny"] },
     });
   });
   afterAll(async () => {
-    await remove(`${bindings}/${refusal}`);
-    await remove(`${policies}/${refusal}`);
+    await api.delete(`${bindings}/${refusal}`);
+    await api.delete(`${policies}/${refusal}`);
   });
 
   it("has an Event on the unmanaged Secret", async () => {
@@ -159,18 +145,17 @@ describe.concurrent("a namespace that rejects copies", () => {
     const { source, target, copy } = await makeSynced();
     const other = await makeTarget(unique("none"));
     await letIn(target);
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: "yes" } } });
+    await api.merge(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: "yes" } } });
     // A new policy takes effect with a delay, which is long on a busy machine.
-    const probe = {
-      method: "POST",
-      path: `/api/v1/namespaces/${target}/secrets?dryRun=All`,
-      body: { metadata: { generateName: "probe-" }, data: dataOf("rejected") },
-    } as const;
+    const probe = request.create(`/api/v1/namespaces/${target}/secrets?dryRun=All`, {
+      metadata: { generateName: "probe-" },
+      data: dataOf("rejected"),
+    });
     await becomes("the policy to take effect", () => ask({}, probe), { code: 422 });
     const fresh = await makeSharedSecret({
       namespace: source.namespace,
       annotations: to(
-        String((await look(`/api/v1/namespaces/${target}`)).metadata.labels?.[labels.project]),
+        String((await api.find(`/api/v1/namespaces/${target}`)).metadata.labels?.[labels.project]),
       ),
       spec: { data: dataOf("rejected") },
     });
@@ -179,23 +164,27 @@ describe.concurrent("a namespace that rejects copies", () => {
       { regarding: `Namespace ${target}`, type: "Warning", reason: "Failed", note },
     ]);
 
-    await change(source.path, { spec: { data: dataOf("rejected") } });
+    await api.merge(source.path, { spec: { data: dataOf("rejected") } });
     const says = { [annotations.syncError]: expect.stringContaining("no such key here") };
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, says);
+    await becomes(
+      "the copy to say why",
+      async () => (await api.find(copy)).metadata.annotations,
+      says,
+    );
     const lines = linesAbout(`${target}/${fresh.name}`);
     expect(lines.filter((line) => line.includes("writing the target Secret failed"))).toHaveLength(
       1,
     );
     expect(lines.filter((line) => /"level":"(?:warn|error)"/.test(line))).toEqual([]);
 
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: null } } });
+    await api.merge(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: null } } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "rejected"));
-    expect((await look(copy)).metadata.annotations).not.toHaveProperty(annotations.syncError);
+    expect((await api.find(copy)).metadata.annotations).not.toHaveProperty(annotations.syncError);
     await becomesCurrent(
       { source: fresh, copy: secretPath(target, fresh.name) },
       dataOf("rejected"),
     );
-    expect(await look(secretPath(other, fresh.name))).toMatchObject({ code: 404 });
+    expect(await api.find(secretPath(other, fresh.name))).toMatchObject({ code: 404 });
   });
 });
 
@@ -224,15 +213,11 @@ describe.concurrent("a project without a namespace that accepts copies", () => {
     );
     const target = unique("target");
     const path = `/api/v1/namespaces/${target}`;
-    await arrange({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      body: {
-        metadata: {
-          name: target,
-          labels: { [labels.project]: project },
-          annotations: { [annotations.sync]: "true" },
-        },
+    await api.create("/api/v1/namespaces", {
+      metadata: {
+        name: target,
+        labels: { [labels.project]: project },
+        annotations: { [annotations.sync]: "true" },
       },
     });
     await becomesSynced(
@@ -241,7 +226,7 @@ describe.concurrent("a project without a namespace that accepts copies", () => {
       "NoTargets",
       `the only namespace of project "${project}" does not have the annotation ${annotations.sync}: enabled`,
     );
-    await change(path, {
+    await api.merge(path, {
       metadata: {
         annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" },
       },
@@ -253,7 +238,7 @@ describe.concurrent("a project without a namespace that accepts copies", () => {
       `1 of 1 namespaces of project "${project}" accept copies, but not from namespace "${namespace}"`,
     );
     expect((await view(source)).conditions).not.toHaveProperty("Stalled");
-    await change(path, { metadata: { annotations: { [annotations.syncFrom]: namespace } } });
+    await api.merge(path, { metadata: { annotations: { [annotations.syncFrom]: namespace } } });
     await becomesSynced(source, "True", "Synced", "1 of 1 targets are synced");
     await letIn(namespace);
     expect(await eventsIn(namespace)).toEqual([]);

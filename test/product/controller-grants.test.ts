@@ -14,8 +14,8 @@ import {
   type Own,
   type OwnKind,
 } from "../support/keys-and-tokens.ts";
-import { arrange, ask, unique, type Answer, type Caller } from "../support/policy-request.ts";
-import { becomes, becomesGone, change, look, remove } from "../support/shared-secret-requests.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, as, unique, type Answer, type Caller } from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });
@@ -26,7 +26,7 @@ beforeAll(() => allowRequesters(requesters));
 
 afterAll(expectNoTrouble);
 
-const get = (by: Caller, { path }: Pick<Own, "path">) => ask(by, { method: "GET", path });
+const get = (by: Caller, { path }: Pick<Own, "path">) => as(by).get(path);
 
 /**
  * The name of the ClusterRole that grants the object to its requester, once the requester can read
@@ -48,7 +48,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
   it.each(kinds)("allows it to get, watch and delete its own %s and nothing else", async (kind) => {
     const alice = requester("alice");
     const { own, role } = await makeGranted(kind, alice);
-    const { rules } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) });
+    const { rules } = await api.get(clusterRbacPath("clusterroles", role));
     const resources = [
       kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens",
     ];
@@ -60,10 +60,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
         verbs: wholeVerbs,
       },
     ]);
-    const { roleRef, subjects } = await arrange({
-      method: "GET",
-      path: clusterRbacPath("clusterrolebindings", role),
-    });
+    const { roleRef, subjects } = await api.get(clusterRbacPath("clusterrolebindings", role));
     expect(roleRef).toMatchObject({ kind: "ClusterRole", name: role });
     expect(subjects).toEqual([
       { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.user },
@@ -79,9 +76,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     );
     const roles = await Promise.all(made.map((own) => granted(alice, own)));
     expect(new Set(roles).size).toBe(1);
-    const { names } = grantsIn(
-      await arrange({ method: "GET", path: clusterRbacPath("clusterroles", roles[0]) }),
-    );
+    const { names } = grantsIn(await api.get(clusterRbacPath("clusterroles", roles[0])));
     expect(Object.values(names).flat().toSorted()).toEqual(made.map(({ name }) => name).toSorted());
   });
 
@@ -94,14 +89,14 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     });
     const role = await granted(alice, gone);
     await granted(alice, kept);
-    expect(await ask(alice, { method: "DELETE", path: gone.path })).toMatchObject({ code: 200 });
+    expect(await as(alice).delete(gone.path)).toMatchObject({ code: 200 });
     await becomes("Latchkey to let go", () => viewOf(gone), { finalizers: ["test.example/hold"] });
     const { names, resourceVersion } = grantsIn(
-      await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) }),
+      await api.get(clusterRbacPath("clusterroles", role)),
     );
     expect(Object.values(names).flat()).toEqual([kept.name]);
     expect(BigInt(resourceVersion)).toBeLessThan(BigInt((await viewOf(gone)).resourceVersion));
-    await change(gone.path, { metadata: { finalizers: [] } });
+    await api.merge(gone.path, { metadata: { finalizers: [] } });
     await becomesGone(gone.path);
   });
 
@@ -112,7 +107,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
       const [alice, bob] = [requester("alice"), requester("bob")];
       for (let round = 0; round < 5; round += 1) {
         const { own } = await makeGranted(kind, alice);
-        await ask(alice, { method: "DELETE", path: own.path });
+        await as(alice).delete(own.path);
         await eventually(
           async () => (await tryToMake(kind, { by: bob, name: own.name })).code === 201,
           { what: "the name to be free", every: 5 },
@@ -127,10 +122,10 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
 
   it("is deleted with the last object, and never exists without resourceNames", async () => {
     const alice = requester("alice");
-    const { metadata } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles") });
+    const { metadata } = await api.get(clusterRbacPath("clusterroles"));
     const { own: one, role } = await makeGranted("DirectClusterEndpointToken", alice);
     const { own: other } = await makeGranted("OwnedAccessKey", alice);
-    for (const { path } of [one, other]) await remove(path);
+    for (const { path } of [one, other]) await api.delete(path);
     for (const plural of ["clusterroles", "clusterrolebindings"] as const)
       await becomesGone(clusterRbacPath(plural, role));
     const changes = await changesIn(clusterRbacPath("clusterroles"), {
@@ -215,11 +210,11 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     const alice = requester("alice");
     const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
     const path = clusterRbacPath(plural, role);
-    const before = await look(path);
-    await change(path, body(own));
+    const before = await api.find(path);
+    await api.merge(path, body(own));
     await becomes(
       "the grant to be as before",
-      async () => meaningOf(await look(path)),
+      async () => meaningOf(await api.find(path)),
       meaningOf(before),
     );
     await becomes("alice to read her token", () => get(alice, own), { code: 200 });
@@ -230,14 +225,14 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     async (plural) => {
       const [alice, bob] = [requester("alice"), requester("bob")];
       const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
-      await change(clusterRbacPath(plural, role), { metadata: { labels: null } });
+      await api.merge(clusterRbacPath(plural, role), { metadata: { labels: null } });
       await becomes(
         "another role",
         async () => (await grantsOf(own)).some((grant) => grant.role !== role),
         true,
       );
       await becomes("alice to read her token", () => get(alice, own), { code: 200 });
-      await remove(own.path);
+      await api.delete(own.path);
       await eventually(
         async () =>
           (await tryToMake("DirectClusterEndpointToken", { by: bob, name: own.name })).code === 201,
@@ -253,11 +248,11 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
       const alice = requester("alice");
       const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
       const path = clusterRbacPath(plural, role);
-      const { metadata } = await look(path);
-      await remove(path);
+      const { metadata } = await api.find(path);
+      await api.delete(path);
       await becomes(
         "another one",
-        async () => ![undefined, metadata.uid].includes((await look(path)).metadata.uid),
+        async () => ![undefined, metadata.uid].includes((await api.find(path)).metadata.uid),
         true,
       );
       await becomes("alice to read her token", () => get(alice, own), { code: 200 });

@@ -12,8 +12,8 @@ import {
   type OwnView,
 } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { arrange, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
-import { becomes, change, look, remove } from "../support/shared-secret-requests.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, unique, type Caller } from "../support/policy-request.ts";
 
 afterAll(expectNoTrouble);
 
@@ -43,7 +43,7 @@ function becomesKey(what: string, key: Own, expected: object): Promise<void> {
 
 /** Waits for a later reconcile of the key: its description is changed and its status follows. */
 async function afterAnotherReconcile(key: Own): Promise<OwnView> {
-  await change(key.path, { spec: { description: unique("looked at again") } });
+  await api.merge(key.path, { spec: { description: unique("looked at again") } });
   return eventually(
     async () => {
       const view = await viewOf(key);
@@ -64,12 +64,7 @@ const webhook: Caller = {
 
 async function wasUsed(key: Own, at: number): Promise<void> {
   const body = { status: { lastActivity: instant(at) } };
-  const answer = await ask(webhook, {
-    method: "PATCH",
-    path: `${key.path}/status`,
-    type: patchTypes.merge,
-    body,
-  });
+  const answer = await as(webhook).merge(`${key.path}/status`, body);
   expect(answer).toMatchObject({ code: 200 });
 }
 
@@ -157,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
     expect(await afterAnotherReconcile(key)).toMatchObject({ conditions: over });
-    expect(await look(key.path)).toMatchObject({
+    expect(await api.find(key.path)).toMatchObject({
       code: 200,
       metadata: { name: key.name, uid: key.uid },
     });
@@ -173,7 +168,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
   it("that has expired is valid again when its ttl is raised", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
-    await change(key.path, { spec: { ttl: 3600 } });
+    await api.merge(key.path, { spec: { ttl: 3600 } });
     await becomesKey("accepted", key, {
       conditions: accepted,
       expiresAt: instant(key.createdAt + seconds(3600)),
@@ -201,7 +196,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       conditions: over,
       expiresAt: instant(key.createdAt - seconds(100)),
     });
-    expect((await arrange({ method: "GET", path: key.path })).status).toMatchObject({
+    expect((await api.get(key.path)).status).toMatchObject({
       lastActivity: instant(key.createdAt - seconds(700)),
     });
   });
@@ -219,11 +214,11 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
   it("is inactive as soon as it is disabled, and active when it is enabled again", async () => {
     const key = await makeKey({ user: "alice", key: plainKey() });
     await becomesKey("accepted", key, { conditions: accepted });
-    await change(key.path, { spec: { disabled: true } });
+    await api.merge(key.path, { spec: { disabled: true } });
     await becomesKey("disabled", key, {
       conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False" } },
     });
-    await change(key.path, { spec: { disabled: false } });
+    await api.merge(key.path, { spec: { disabled: false } });
     await becomesKey("accepted", key, { conditions: accepted });
   });
 
@@ -244,7 +239,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
     await becomesKey("accepted", older, { conditions: accepted });
     expect((await viewOf(younger)).conditions.Ready?.message).toContain(older.name);
-    await remove(older.path);
+    await api.delete(older.path);
     await becomesKey("accepted", younger, { conditions: accepted });
   });
 

@@ -3,12 +3,10 @@ import { annotations } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { canariesIn, expectNoTrouble } from "./controller-oracle.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   view,
@@ -68,13 +66,13 @@ describe.concurrent("no value of the data is printed", () => {
     await becomes("the conflict to be reported", () => view(source), {
       conditions: { Synced: { reason: "Conflict" } },
     });
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } },
     });
     await becomes("the refusal to be reported", () => view(source), {
       sync: { failed: 1, conflicts: 1 },
     });
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "helm.sh/release.v1" } },
       spec: { access: [{ name: "wrong", verbs: ["fly"] }] },
     });
@@ -83,22 +81,19 @@ describe.concurrent("no value of the data is printed", () => {
       conditions: { Stalled: { reason: "InvalidAccessRule" } },
     });
 
-    const { status } = await look(source.path);
+    const { status } = await api.find(source.path);
     expect(canariesIn(JSON.stringify(status))).toEqual([]);
     const events = await eventually(
       async () => {
         const text = JSON.stringify(
-          await arrange({
-            method: "GET",
-            path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
-          }),
+          await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`),
         );
         return text.includes("InvalidAccessRule") && text.includes("Conflict") && text;
       },
       { what: "the Events" },
     );
     expect(canariesIn(events)).toEqual([]);
-    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({
+    expect(await api.find(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({
       code: 200,
       type: "Opaque",
       data: dataOf("first"),
@@ -119,7 +114,7 @@ describe.concurrent("no value of the data is printed", () => {
       spec: { data: { [key]: dataOf("a").a } },
     });
     await becomes("the refusal to be reported", () => view(source), { sync: { failed: 1 } });
-    const { status } = await look(source.path);
+    const { status } = await api.find(source.path);
     expect(JSON.stringify(status)).toContain(key);
     expect(canariesIn(JSON.stringify(status))).toEqual([]);
   });

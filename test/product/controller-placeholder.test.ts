@@ -2,24 +2,13 @@ import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  type Answer,
-  arrange,
-  ask,
-  admin,
-  makeNamespace,
-  unique,
-} from "../support/policy-request.ts";
+import { becomes, becomesExactly, becomesGone } from "../support/becomes.ts";
+import { api, as, type Answer, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
-  remove,
   secretPath,
   sharedSecretPath,
   view,
@@ -53,7 +42,7 @@ async function makeScene(others: Readonly<Record<string, string>> = {}): Promise
   const project = unique("project");
   const namespace = await makeNamespace();
   const target = await makeTarget(project, namespace);
-  await change(namespacePath(target), annotate({ [annotations.sync]: null }));
+  await api.merge(namespacePath(target), annotate({ [annotations.sync]: null }));
   const source = await makeSharedSecret({
     namespace,
     annotations: to(project, others),
@@ -89,24 +78,18 @@ const errorOf = ({ metadata }: Answer) =>
 
 async function becomesFilled(path: string, source: Place, data: object): Promise<void> {
   const see = async () => {
-    const seen = await look(path);
+    const seen = await api.find(path);
     return { ...seen, data: recordAt(seen, "data"), error: errorOf(seen) ?? "none" };
   };
   await becomes("the placeholder to be filled", see, { ...currentCopy(source, {}), error: "none" });
-  await eventually(
-    async () => {
-      expect(recordAt(await look(path), "data")).toEqual(data);
-      return true;
-    },
-    { what: "the data" },
-  );
+  await becomesExactly("the data", async () => recordAt(await api.find(path), "data"), data);
 }
 
 /** Waits until a Secret has no data of Latchkey and none of its marks. */
 async function becomesEmpty(path: string, least: object = {}): Promise<Answer> {
   return eventually(
     async () => {
-      const seen = await look(path);
+      const seen = await api.find(path);
       expect(recordAt(seen, "data")).toEqual(least);
       const { metadata } = seen;
       expect(recordAt(metadata, "labels")).not.toHaveProperty([labels.sourceUid]);
@@ -129,7 +112,7 @@ describe.concurrent("a placeholder", () => {
       data: { former: base64("former") },
     });
     await becomesFilled(path, source, dataOf("first", "second"));
-    const seen = await look(path);
+    const seen = await api.find(path);
     expect(seen).toMatchObject({
       type: "example.com/own",
       metadata: { labels: { ...own, ...asking(source) }, annotations: { ...own } },
@@ -154,14 +137,14 @@ describe.concurrent("a placeholder", () => {
       },
     });
     await becomesFilled(path, source, { DB_PASS: first, second });
-    await change(source.path, { spec: { data: dataOf("third") } });
-    await change(path, annotate({ [annotations.syncKeys]: "DB_PASS=third" }));
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(path, annotate({ [annotations.syncKeys]: "DB_PASS=third" }));
     await becomesFilled(path, source, { DB_PASS: dataOf("third").third });
     const written = await stateOf(path);
-    await change(source.path, { spec: { data: dataOf("fourth") } });
+    await api.merge(source.path, { spec: { data: dataOf("fourth") } });
     await afterAnotherReconcile({ ...scene, ...(await asksToo(scene)), copy: path });
     expect(await stateOf(path)).toEqual(written);
-    await change(path, annotate({ [annotations.syncKeys]: null }));
+    await api.merge(path, annotate({ [annotations.syncKeys]: null }));
     await becomesFilled(path, source, dataOf("first", "second", "third", "fourth"));
   });
 
@@ -169,7 +152,7 @@ describe.concurrent("a placeholder", () => {
     const scene = await makeScene({ [annotations.syncFormat]: "json" });
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await change(scene.source.path, { spec: { data: { large: base64("x".repeat(20_000)) } } });
+    await api.merge(scene.source.path, { spec: { data: { large: base64("x".repeat(20_000)) } } });
     await becomesFilled(path, scene.source, {
       ...dataOf("first", "second"),
       large: base64("x".repeat(20_000)),
@@ -181,35 +164,35 @@ describe.concurrent("a placeholder", () => {
     const path = await makePlaceholder(scene);
     const data = dataOf("first", "second");
     await becomesFilled(path, scene.source, data);
-    await change(path, { data: { first: base64("edited"), other: base64("other") } });
+    await api.merge(path, { data: { first: base64("edited"), other: base64("other") } });
     await becomesFilled(path, scene.source, data);
-    await change(path, annotate({ [annotations.filled]: null }));
-    await becomes("the mark", () => look(path), annotate({ [annotations.filled]: "true" }));
-    await change(path, { metadata: { labels: { [labels.sourceUid]: null } } });
+    await api.merge(path, annotate({ [annotations.filled]: null }));
+    await becomes("the mark", () => api.find(path), annotate({ [annotations.filled]: "true" }));
+    await api.merge(path, { metadata: { labels: { [labels.sourceUid]: null } } });
     await becomesFilled(path, scene.source, data);
   });
 
   const ends: { rule: string; end: (scene: Scene) => Promise<unknown>; says: RegExp }[] = [
     {
       rule: "the source is deleted",
-      end: ({ source }) => remove(source.path),
+      end: ({ source }) => api.delete(source.path),
       says: /is being deleted|does not exist, or/,
     },
     {
       rule: "the source names another project",
-      end: ({ source }) => change(source.path, annotate(to("none"))),
+      end: ({ source }) => api.merge(source.path, annotate(to("none"))),
       says: /does not exist, or its annotation/,
     },
     {
       rule: "the namespace leaves the project",
       end: ({ target }) =>
-        change(namespacePath(target), { metadata: { labels: { [labels.project]: null } } }),
+        api.merge(namespacePath(target), { metadata: { labels: { [labels.project]: null } } }),
       says: /does not have the label/,
     },
     {
       rule: "the namespace does not take from the source",
       end: ({ target }) =>
-        change(namespacePath(target), annotate({ [annotations.syncFrom]: "other" })),
+        api.merge(namespacePath(target), annotate({ [annotations.syncFrom]: "other" })),
       says: /does not name namespace/,
     },
   ];
@@ -217,22 +200,22 @@ describe.concurrent("a placeholder", () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    const { metadata } = await look(path);
+    const { metadata } = await api.find(path);
     await end(scene);
     await becomesEmpty(path);
     await becomes(
       "the reason",
-      async () => errorOf(await look(path)) ?? "none",
+      async () => errorOf(await api.find(path)) ?? "none",
       expect.stringMatching(says),
     );
-    expect((await look(path)).metadata.uid).toBe(metadata.uid);
+    expect((await api.find(path)).metadata.uid).toBe(metadata.uid);
   });
 
   it("is filled again by a source that is created again", async () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await remove(scene.source.path);
+    await api.delete(scene.source.path);
     await becomesGone(scene.source.path);
     const { namespace, name } = scene.source;
     const again = await makeSharedSecret({
@@ -253,10 +236,10 @@ describe.concurrent("a placeholder", () => {
     });
     await becomes(
       "the reason",
-      async () => errorOf(await look(path)) ?? "none",
+      async () => errorOf(await api.find(path)) ?? "none",
       expect.stringMatching(/does not exist, or its annotation/),
     );
-    expect((await look(path)).data).toEqual({ former: base64("former") });
+    expect((await api.find(path)).data).toEqual({ former: base64("former") });
     await eventsAt(path, "NotFilled");
     const source = await makeSharedSecret({
       ...{ namespace, name },
@@ -278,7 +261,7 @@ describe.concurrent("a placeholder", () => {
       [there, gone].map(async (name) => {
         const labelled = { labels: asking({ namespace: hidden.namespace, name }) };
         const path = await makePlaceholder(scene, { metadata: labelled });
-        const said = await eventually(async () => errorOf(await look(path)), {
+        const said = await eventually(async () => errorOf(await api.find(path)), {
           what: "the reason",
         });
         return said?.replaceAll(name, "NAME");
@@ -293,7 +276,7 @@ describe.concurrent("a placeholder", () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await change(path, {
+    await api.merge(path, {
       metadata: {
         labels: { [labels.sharedSecretName]: null, [labels.sharedSecretNamespace]: null },
       },
@@ -306,7 +289,7 @@ describe.concurrent("a placeholder", () => {
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
     const keys = [labels.sharedSecretName, labels.sharedSecretNamespace, labels.sourceUid];
-    await change(path, {
+    await api.merge(path, {
       metadata: { labels: Object.fromEntries(keys.map((key) => [key, null])) },
     });
     await becomesEmpty(path);
@@ -316,19 +299,15 @@ describe.concurrent("a placeholder", () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    const { metadata } = await look(path);
+    const { metadata } = await api.find(path);
     const { resourceVersion } = metadata;
-    await arrange({
-      method: "PUT",
-      path,
-      body: {
-        metadata: { name: path.slice(path.lastIndexOf("/") + 1), resourceVersion },
-        data: dataOf("kept"),
-      },
+    await api.replace(path, {
+      metadata: { name: path.slice(path.lastIndexOf("/") + 1), resourceVersion },
+      data: dataOf("kept"),
     });
-    await remove(scene.source.path);
+    await api.delete(scene.source.path);
     await becomesGone(scene.source.path);
-    expect((await look(path)).data).toEqual(dataOf("kept"));
+    expect((await api.find(path)).data).toEqual(dataOf("kept"));
   });
 
   it("that asks for another SharedSecret has its data, or none", async () => {
@@ -341,9 +320,9 @@ describe.concurrent("a placeholder", () => {
     });
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await change(path, { metadata: { labels: asking(other) } });
+    await api.merge(path, { metadata: { labels: asking(other) } });
     await becomesFilled(path, other, dataOf("other"));
-    await change(path, { metadata: { labels: asking({ namespace, name: "none" }) } });
+    await api.merge(path, { metadata: { labels: asking({ namespace, name: "none" }) } });
     expect(errorOf(await becomesEmpty(path))).toMatch(/does not exist, or/);
   });
 });
@@ -351,19 +330,19 @@ describe.concurrent("a placeholder", () => {
 it.concurrent("a placeholder that asks for a SharedSecret that does not fit its type has no data of the former", async () => {
   const scene = await makeScene();
   const pair = { "tls.crt": base64("certificate"), "tls.key": base64("key") };
-  await change(scene.source.path, { spec: { data: { ...pair, first: null, second: null } } });
+  await api.merge(scene.source.path, { spec: { data: { ...pair, first: null, second: null } } });
   const path = await makePlaceholder(scene, {
     type: "kubernetes.io/tls",
     data: { "tls.crt": "", "tls.key": "" },
   });
   await becomesFilled(path, scene.source, pair);
-  const { uid } = (await look(path)).metadata;
+  const { uid } = (await api.find(path)).metadata;
   const other = await makeSharedSecret({
     namespace: scene.source.namespace,
     annotations: to(scene.project),
     spec: { data: dataOf("other") },
   });
-  await change(path, { metadata: { labels: asking(other) } });
+  await api.merge(path, { metadata: { labels: asking(other) } });
   const seen = await becomesEmpty(path, { "tls.crt": "", "tls.key": "" });
   expect(errorOf(seen)).toMatch(/Invalid: .*tls\.(crt|key)/);
   expect(seen.metadata.uid).toBe(uid);
@@ -371,7 +350,7 @@ it.concurrent("a placeholder that asks for a SharedSecret that does not fit its 
 
 /** The namespace accepts copies, too, so that another copy can mark a reconcile. */
 async function asksToo({ target }: Scene): Promise<object> {
-  await change(namespacePath(target), annotate({ [annotations.sync]: "enabled" }));
+  await api.merge(namespacePath(target), annotate({ [annotations.sync]: "enabled" }));
   return {};
 }
 
@@ -380,10 +359,7 @@ async function eventsAt(path: string, reason: string): Promise<void> {
   const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/secrets\/(.+)$/.exec(path) ?? [];
   await eventually(
     async () => {
-      const list = await arrange({
-        method: "GET",
-        path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
-      });
+      const list = await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
       const about = listAt(list, "items").filter(
         (event) => stringAt(recordAt(event, "regarding"), "name") === name,
       );
@@ -426,13 +402,13 @@ describe.concurrent("a placeholder that cannot have its data", () => {
       ...rest,
       metadata: { labels: asking(scene.source), annotations: given },
     });
-    const before = await look(path);
+    const before = await api.find(path);
     await becomes(
       "the reason",
-      async () => errorOf(await look(path)) ?? "none",
+      async () => errorOf(await api.find(path)) ?? "none",
       expect.stringMatching(says),
     );
-    expect((await look(path)).data).toEqual(before.data);
+    expect((await api.find(path)).data).toEqual(before.data);
     await becomes("the status", () => view(scene.source), {
       conditions: { Ready: { status: "True" }, Synced: { status: "False" } },
     });
@@ -445,10 +421,8 @@ describe.concurrent("a placeholder that cannot have its data", () => {
   ])("because it has the type %s is not written at all", async (type) => {
     const scene = await makeScene();
     // kube-controller-manager deletes a token of an account that does not exist.
-    await arrange({
-      method: "POST",
-      path: `${namespacePath(scene.target)}/serviceaccounts`,
-      body: { metadata: { name: "robot" } },
+    await api.create(`${namespacePath(scene.target)}/serviceaccounts`, {
+      metadata: { name: "robot" },
     });
     const account = { "kubernetes.io/service-account.name": "robot" };
     const path = await makePlaceholder(scene, {
@@ -457,7 +431,9 @@ describe.concurrent("a placeholder that cannot have its data", () => {
     });
     const isRefused = await becomesReported(scene.source);
     expect(isRefused).toMatch(/type: .* is not allowed/);
-    expect(recordAt((await look(path)).metadata, "labels")).not.toHaveProperty([labels.sourceUid]);
+    expect(recordAt((await api.find(path)).metadata, "labels")).not.toHaveProperty([
+      labels.sourceUid,
+    ]);
   });
 
   it("and is of a type with required keys is emptied as far as the type allows", async () => {
@@ -479,10 +455,12 @@ describe.concurrent("a placeholder that cannot have its data", () => {
       const data = Object.fromEntries(
         Object.keys(given).map((key) => [key, base64(`{"auths":{}}`)]),
       );
-      await change(scene.source.path, { spec: { data: { ...data, first: null, second: null } } });
+      await api.merge(scene.source.path, {
+        spec: { data: { ...data, first: null, second: null } },
+      });
       const path = await makePlaceholder(scene, { type, data: given });
       await becomesFilled(path, scene.source, data);
-      await change(scene.source.path, annotate(to("none")));
+      await api.merge(scene.source.path, annotate(to("none")));
       await becomesEmpty(path, least);
     }
   });
@@ -512,30 +490,30 @@ describe.concurrent("a placeholder and copies", () => {
     });
     await becomesReady(pushed);
     const path = secretPath(target, pushed.name);
-    await change(path, { metadata: { labels: asking(source) } });
+    await api.merge(path, { metadata: { labels: asking(source) } });
     await becomesFilled(path, source, dataOf("first", "second"));
     await becomes("the conflict", () => view(pushed), {
       sync: { conflicts: 1, failures: [{ reason: "OtherRequest" }] },
     });
-    await change(path, {
+    await api.merge(path, {
       metadata: {
         labels: { [labels.sharedSecretName]: null, [labels.sharedSecretNamespace]: null },
       },
     });
     await becomesEmpty(path);
-    await remove(path);
-    await becomes("the copy", () => look(path), currentCopy(pushed, dataOf("pushed")));
+    await api.delete(path);
+    await becomes("the copy", () => api.find(path), currentCopy(pushed, dataOf("pushed")));
   });
 
   it("with disable-sync is paused, and emptied all the same", async () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await change(path, annotate({ [annotations.disableSync]: "true" }));
-    await change(scene.source.path, { spec: { data: dataOf("third") } });
+    await api.merge(path, annotate({ [annotations.disableSync]: "true" }));
+    await api.merge(scene.source.path, { spec: { data: dataOf("third") } });
     await becomes("the pause", () => view(scene.source), { sync: { desired: 0 } });
-    expect((await look(path)).data).toEqual(dataOf("first", "second"));
-    await change(scene.source.path, annotate(to("none")));
+    expect((await api.find(path)).data).toEqual(dataOf("first", "second"));
+    await api.merge(scene.source.path, annotate(to("none")));
     await becomesEmpty(path);
   });
 
@@ -543,8 +521,8 @@ describe.concurrent("a placeholder and copies", () => {
     const scene = await makeScene();
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
-    await change(path, { immutable: true });
-    await change(scene.source.path, annotate(to("none")));
+    await api.merge(path, { immutable: true });
+    await api.merge(scene.source.path, annotate(to("none")));
     await becomesGone(path);
   });
 });
@@ -556,18 +534,16 @@ it.skipIf(!inject("hasPolicies"))(
     const path = await makePlaceholder(scene);
     await becomesFilled(path, scene.source, dataOf("first", "second"));
     const account = { user: "system:serviceaccount:latchkey-system:latchkey-controller" };
-    const { metadata } = await look(path);
+    const { metadata } = await api.find(path);
     const bare = { name: metadata.name, resourceVersion: metadata.resourceVersion };
-    const kept = await ask(account, {
-      method: "PUT",
-      path: `${path}?dryRun=All`,
-      body: { metadata: bare, data: dataOf("first") },
+    const kept = await as(account).replace(`${path}?dryRun=All`, {
+      metadata: bare,
+      data: dataOf("first"),
     });
     expect(kept.code).toBe(403);
-    const emptied = await ask(account, {
-      method: "PUT",
-      path: `${path}?dryRun=All`,
-      body: { metadata: bare, data: { first: "", second: "IA==", third: "e30=" } },
+    const emptied = await as(account).replace(`${path}?dryRun=All`, {
+      metadata: bare,
+      data: { first: "", second: "IA==", third: "e30=" },
     });
     expect(emptied.code).toBe(200);
   },
@@ -581,11 +557,11 @@ it("a namespace may ask only in a project, and in its own name", async () => {
   const path = secretPath(namespace, name);
   await becomes(
     "the reason",
-    async () => errorOf(await look(path)) ?? "none",
+    async () => errorOf(await api.find(path)) ?? "none",
     expect.stringMatching(/does not have the label management\.service\/project/),
   );
-  expect(recordAt(await look(path), "data")).toEqual({});
-  expect(await ask(admin, { method: "GET", path: sharedSecretPath(namespace) })).toMatchObject({
+  expect(recordAt(await api.find(path), "data")).toEqual({});
+  expect(await api.find(sharedSecretPath(namespace))).toMatchObject({
     code: 200,
   });
 });

@@ -8,8 +8,9 @@ import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-sna
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { livePath, liveSnapshot, storedSecret, storedSource } from "./live-snapshot.ts";
 import { eventually } from "../support/eventually.ts";
-import { admin, ask, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
-import { becomesGone, look, makeTarget } from "../support/shared-secret-requests.ts";
+import { becomesGone } from "../support/becomes.ts";
+import { api, as, admin, makeNamespace, unique } from "../support/policy-request.ts";
+import { makeTarget } from "../support/shared-secret-requests.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { afterAnotherReconcile, dataOf } from "./sync-fixture.ts";
 import { runs } from "../support/property-runs.ts";
@@ -71,7 +72,7 @@ async function sourceStep(world: World): Promise<Step> {
   const [namespace, name] = [oneOf(world.homes), pick("db", "other")];
   const path = livePath({ namespace, name }, "SharedSecret");
   const kind = "SharedSecret";
-  const isNew = (await look(path)).code === 404;
+  const isNew = (await api.find(path)).code === 404;
   if (isNew) {
     const given = Object.entries({
       [annotations.syncToProjects]: `${world.project}-*`,
@@ -103,7 +104,7 @@ async function secretStep(world: World): Promise<Step> {
   const [namespace, name] = [oneOf(world.targets), pick("db", "other")];
   const path = livePath({ namespace, name }, "Secret");
   const kind = "Secret";
-  const { code } = await look(path);
+  const { code } = await api.find(path);
   const home = oneOf(world.homes);
   const claimed = `${home}/${pick("db", "other")} -> ${namespace}/${pick(name, "elsewhere")}`;
   if (code === 404) {
@@ -158,7 +159,7 @@ async function objectAfter({ path, body, isNew }: Step): Promise<unknown> {
     resourceVersion: "0",
     creationTimestamp: new Date().toISOString().replace(/\.\d+/, ""),
   };
-  return isNew ? merged({ metadata }, body) : merged(await look(path), body);
+  return isNew ? merged({ metadata }, body) : merged(await api.find(path), body);
 }
 
 function changeOf({ kind }: Step, key: Key, after: unknown): ObjectChange {
@@ -208,10 +209,10 @@ function difference(
 async function send({ path, body, isNew }: Step): Promise<number> {
   const answer =
     body === undefined
-      ? await ask(admin, { method: "DELETE", path })
+      ? await as(admin).delete(path)
       : isNew
-        ? await ask(admin, { method: "POST", path: path.slice(0, path.lastIndexOf("/")), body })
-        : await ask(admin, { method: "PATCH", path, type: patchTypes.merge, body });
+        ? await as(admin).create(path.slice(0, path.lastIndexOf("/")), body)
+        : await as(admin).merge(path, body);
   return answer.code;
 }
 

@@ -5,7 +5,7 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { auditLength, latchkeyRecords } from "../support/audit-log.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters, make, viewOf, type Own } from "../support/keys-and-tokens.ts";
-import { admin, arrange, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { api, as, unique, type Caller } from "../support/policy-request.ts";
 import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
 import { isRevoked, type RevokedList, verifyRevokedList } from "../../src/tokens/revoked-list.ts";
 import { revocationSeqText } from "../../src/domain/endpoint-token/revocation-seq.ts";
@@ -51,7 +51,7 @@ async function current(): Promise<RevokedList> {
 
 /** Deletes a token as its requester, whose grant may arrive after the status of a refusal. */
 const remove = (own: Own) =>
-  eventually(async () => (await ask(alice, { method: "DELETE", path: own.path })).code === 200, {
+  eventually(async () => (await as(alice).delete(own.path)).code === 200, {
     what: "the requester to be allowed to delete the token",
   });
 
@@ -62,7 +62,7 @@ async function isListed(jti: string): Promise<boolean> {
 const listed = (jti: string) => eventually(() => isListed(jti), { what: `${jti} to be revoked` });
 
 const gone = (own: Own) =>
-  eventually(async () => (await ask(admin, { method: "GET", path: own.path })).code === 404, {
+  eventually(async () => (await api.find(own.path)).code === 404, {
     what: `${own.name} to be gone`,
   });
 
@@ -84,12 +84,7 @@ describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
   it("has a token whose finalizer was removed by hand", async () => {
     const own = await make(kind, { by: alice });
     const jti = await minted(own);
-    await arrange({
-      method: "PATCH",
-      path: own.path,
-      body: { metadata: { finalizers: null } },
-      type: patchTypes.merge,
-    });
+    await api.merge(own.path, { metadata: { finalizers: null } });
     await remove(own);
     await listed(jti);
     await gone(own);
@@ -115,13 +110,7 @@ describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
       by: alice,
       spec: { subject: "alice", key: `lk.${unique("key")}.0123456789` },
     });
-    const disable = (disabled: boolean) =>
-      arrange({
-        method: "PATCH",
-        path: key.path,
-        type: patchTypes.merge,
-        body: { spec: { disabled } },
-      });
+    const disable = (disabled: boolean) => api.merge(key.path, { spec: { disabled } });
     const extra = { "management.service/key-id": [key.uid] };
     const own = await make(kind, { by: { ...alice, extra } });
     const jti = await minted(own);
@@ -133,8 +122,8 @@ describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
     expect(await minted(own)).toBe(jti);
     await disable(true);
     await listed(jti);
-    await arrange({ method: "DELETE", path: own.path });
-    await arrange({ method: "DELETE", path: key.path });
+    await api.delete(own.path);
+    await api.delete(key.path);
     await gone(own);
     expect(await isListed(jti)).toBe(true);
   });

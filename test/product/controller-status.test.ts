@@ -2,17 +2,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   may,
-  remove,
-  becomesGone,
   secretPath,
   sharedSecretPath,
   view,
@@ -34,7 +30,7 @@ describe.concurrent("the status of a SharedSecret", () => {
         lastTransitionTime: "2020-01-01T00:00:00Z",
       },
     ];
-    await change(`${source.path}/status`, {
+    await api.merge(`${source.path}/status`, {
       status: { conditions: forged, keys: 99, sync: null, access: { roles: 7 } },
     });
     await becomes(
@@ -60,7 +56,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     const times = async () => (await view(source)).conditions;
     await becomesReady(source);
     const before = await times();
-    await change(source.path, { spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
+    await api.merge(source.path, { spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
     await becomes(
       "the message to change",
       async () => (await times()).AccessApplied?.message.includes("1 Role"),
@@ -76,7 +72,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     const { source, copy } = await makeSynced();
     await becomesReady(source);
     const before = await stateOf(source.path);
-    await change(copy, { metadata: { labels: { touched: "yes" } } });
+    await api.merge(copy, { metadata: { labels: { touched: "yes" } } });
     const marker = await makeSharedSecret({ namespace: source.namespace });
     await becomesReady(marker);
     expect(await stateOf(source.path)).toEqual(before);
@@ -108,23 +104,23 @@ describe.concurrent("the status of a SharedSecret", () => {
 describe.concurrent("a SharedSecret", () => {
   it("gets its finalizer back if a user removes it", async () => {
     const { source, copy } = await makeSynced();
-    await change(source.path, { metadata: { finalizers: ["example.com/hold"] } });
+    await api.merge(source.path, { metadata: { finalizers: ["example.com/hold"] } });
     await becomes(
       "both finalizers",
-      async () => [...((await look(source.path)).metadata.finalizers ?? [])].sort(),
+      async () => [...((await api.find(source.path)).metadata.finalizers ?? [])].sort(),
       ["example.com/hold", cleanupFinalizer],
     );
-    await change(source.path, { metadata: { finalizers: [cleanupFinalizer] } });
-    await remove(source.path);
+    await api.merge(source.path, { metadata: { finalizers: [cleanupFinalizer] } });
+    await api.delete(source.path);
     await becomesGone(source.path);
-    expect(await look(copy)).toMatchObject({ code: 404 });
+    expect(await api.find(copy)).toMatchObject({ code: 404 });
   });
 
   it("can have no spec, and can lose it", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const copy = secretPath(await makeTarget(project, namespace), name);
     const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to(project) } };
-    const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
+    const { metadata } = await api.create(sharedSecretPath(namespace), body);
     const source = {
       namespace,
       name,
@@ -133,9 +129,9 @@ describe.concurrent("a SharedSecret", () => {
     };
     await becomesReady(source);
     await becomesCurrent({ source, copy }, {});
-    await change(source.path, { spec: { data: dataOf("first"), owner: { user: "olga" } } });
+    await api.merge(source.path, { spec: { data: dataOf("first"), owner: { user: "olga" } } });
     await becomesCurrent({ source, copy }, dataOf("first"));
-    await change(source.path, { spec: null });
+    await api.merge(source.path, { spec: null });
     await becomesCurrent({ source, copy }, {});
     await becomes("no user to have a grant", () => grantsOf(source), []);
   });
@@ -179,7 +175,7 @@ describe.concurrent("a SharedSecret", () => {
       () => may({ user: "user-255" }, { verb: "get", namespace, name: source.name }),
       true,
     );
-    await change(source.path, {
+    await api.merge(source.path, {
       spec: { access: access.map((rule) => ({ ...rule, verbs: ["fly"] })) },
     });
     await becomes("all to be shut out", () => grantsOf(source), []);

@@ -2,16 +2,13 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble, expectWrites } from "./controller-oracle.ts";
-import { makeNamespace, patchTypes, unique, arrange } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, makeNamespace, patchTypes, unique, arrange } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
-  remove,
   secretPath,
   view,
 } from "../support/shared-secret-requests.ts";
@@ -43,35 +40,35 @@ const edits: Edit[] = [
   {
     rule: "a value is changed",
     edit: ({ copy }) =>
-      change(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }),
+      api.merge(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }),
   },
-  { rule: "a key is added", edit: ({ copy }) => change(copy, { data: dataOf("third") }) },
-  { rule: "a key is removed", edit: ({ copy }) => change(copy, { data: { first: null } }) },
-  { rule: "all data is removed", edit: ({ copy }) => change(copy, { data: null }) },
-  { rule: "the label is lost", edit: ({ copy }) => change(copy, relabel(null)) },
+  { rule: "a key is added", edit: ({ copy }) => api.merge(copy, { data: dataOf("third") }) },
+  { rule: "a key is removed", edit: ({ copy }) => api.merge(copy, { data: { first: null } }) },
+  { rule: "all data is removed", edit: ({ copy }) => api.merge(copy, { data: null }) },
+  { rule: "the label is lost", edit: ({ copy }) => api.merge(copy, relabel(null)) },
   {
     rule: "the label is lost and a value changed",
-    edit: ({ copy }) => change(copy, { ...relabel(null), data: { first: base64("other") } }),
+    edit: ({ copy }) => api.merge(copy, { ...relabel(null), data: { first: base64("other") } }),
   },
   {
     rule: "the label has another value",
-    edit: ({ copy }) => change(copy, relabel({ [labels.sourceUid]: "another" })),
+    edit: ({ copy }) => api.merge(copy, relabel({ [labels.sourceUid]: "another" })),
   },
-  { rule: "only the annotation is lost", edit: ({ copy }) => change(copy, reannotate(null)) },
+  { rule: "only the annotation is lost", edit: ({ copy }) => api.merge(copy, reannotate(null)) },
   {
     rule: "the annotation is invalid",
-    edit: ({ copy }) => change(copy, reannotate({ [annotations.copyOf]: "nothing" })),
+    edit: ({ copy }) => api.merge(copy, reannotate({ [annotations.copyOf]: "nothing" })),
   },
   {
     rule: "it has an outdated error annotation",
-    edit: ({ copy }) => change(copy, reannotate({ [annotations.syncError]: "long ago" })),
+    edit: ({ copy }) => api.merge(copy, reannotate({ [annotations.syncError]: "long ago" })),
   },
-  { rule: "it is deleted", edit: ({ copy }) => remove(copy) },
+  { rule: "it is deleted", edit: ({ copy }) => api.delete(copy) },
   {
     rule: "it is created again by a user with another type",
     edit: async ({ source, target, copy }) => {
-      const { labels: given, annotations: notes } = (await look(copy)).metadata;
-      await remove(copy);
+      const { labels: given, annotations: notes } = (await api.find(copy)).metadata;
+      await api.delete(copy);
       // If the controller is faster, there is nothing to repair.
       await makeSecret(target, source.name, {
         metadata: { name: source.name, labels: given, annotations: notes },
@@ -88,22 +85,22 @@ describe.concurrent("a copy is restored when", () => {
     await becomesCurrent(synced);
     await becomes(
       "no complaint to be left",
-      async () => JSON.stringify(await look(synced.copy)).includes(annotations.syncError),
+      async () => JSON.stringify(await api.find(synced.copy)).includes(annotations.syncError),
       false,
     );
-    expect((await look(synced.copy)).type).toBe("Opaque");
+    expect((await api.find(synced.copy)).type).toBe("Opaque");
     await becomesReady(synced.source);
   });
 
   it("its source changes and it is immutable: it is recreated", async () => {
     const { source, copy } = await makeSynced();
-    const { uid } = (await change(copy, { immutable: true })).metadata;
-    await change(copy, relabel({ [labels.sourceUid]: null }));
+    const { uid } = (await api.merge(copy, { immutable: true })).metadata;
+    await api.merge(copy, relabel({ [labels.sourceUid]: null }));
     await becomesCurrent({ source, copy });
-    expect(await look(copy)).toMatchObject({ immutable: true, metadata: { uid } });
-    await change(source.path, { spec: { data: dataOf("third") } });
+    expect(await api.find(copy)).toMatchObject({ immutable: true, metadata: { uid } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
-    expect((await look(copy)).metadata.uid).not.toBe(uid);
+    expect((await api.find(copy)).metadata.uid).not.toBe(uid);
   });
 });
 
@@ -113,25 +110,25 @@ describe.concurrent("a copy with a finalizer of another controller", () => {
 
   it("is recreated as soon as the finalizer is removed", async () => {
     const { source, copy } = await makeSynced();
-    const { uid } = (await change(copy, hold)).metadata;
-    await remove(copy);
-    await change(source.path, { spec: { data: dataOf("third") } });
+    const { uid } = (await api.merge(copy, hold)).metadata;
+    await api.delete(copy);
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
-    expect((await look(copy)).metadata.uid).toBe(uid);
-    await change(copy, release);
-    await becomes("another one", async () => (await look(copy)).metadata.uid !== uid, true);
+    expect((await api.find(copy)).metadata.uid).toBe(uid);
+    await api.merge(copy, release);
+    await becomes("another one", async () => (await api.find(copy)).metadata.uid !== uid, true);
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
   });
 
   it("gets its new type as soon as the finalizer is removed", async () => {
     const { source, copy } = await makeSynced();
-    await change(copy, hold);
-    await change(source.path, {
+    await api.merge(copy, hold);
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "example.com/other" } },
     });
     await becomes(
       "the deletion to be asked for",
-      async () => (await look(copy)).metadata.deletionTimestamp !== undefined,
+      async () => (await api.find(copy)).metadata.deletionTimestamp !== undefined,
       true,
     );
     await becomes("the status to say that work is left", () => view(source), {
@@ -140,8 +137,8 @@ describe.concurrent("a copy with a finalizer of another controller", () => {
         Reconciling: { status: "True" },
       },
     });
-    await change(copy, release);
-    await becomes("the other type", () => look(copy), {
+    await api.merge(copy, release);
+    await becomes("the other type", () => api.find(copy), {
       ...currentCopy(source, dataOf("first", "second")),
       type: "example.com/other",
     });
@@ -154,7 +151,7 @@ describe.concurrent("labels and annotations that other users add to a copy", () 
 
   it("are kept and cause no write", async () => {
     const synced = await makeSynced();
-    await change(synced.copy, { metadata: theirs });
+    await api.merge(synced.copy, { metadata: theirs });
     const before = await stateOf(synced.copy);
     await afterAnotherReconcile(synced);
     expect(await stateOf(synced.copy)).toEqual(before);
@@ -163,28 +160,28 @@ describe.concurrent("labels and annotations that other users add to a copy", () 
 
   it("are kept by a repair and by a change of the source", async () => {
     const { source, copy } = await makeSynced();
-    await change(copy, {
+    await api.merge(copy, {
       metadata: { ...theirs, finalizers: ["example.com/hold"] },
       data: { first: null },
     });
     await becomesCurrent({ source, copy });
-    await change(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
-    expect(await look(copy)).toMatchObject({
+    expect(await api.find(copy)).toMatchObject({
       metadata: { ...theirs, finalizers: ["example.com/hold"] },
     });
-    await change(copy, { metadata: { finalizers: null } });
+    await api.merge(copy, { metadata: { finalizers: null } });
   });
 
   it("are not copied from the source", async () => {
     const synced = await makeSynced({ "example.com/note": "mine" });
-    await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
+    await api.merge(synced.source.path, { metadata: { labels: { mine: "yes" } } });
     await afterAnotherReconcile(synced);
     const {
       labels: given,
       annotations: notes,
       ownerReferences,
-    } = (await look(synced.copy)).metadata;
+    } = (await api.find(synced.copy)).metadata;
     expect(Object.keys(given ?? {})).toEqual([labels.sourceUid]);
     expect(Object.keys(notes ?? {})).toEqual([annotations.copyOf]);
     expect(ownerReferences).toBeUndefined();
@@ -213,7 +210,7 @@ describe.concurrent("the data of a copy", () => {
       spec: { data: binary },
     });
     await becomesReady(source);
-    expect((await look(copy)).data).toEqual(binary);
+    expect((await api.find(copy)).data).toEqual(binary);
     expect(await view(source)).toMatchObject({ keys: Object.keys(binary).length });
   });
 
@@ -223,7 +220,7 @@ describe.concurrent("the data of a copy", () => {
     const body = [{ op: "replace", path: "/spec/data", value: dataOf("third", "fourth", "fifth") }];
     await arrange({ method: "PATCH", path: source.path, type: patchTypes.json, body });
     await becomesCurrent({ source, copy }, dataOf("third", "fourth", "fifth"));
-    await change(source.path, { spec: { data: null } });
+    await api.merge(source.path, { spec: { data: null } });
     await becomesCurrent({ source, copy }, {});
     await afterAnotherReconcile(synced);
     await expectWrites({ target, name: source.name }, ["create", "update", "update"]);
@@ -232,7 +229,7 @@ describe.concurrent("the data of a copy", () => {
   it("is not written again if only descriptions and access of the source change", async () => {
     const synced = await makeSynced();
     const before = await stateOf(synced.copy);
-    await change(synced.source.path, {
+    await api.merge(synced.source.path, {
       spec: { description: "new words", access: [{ users: ["carol"], verbs: ["get"] }] },
     });
     await becomesReady(synced.source);

@@ -2,16 +2,12 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
-  remove,
   secretPath,
   view,
   type Place,
@@ -80,10 +76,14 @@ describe.concurrent("data that no Secret can contain", () => {
           Stalled: { status: "True", ...trouble },
         },
       });
-      await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
-        [annotations.syncError]: expect.stringContaining(says),
-      });
-      expect((await look(copy)).data).toEqual(dataOf("first", "second"));
+      await becomes(
+        "the copy to say why",
+        async () => (await api.find(copy)).metadata.annotations,
+        {
+          [annotations.syncError]: expect.stringContaining(says),
+        },
+      );
+      expect((await api.find(copy)).data).toEqual(dataOf("first", "second"));
       await replaceData(source, dataOf("third"));
       await becomesCurrent({ source, copy }, dataOf("third"));
       await becomesReady(source);
@@ -95,19 +95,19 @@ describe.concurrent("data that no Secret can contain", () => {
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
     await becomesCurrent({ source, copy: other });
     await replaceData(source, { "..": "QQ==" });
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
+    await becomes("the copy to say why", async () => (await api.find(copy)).metadata.annotations, {
       [annotations.syncError]: expect.any(String),
     });
-    await change(`/api/v1/namespaces/${target}`, {
+    await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { "management.service/project": null } },
     });
     await becomesGone(copy);
-    expect(await look(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
+    expect(await api.find(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
   });
 
   it("does not keep a copy in a project that the source no longer names", async () => {
     const { source, copy } = await makeSynced();
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: to("another") },
       spec: { data: { "..": "QQ==" } },
     });
@@ -116,17 +116,17 @@ describe.concurrent("data that no Secret can contain", () => {
 
   it("does not lose a copy whose label is removed", async () => {
     const { source, copy } = await makeSynced();
-    const { uid } = (await look(copy)).metadata;
+    const { uid } = (await api.find(copy)).metadata;
     await replaceData(source, { "..": "QQ==" });
     await becomes("the mistake to be reported", () => view(source), {
       settled: true,
       conditions: { Stalled: { reason: "InvalidKey" } },
     });
-    await change(copy, {
+    await api.merge(copy, {
       metadata: { labels: null, annotations: { [annotations.syncError]: null } },
     });
     await becomesCurrent({ source, copy });
-    expect((await look(copy)).metadata.uid).toBe(uid);
+    expect((await api.find(copy)).metadata.uid).toBe(uid);
   });
 
   it("can have the maximum size of a Secret, with a key of the maximum length", async () => {
@@ -134,7 +134,7 @@ describe.concurrent("data that no Secret can contain", () => {
     const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };
     await replaceData(source, data);
     await becomesReady(source);
-    expect((await look(copy)).data).toEqual(data);
+    expect((await api.find(copy)).data).toEqual(data);
   });
 
   it("is not reported if nothing is synced", async () => {
@@ -153,12 +153,8 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is ex
     const free = await makeTarget(project, namespace);
     const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
     await makeSecret(target, "the-only-one");
-    await arrange({
-      method: "POST",
-      path: quotas,
-      body: { metadata: { name: "few" }, spec: { hard: { secrets: "1" } } },
-    });
-    await becomes("the quota to count", () => look(`${quotas}/few`), {
+    await api.create(quotas, { metadata: { name: "few" }, spec: { hard: { secrets: "1" } } });
+    await becomes("the quota to count", () => api.find(`${quotas}/few`), {
       status: { used: { secrets: "1" } },
     });
 
@@ -183,9 +179,9 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is ex
       sync: { desired: 2, synced: 1, failed: 1, failures: [failure] },
     });
     await becomesCurrent({ source, copy: secretPath(free, name) }, dataOf("first"));
-    expect(await look(copy)).toMatchObject({ code: 404 });
+    expect(await api.find(copy)).toMatchObject({ code: 404 });
 
-    await change(`${quotas}/few`, { spec: { hard: { secrets: "2" } } });
+    await api.merge(`${quotas}/few`, { spec: { hard: { secrets: "2" } } });
     await becomesCurrent({ source, copy }, dataOf("first"));
     await becomes("the status to follow", () => view(source), {
       conditions: { Synced: { status: "True" } },
@@ -198,24 +194,20 @@ describe.skipIf(!hasControllerManager).concurrent("a terminating namespace", () 
   /** Keeps a namespace in its terminating state until the returned function is called. */
   async function hold(namespace: string): Promise<() => Promise<unknown>> {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
-    await arrange({
-      method: "POST",
-      path,
-      body: { metadata: { name: "hold", finalizers: ["example.com/hold"] } },
-    });
-    return () => change(`${path}/hold`, { metadata: { finalizers: null } });
+    await api.create(path, { metadata: { name: "hold", finalizers: ["example.com/hold"] } });
+    return () => api.merge(`${path}/hold`, { metadata: { finalizers: null } });
   }
 
   it("is no longer a target and does not block other targets", async () => {
     const { source, project, target, copy } = await makeSynced();
     const letGo = await hold(target);
-    await remove(`/api/v1/namespaces/${target}`);
+    await api.delete(`/api/v1/namespaces/${target}`);
     await becomes("the target not to count", () => view(source), {
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } },
       sync: { desired: 0, failed: 0 },
     });
     await becomesGone(copy);
-    await change(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     const fresh = await makeTarget(project, source.namespace);
     await becomesCurrent(
       { source, copy: secretPath(fresh, source.name) },
@@ -226,8 +218,8 @@ describe.skipIf(!hasControllerManager).concurrent("a terminating namespace", () 
       conditions: { Ready: { status: "True" } },
       sync: { desired: 1, synced: 1, failed: 0 },
     });
-    expect(await look(copy)).toMatchObject({ code: 404 });
-    await remove(source.path);
+    expect(await api.find(copy)).toMatchObject({ code: 404 });
+    await api.delete(source.path);
     await becomesGone(source.path);
     await letGo();
     await becomesGone(`/api/v1/namespaces/${target}`);
@@ -235,21 +227,19 @@ describe.skipIf(!hasControllerManager).concurrent("a terminating namespace", () 
 
   it("with the source is deleted with all copies", async () => {
     const { source, copy } = await makeSynced();
-    await remove(`/api/v1/namespaces/${source.namespace}`);
+    await api.delete(`/api/v1/namespaces/${source.namespace}`);
     await becomesGone(copy);
     await becomesGone(`/api/v1/namespaces/${source.namespace}`);
   });
 
   it("is a target again when it is created again", async () => {
     const { source, target, copy } = await makeSynced();
-    const { metadata } = await look(`/api/v1/namespaces/${target}`);
-    await remove(`/api/v1/namespaces/${target}`);
+    const { metadata } = await api.find(`/api/v1/namespaces/${target}`);
+    await api.delete(`/api/v1/namespaces/${target}`);
     await becomesGone(`/api/v1/namespaces/${target}`);
     const { labels, annotations: given } = metadata;
-    await arrange({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      body: { metadata: { name: target, labels, annotations: given } },
+    await api.create("/api/v1/namespaces", {
+      metadata: { name: target, labels, annotations: given },
     });
     await becomesCurrent({ source, copy });
   });
@@ -262,27 +252,27 @@ describe.concurrent("a deleted source", () => {
     const copies = targets.map((target) => secretPath(target, source.name));
     for (const path of copies) await becomesCurrent({ source, copy: path });
     const [paused = "", sealed = "", unlabelled = ""] = copies;
-    await change(paused, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
-    await change(sealed, { immutable: true });
-    await change(unlabelled, { metadata: { labels: null } });
-    await remove(source.path);
+    await api.merge(paused, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
+    await api.merge(sealed, { immutable: true });
+    await api.merge(unlabelled, { metadata: { labels: null } });
+    await api.delete(source.path);
     await becomesGone(source.path);
     for (const path of [copy, ...copies]) await becomesGone(path);
   });
 
   it("removes its copies while it is paused or stalled", async () => {
     const [paused, stalled] = [await makeSynced(), await makeSynced()];
-    await change(paused.source.path, {
+    await api.merge(paused.source.path, {
       metadata: { annotations: { [annotations.disableSync]: "true" } },
     });
-    await change(stalled.source.path, {
+    await api.merge(stalled.source.path, {
       metadata: { annotations: { [annotations.disableSync]: "perhaps" } },
     });
     for (const { source, copy } of [paused, stalled]) {
       await becomes("the option to be seen", () => view(source), {
         conditions: { Synced: { status: "False" } },
       });
-      await remove(source.path);
+      await api.delete(source.path);
       await becomesGone(source.path);
       await becomesGone(copy);
     }
@@ -290,20 +280,20 @@ describe.concurrent("a deleted source", () => {
 
   it("does not wait for copies with finalizers of other controllers", async () => {
     const { source, copy } = await makeSynced();
-    await change(copy, { metadata: { finalizers: ["example.com/hold"] } });
-    await remove(source.path);
+    await api.merge(copy, { metadata: { finalizers: ["example.com/hold"] } });
+    await api.delete(source.path);
     await becomesGone(source.path);
-    expect(await look(copy)).toMatchObject({
+    expect(await api.find(copy)).toMatchObject({
       code: 200,
       metadata: { deletionTimestamp: expect.any(String) },
     });
-    await change(copy, { metadata: { finalizers: null } });
+    await api.merge(copy, { metadata: { finalizers: null } });
     await becomesGone(copy);
   });
 
   it("that is created again with the same name updates its former copies", async () => {
     const { source, project, copy } = await makeSynced();
-    await remove(source.path);
+    await api.delete(source.path);
     await becomesGone(source.path);
     const again = await makeSharedSecret({
       ...source,
@@ -315,9 +305,9 @@ describe.concurrent("a deleted source", () => {
 
   it("leaves no copy behind if a user removed its finalizer", async () => {
     const { source, copy } = await makeSynced();
-    expect((await look(source.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
-    await change(source.path, { metadata: { finalizers: null } });
-    await remove(source.path, "Orphan");
+    expect((await api.find(source.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
+    await api.merge(source.path, { metadata: { finalizers: null } });
+    await api.orphan(source.path);
     await becomesGone(source.path);
     await becomesGone(copy);
   });

@@ -2,17 +2,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
-  remove,
   secretPath,
   view,
   type Place,
@@ -75,7 +71,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
     await becomesCurrent({ source, copy: secretPath(free, name) });
     expect((await view(source)).sync).toMatchObject({ desired: 2, synced: 1, failed: 0 });
 
-    await change(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent(
       { source, copy: secretPath(free, name) },
       dataOf("first", "second", "third"),
@@ -85,7 +81,7 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
     const touched = (writesTo(target, name) ?? []).filter((verb) => verb !== "create");
     expect(touched).toEqual([]);
 
-    await remove(foreign);
+    await api.delete(foreign);
     await becomesCurrent({ source, copy: foreign }, dataOf("first", "second", "third"));
     await becomes("the conflict to be over", () => view(source), {
       conditions: { Synced: { status: "True" } },
@@ -106,21 +102,21 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       spec: { data: dataOf("first") },
     });
     await becomes("the conflict to be reported", () => view(source), conflictAt(target, name));
-    await change(`/api/v1/namespaces/${target}`, {
+    await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { labels: { [labels.project]: null } },
     });
     await becomes("the conflict to be over", () => view(source), {
       conditions: { Synced: { status: "False", reason: "NoTargets" } },
       sync: { conflicts: 0, desired: 0 },
     });
-    await remove(source.path);
+    await api.delete(source.path);
     await becomesGone(source.path);
     expect(await stateOf(secretPath(target, name))).toEqual(before);
   });
 
   it("can be a former copy without label and annotation", async () => {
     const { source, target, copy } = await makeSynced();
-    await change(copy, {
+    await api.merge(copy, {
       metadata: { labels: null, annotations: null },
       data: { own: base64("canary-own") },
     });
@@ -131,21 +127,23 @@ describe.concurrent("a Secret that Latchkey did not create", () => {
       conflictAt(target, source.name),
     );
     expect(await stateOf(copy)).toEqual(before);
-    await remove(source.path);
+    await api.delete(source.path);
     await becomesGone(source.path);
     expect(await stateOf(copy)).toEqual(before);
   });
 
   it("is not overwritten when it is created while a copy is paused or deleted", async () => {
     const { source, target, copy } = await makeSynced();
-    await change(source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
+    await api.merge(source.path, {
+      metadata: { annotations: { [annotations.disableSync]: "true" } },
+    });
     await becomes("the pause to be reported", () => view(source), {
       conditions: { Synced: { reason: "Paused" } },
     });
-    await remove(copy);
+    await api.delete(copy);
     await makeSecret(target, source.name);
     const before = await stateOf(copy);
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.disableSync]: "false" } },
     });
     await becomes(
@@ -167,23 +165,23 @@ describe.concurrent("a copy that a user created with the label and annotation of
   it("with another name is neither updated nor deleted", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
-    await makeSecret(target, "pasted", pasted(await look(copy), "pasted"));
+    await makeSecret(target, "pasted", pasted(await api.find(copy), "pasted"));
     const before = await stateOf(secretPath(target, "pasted"));
-    await change(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
     await afterAnotherReconcile(synced);
-    await remove(source.path);
+    await api.delete(source.path);
     await becomesGone(source.path);
-    expect(await look(copy)).toMatchObject({ code: 404 });
+    expect(await api.find(copy)).toMatchObject({ code: 404 });
     expect(await stateOf(secretPath(target, "pasted"))).toEqual(before);
   });
 
   it("in another namespace that accepts a copy blocks that copy", async () => {
     const { source, project, copy } = await makeSynced();
     const elsewhere = await makeTarget(`${project}-more`, source.namespace);
-    await makeSecret(elsewhere, source.name, pasted(await look(copy), source.name));
+    await makeSecret(elsewhere, source.name, pasted(await api.find(copy), source.name));
     const before = await stateOf(secretPath(elsewhere, source.name));
-    await change(source.path, { metadata: { annotations: to(`${project}*`) } });
+    await api.merge(source.path, { metadata: { annotations: to(`${project}*`) } });
     await becomes(
       "the conflict to be reported",
       () => view(source),
@@ -195,13 +193,13 @@ describe.concurrent("a copy that a user created with the label and annotation of
 
   it("of a deleted source is kept, while a real copy of that source is deleted", async () => {
     const { source, target, copy } = await makeSynced();
-    const left = await look(copy);
-    await remove(source.path);
+    const left = await api.find(copy);
+    await api.delete(source.path);
     await becomesGone(source.path);
     await makeSecret(target, "pasted", pasted(left, "pasted"));
     await makeSecret(target, source.name, pasted(left, source.name));
     await becomesGone(copy);
-    expect(await look(secretPath(target, "pasted"))).toMatchObject({
+    expect(await api.find(secretPath(target, "pasted"))).toMatchObject({
       code: 200,
       data: dataOf("first", "second"),
     });
@@ -232,7 +230,7 @@ describe.concurrent("two sources with the same target", () => {
       annotations: to(project),
       spec: { data: dataOf("older") },
     });
-    const { metadata } = await look(older.path);
+    const { metadata } = await api.find(older.path);
     await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
       what: "the next second",
     });
@@ -266,7 +264,7 @@ describe.concurrent("two sources with the same target", () => {
       sync: { synced: 1 },
     });
     await becomesCurrent({ source: older, copy }, dataOf("older"));
-    await change(younger.path, { spec: { data: dataOf("again") } });
+    await api.merge(younger.path, { spec: { data: dataOf("again") } });
     await becomes(
       "the change to be seen",
       () => view(younger),
@@ -274,7 +272,7 @@ describe.concurrent("two sources with the same target", () => {
     );
     await becomesCurrent({ source: older, copy }, dataOf("older"));
 
-    await remove(older.path);
+    await api.delete(older.path);
     await becomesCurrent({ source: younger, copy }, dataOf("again", "younger"));
     await becomes("the conflict to be over", () => view(younger), {
       conditions: { Synced: { status: "True" } },
@@ -284,7 +282,7 @@ describe.concurrent("two sources with the same target", () => {
 
   it("the newer one takes over if the older one changes its target, and yields if that is reverted", async () => {
     const { older, younger, copy } = await conflictingSources();
-    await change(older.path, {
+    await api.merge(older.path, {
       metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } },
     });
     await becomesCurrent({ source: younger, copy }, dataOf("younger"));
@@ -293,16 +291,18 @@ describe.concurrent("two sources with the same target", () => {
       async () => (await view(older)).conditions.Ready?.message.includes("younger"),
       false,
     );
-    await change(older.path, { metadata: { annotations: { [annotations.syncSecretName]: null } } });
+    await api.merge(older.path, {
+      metadata: { annotations: { [annotations.syncSecretName]: null } },
+    });
     await becomesCurrent({ source: older, copy }, dataOf("older"));
   });
 
   it("are ordered by creation time even if one sets the name by an option", async () => {
     const { source, project, target, copy } = await makeSynced();
-    await change(`/api/v1/namespaces/${target}`, {
+    await api.merge(`/api/v1/namespaces/${target}`, {
       metadata: { annotations: { [annotations.syncFrom]: null } },
     });
-    const { metadata } = await arrange({ method: "GET", path: source.path });
+    const { metadata } = await api.get(source.path);
     await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
       what: "the next second",
     });

@@ -1,13 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { makeNamespace, unique } from "../support/policy-request.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
-  becomes,
-  becomesGone,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   secretPath,
@@ -56,7 +53,7 @@ describe.concurrent("a copy exists only while source and namespace agree:", () =
   ];
   it.each(ends)("$rule", async ({ end }) => {
     const { source, project, target, copy } = await makeSynced();
-    await change(namespacePath(target), { metadata: end(source.namespace) });
+    await api.merge(namespacePath(target), { metadata: end(source.namespace) });
     await becomesGone(copy);
     await becomes("the status to follow", () => view(source), {
       conditions: { Ready: { status: "True" } },
@@ -69,7 +66,7 @@ describe.concurrent("a copy exists only while source and namespace agree:", () =
         [annotations.syncFrom]: ` x, ${source.namespace} ,,y`,
       },
     };
-    await change(namespacePath(target), { metadata: again });
+    await api.merge(namespacePath(target), { metadata: again });
     await becomesCurrent({ source, copy });
     await becomes("the status to follow", () => view(source), {
       conditions: { Synced: { status: "True", reason: "Synced" } },
@@ -90,10 +87,10 @@ describe.concurrent("a copy exists only while source and namespace agree:", () =
     });
     await becomesReady(source);
     const copy = secretPath(target, source.name);
-    await change(namespacePath(target), { metadata: { labels: { [labels.project]: project } } });
-    await change(namespacePath(target), { metadata: { annotations: { note: "nothing yet" } } });
-    expect(await look(copy)).toMatchObject({ code: 404 });
-    await change(namespacePath(target), {
+    await api.merge(namespacePath(target), { metadata: { labels: { [labels.project]: project } } });
+    await api.merge(namespacePath(target), { metadata: { annotations: { note: "nothing yet" } } });
+    expect(await api.find(copy)).toMatchObject({ code: 404 });
+    await api.merge(namespacePath(target), {
       metadata: { annotations: { [annotations.sync]: "enabled" } },
     });
     await becomesCurrent({ source, copy });
@@ -101,18 +98,18 @@ describe.concurrent("a copy exists only while source and namespace agree:", () =
 
   it("the SharedSecret removes the project from its list, and adds it again", async () => {
     const { source, project, copy } = await makeSynced();
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: `not-${project}` } },
     });
     await becomesGone(copy);
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: null } },
     });
     await becomes("the status to follow", () => view(source), {
       conditions: { Synced: { reason: "NotRequested" } },
       sync: { desired: 0 },
     });
-    await change(source.path, { metadata: { annotations: to(project) } });
+    await api.merge(source.path, { metadata: { annotations: to(project) } });
     await becomesCurrent({ source, copy });
   });
 });
@@ -144,7 +141,7 @@ describe.concurrent("the projects of a SharedSecret", () => {
       await becomesReady(source);
       const found = await Promise.all(
         targets.map(async ({ suffix, target }) =>
-          (await look(secretPath(target, source.name))).code === 200 ? [suffix] : [],
+          (await api.find(secretPath(target, source.name))).code === 200 ? [suffix] : [],
         ),
       );
       expect(found.flat()).toEqual(
@@ -159,13 +156,13 @@ describe.concurrent("the options of a SharedSecret:", () => {
     const { source, target, copy } = await makeSynced({
       [annotations.syncSecretName]: "db.credentials",
     });
-    expect(await look(secretPath(target, source.name))).toMatchObject({ code: 404 });
-    await change(source.path, {
+    expect(await api.find(secretPath(target, source.name))).toMatchObject({ code: 404 });
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretName]: "another" } },
     });
     await becomesGone(copy);
     await becomesCurrent({ source, copy: secretPath(target, "another") });
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretName]: null } },
     });
     await becomesGone(secretPath(target, "another"));
@@ -174,23 +171,23 @@ describe.concurrent("the options of a SharedSecret:", () => {
 
   it("the copy is Opaque, and is recreated if the option sets another type", async () => {
     const { source, copy } = await makeSynced();
-    const { type, metadata } = await look(copy);
+    const { type, metadata } = await api.find(copy);
     expect(type).toBe("Opaque");
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "example.com/credential" } },
     });
-    await becomes("the type to follow", () => look(copy), {
+    await becomes("the type to follow", () => api.find(copy), {
       ...currentCopy(source, dataOf("first", "second")),
       type: "example.com/credential",
     });
-    expect((await look(copy)).metadata.uid).not.toBe(metadata.uid);
+    expect((await api.find(copy)).metadata.uid).not.toBe(metadata.uid);
     await becomesReady(source);
   });
 
   it("a type with missing keys is reported for the target, keeps the existing copy, and recovers", async () => {
     const { source, target, copy } = await makeSynced();
     const before = await stateOf(copy);
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } },
     });
     const failure = {
@@ -204,19 +201,23 @@ describe.concurrent("the options of a SharedSecret:", () => {
       sync: { desired: 1, synced: 0, failed: 1, failures: [failure] },
     });
     const says = { [annotations.syncError]: expect.stringContaining("tls.crt") };
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, says);
+    await becomes(
+      "the copy to say why",
+      async () => (await api.find(copy)).metadata.annotations,
+      says,
+    );
     expect(await stateOf(copy)).toMatchObject({
       ...before,
       resourceVersion: expect.any(String),
       annotations: says,
     });
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncSecretType]: null } },
     });
     await becomesCurrent({ source, copy });
     await becomes(
       "the copy to say so no more",
-      async () => annotations.syncError in ((await look(copy)).metadata.annotations ?? {}),
+      async () => annotations.syncError in ((await api.find(copy)).metadata.annotations ?? {}),
       false,
     );
     await becomes("the status to follow", () => view(source), {
@@ -240,14 +241,16 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomes("the conflict to be reported", () => view(next), {
       sync: { failures: [expect.objectContaining({ reason: "OlderSource" })] },
     });
-    await change(source.path, {
+    await api.merge(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: null } },
     });
     await becomesGone(copy);
     await becomes("the refusal to be reported", () => view(next), {
       sync: { desired: 1, synced: 0, failed: 1, failures: [{ reason: "Invalid" }] },
     });
-    await change(next.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
+    await api.merge(next.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: null } },
+    });
     await becomesCurrent({ source: next, copy }, dataOf("third"));
   });
 
@@ -263,8 +266,8 @@ describe.concurrent("the options of a SharedSecret:", () => {
     "$option: $value stalls the source, and the copy is kept with an error annotation until it is fixed",
     async ({ option, value }) => {
       const { source, copy } = await makeSynced();
-      const { uid } = (await look(copy)).metadata;
-      await change(source.path, {
+      const { uid } = (await api.find(copy)).metadata;
+      await api.merge(source.path, {
         metadata: { annotations: { [option]: value } },
         spec: { data: { first: null } },
       });
@@ -277,19 +280,25 @@ describe.concurrent("the options of a SharedSecret:", () => {
           Stalled: { status: "True", ...trouble },
         },
       });
-      await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
-        [annotations.syncError]: expect.stringContaining(option),
-      });
-      expect(await look(copy)).toMatchObject({
+      await becomes(
+        "the copy to say why",
+        async () => (await api.find(copy)).metadata.annotations,
+        {
+          [annotations.syncError]: expect.stringContaining(option),
+        },
+      );
+      expect(await api.find(copy)).toMatchObject({
         metadata: { uid },
         type: "Opaque",
         data: dataOf("first", "second"),
       });
 
-      await change(source.path, { metadata: { annotations: { [option]: null } } });
+      await api.merge(source.path, { metadata: { annotations: { [option]: null } } });
       await becomesCurrent({ source, copy }, dataOf("second"));
       await becomesReady(source);
-      expect((await look(copy)).metadata.annotations).not.toHaveProperty([annotations.syncError]);
+      expect((await api.find(copy)).metadata.annotations).not.toHaveProperty([
+        annotations.syncError,
+      ]);
     },
   );
 });
@@ -301,19 +310,19 @@ describe.concurrent("disable-sync pauses", () => {
   it("on a SharedSecret: no new copy, no change, no repair", async () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
-    await change(source.path, { ...pause, spec: { data: dataOf("third") } });
+    await api.merge(source.path, { ...pause, spec: { data: dataOf("third") } });
     await becomes("the pause to be reported", () => view(source), {
       settled: true,
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Paused" } },
     });
-    await change(copy, { data: { first: null } });
+    await api.merge(copy, { data: { first: null } });
     const [edited, late] = [await stateOf(copy), await makeTarget(project, source.namespace)];
     await afterAnotherReconcile({ ...synced, target: late });
     await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(edited);
-    expect(await look(secretPath(late, source.name))).toMatchObject({ code: 404 });
+    expect(await api.find(secretPath(late, source.name))).toMatchObject({ code: 404 });
 
-    await change(source.path, resume);
+    await api.merge(source.path, resume);
     const data = dataOf("first", "second", "third");
     await becomesCurrent({ source, copy }, data);
     await becomesCurrent({ source, copy: secretPath(late, source.name) }, data);
@@ -324,9 +333,9 @@ describe.concurrent("disable-sync pauses", () => {
     const { source, project, copy } = synced;
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
     await becomesCurrent({ source, copy: other });
-    await change(copy, { ...pause, data: { first: null, own: dataOf("own").own } });
+    await api.merge(copy, { ...pause, data: { first: null, own: dataOf("own").own } });
     const paused = await stateOf(copy);
-    await change(source.path, { spec: { data: dataOf("third") } });
+    await api.merge(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy: other }, dataOf("first", "second", "third"));
     await afterAnotherReconcile(synced);
     expect(await stateOf(copy)).toEqual(paused);
@@ -336,7 +345,7 @@ describe.concurrent("disable-sync pauses", () => {
       sync: { desired: 1, synced: 1 },
     });
 
-    await change(copy, resume);
+    await api.merge(copy, resume);
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
   });
 });

@@ -6,13 +6,14 @@ import { annotations, apiVersion } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { repository } from "../support/install.ts";
 import { eventually } from "../support/eventually.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
 import {
+  api,
+  as,
   allow,
-  arrange,
   ask,
   bind,
   makeNamespace,
-  patchTypes,
   unique,
   type Answer,
   type Ask,
@@ -20,11 +21,7 @@ import {
 } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
-  becomesGone,
-  look,
   makeTarget,
-  remove,
   secretPath,
   sharedSecretPath,
   view,
@@ -57,11 +54,10 @@ async function makeTenant(): Promise<Tenant> {
   for (const object of loadAll(text)) {
     const kind = stringAt(object, "kind") ?? "";
     const within = stringAt(recordAt(object, "metadata"), "namespace");
-    await arrange({
-      method: "POST",
-      path: `${collections[kind]}${within === undefined ? "" : `/namespaces/${within}`}/${kind.toLowerCase()}s`,
-      body: object,
-    });
+    await api.create(
+      `${collections[kind]}${within === undefined ? "" : `/namespaces/${within}`}/${kind.toLowerCase()}s`,
+      object,
+    );
   }
   const deployer: Caller = {
     user: `system:serviceaccount:${namespace}:deployer`,
@@ -96,7 +92,7 @@ function sharedSecret({
 
 /** Waits until the Secret `db` in this namespace contains this text; returns the text. */
 async function waitForText(target: string, text: string): Promise<string> {
-  await becomes(`${target}/db to hold ${text}`, () => look(secretPath(target, "db")), {
+  await becomes(`${target}/db to hold ${text}`, () => api.find(secretPath(target, "db")), {
     code: 200,
     data: { password: base64(text) },
   });
@@ -121,8 +117,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           data: namespace,
           given: to(project),
         });
-        await eventually(async () => (await ask(deployer, request)).code === 201, {
-          what: "the deployer's rights to be known",
+        await becomes("the deployer's rights to be known", () => ask(deployer, request), {
+          code: 201,
         });
       }
     });
@@ -152,21 +148,11 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         ).toMatchObject(refusedShare);
       }
       const body = { metadata: { annotations: to(b.project) } };
+      expect(await as(a.deployer).merge(sharedSecretPath(a.namespace, "db"), body)).toMatchObject(
+        refusedShare,
+      );
       expect(
-        await ask(a.deployer, {
-          method: "PATCH",
-          path: sharedSecretPath(a.namespace, "db"),
-          type: patchTypes.merge,
-          body,
-        }),
-      ).toMatchObject(refusedShare);
-      expect(
-        await ask(a.deployer, {
-          method: "PATCH",
-          path: sharedSecretPath(b.namespace, "db"),
-          type: patchTypes.merge,
-          body: { spec: { data: {} } },
-        }),
+        await as(a.deployer).merge(sharedSecretPath(b.namespace, "db"), { spec: { data: {} } }),
       ).toMatchObject({ code: 403 });
     });
 
@@ -183,14 +169,11 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           }),
         ),
       ).toMatchObject({ code: 201 });
-      await remove(sharedSecretPath(b.namespace, "db"));
+      await api.delete(sharedSecretPath(b.namespace, "db"));
       await becomesGone(secretPath(b.target, "db"));
       expect(
-        await ask(a.deployer, {
-          method: "PATCH",
-          path: sharedSecretPath(a.namespace, waiting),
-          type: patchTypes.merge,
-          body: { metadata: { annotations: to(b.project, renamed) } },
+        await as(a.deployer).merge(sharedSecretPath(a.namespace, waiting), {
+          metadata: { annotations: to(b.project, renamed) },
         }),
       ).toMatchObject(refusedShare);
       expect(
@@ -208,14 +191,9 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
           labels: { "management.service/project": b.project, "management.service/space": "s" },
         },
       };
-      expect(
-        await ask(a.deployer, {
-          method: "PATCH",
-          path: `/api/v1/namespaces/${a.namespace}`,
-          type: patchTypes.merge,
-          body,
-        }),
-      ).toMatchObject({ code: 403 });
+      expect(await as(a.deployer).merge(`/api/v1/namespaces/${a.namespace}`, body)).toMatchObject({
+        code: 403,
+      });
       // Not even if its account may write its namespace.
       await allow({ kind: "User", name: a.deployer.user ?? "" }, [
         {
@@ -226,12 +204,7 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         },
       ]);
       const answer = async (): Promise<Answer> =>
-        ask(a.deployer, {
-          method: "PATCH",
-          path: `/api/v1/namespaces/${a.namespace}`,
-          type: patchTypes.merge,
-          body,
-        });
+        as(a.deployer).merge(`/api/v1/namespaces/${a.namespace}`, body);
       await eventually(async () => (await answer()).message.includes("the verb assign on"), {
         what: "the policy to be asked",
       });
@@ -253,8 +226,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         },
       });
       const robot = unique("robot");
-      await eventually(async () => (await ask(b.deployer, key(robot, {}))).code === 201, {
-        what: "the right to make keys to be known",
+      await becomes("the right to make keys to be known", () => ask(b.deployer, key(robot, {})), {
+        code: 201,
       });
       for (const spec of [
         { user: unique("admin-of-b") },
@@ -297,21 +270,16 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       await allow({ kind: "User", name: a.deployer.user ?? "" }, share);
       const target = await makeTarget(b.project, takes(b));
       const offer = async ({ deployer, namespace }: Tenant, data: string): Promise<void> => {
-        await eventually(
-          async () =>
-            (
-              await ask(
-                deployer,
-                sharedSecret({ namespace, name: "db", data, given: to(b.project) }),
-              )
-            ).code === 201,
-          { what: "the SharedSecret to be made" },
+        await becomes(
+          "the SharedSecret to be made",
+          () => ask(deployer, sharedSecret({ namespace, name: "db", data, given: to(b.project) })),
+          { code: 201 },
         );
       };
       await offer(b, "of b");
       await waitForText(target, "of b");
       // Timestamps have whole seconds, and the older source owns the target.
-      const { metadata } = await look(sharedSecretPath(b.namespace, "db"));
+      const { metadata } = await api.find(sharedSecretPath(b.namespace, "db"));
       await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 2_000, {
         what: "two seconds to pass",
       });
@@ -322,13 +290,15 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
         true,
       );
       await waitForText(target, "of b");
-      await remove(sharedSecretPath(b.namespace, "db"));
+      await api.delete(sharedSecretPath(b.namespace, "db"));
       await becomesGone(sharedSecretPath(b.namespace, "db"));
       await eventually(
         async () =>
           Date.now() >=
           Date.parse(
-            String((await look(sharedSecretPath(a.namespace, "db"))).metadata.creationTimestamp),
+            String(
+              (await api.find(sharedSecretPath(a.namespace, "db"))).metadata.creationTimestamp,
+            ),
           ) +
             2_000,
         { what: "two seconds to pass" },

@@ -3,7 +3,7 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { tokenQuota } from "./product-setup.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters, make, viewOf, type Own } from "../support/keys-and-tokens.ts";
-import { ask, unique } from "../support/policy-request.ts";
+import { as, unique } from "../support/policy-request.ts";
 
 const kind = "DirectClusterEndpointToken";
 const requesters = unique("requesters");
@@ -37,10 +37,9 @@ describe.skipIf(!inject("hasPolicies"))(
       );
       for (const own of tokens) await becomes(own, "True");
       for (const { path } of tokens.slice(1, 6)) {
-        await eventually(
-          async () => (await ask(mallory, { method: "DELETE", path })).code === 200,
-          { what: "mallory to delete a token" },
-        );
+        await eventually(async () => (await as(mallory).delete(path)).code === 200, {
+          what: "mallory to delete a token",
+        });
       }
       const extra = await make(kind, { by: mallory, spec: { ttl: 3600 } });
       const waiting = await becomes(extra, "False");

@@ -19,8 +19,17 @@ import {
   type WantedOwn,
 } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { answered, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
-import { becomes, becomesGone, look } from "../support/shared-secret-requests.ts";
+import { becomes, becomesGone } from "../support/becomes.ts";
+import {
+  api,
+  as,
+  request,
+  answered,
+  ask,
+  patchTypes,
+  unique,
+  type Caller,
+} from "../support/policy-request.ts";
 
 const kind = "DirectClusterEndpointToken";
 const collection = "/apis/management.service/v1/directclusterendpointtokens";
@@ -161,7 +170,7 @@ describe.skipIf(!inject("hasPolicies"))(
       ).toBeGreaterThanOrEqual(end);
       expect(decodeJwt(token).exp).toBe(end / 1000);
       await becomes("the Event", () => eventsAbout(own), ["Expired"]);
-      expect(await look(own.path)).toMatchObject({ code: 200 });
+      expect(await api.find(own.path)).toMatchObject({ code: 200 });
     });
 
     const unsupported: { who: string; by: Caller; reason?: string }[] = [
@@ -217,20 +226,17 @@ describe.skipIf(!inject("hasPolicies"))(
       await becomes("the Event", () => eventsAbout(own), ["TokenTooLarge"]);
       const path = own.path;
       // The status of a refusal does not wait for the grant.
-      await eventually(async () => (await ask(alice, { method: "DELETE", path })).code === 200, {
-        what: "the requester to be allowed to delete the token",
-      });
+      await becomes(
+        "the requester to be allowed to delete the token",
+        () => as(alice).delete(path),
+        { code: 200 },
+      );
       await becomesGone(path);
     });
 
     it("has an immutable spec", async () => {
       const own = await make(kind, { by: alice, spec: { ttl: 600 } });
-      const widen = {
-        method: "PATCH",
-        path: own.path,
-        type: patchTypes.merge,
-        body: { spec: { ttl: 6000 } },
-      } as const;
+      const widen = request.merge(own.path, { spec: { ttl: 6000 } });
       expect(await ask({}, widen)).toMatchObject(answered(422, "spec is immutable"));
     });
 
@@ -240,12 +246,7 @@ describe.skipIf(!inject("hasPolicies"))(
         user: "system:serviceaccount:latchkey-system:latchkey-webhook",
         groups: ["system:masters"],
       };
-      const wipe = {
-        method: "PATCH",
-        path: `${own.path}/status`,
-        type: patchTypes.merge,
-        body: { status: { token: null } },
-      } as const;
+      const wipe = request.merge(`${own.path}/status`, { status: { token: null } });
       expect(await ask(webhook, wipe)).toMatchObject({ code: 200 });
       const again = await eventually(async () => (await viewOf(own)).token, {
         what: "another token",
@@ -270,7 +271,7 @@ describe.skipIf(!inject("hasPolicies"))(
 describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, () => {
   it("can be read, watched and deleted by alice", async () => {
     const { own, token } = await minted();
-    expect(viewIn(await ask(alice, { method: "GET", path: own.path })).token).toBe(token);
+    expect(viewIn(await as(alice).get(own.path)).token).toBe(token);
     const watch = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}&resourceVersion=${own.resourceVersion}`;
     const seen = await kubectl(inject("controlPlane"), [
       "get",
@@ -279,7 +280,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
       ...kubectlAs(alice),
     ]);
     expect(seen).toContain(token);
-    expect(await ask(alice, { method: "DELETE", path: own.path })).toMatchObject({ code: 200 });
+    expect(await as(alice).delete(own.path)).toMatchObject({ code: 200 });
     await becomesGone(own.path);
   });
 
@@ -297,7 +298,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
 
   it("can be used with kubectl wait by alice", async () => {
     const own = await make(kind, { by: alice });
-    await becomes("the grant", () => ask(alice, { method: "GET", path: own.path }), { code: 200 });
+    await becomes("the grant", () => as(alice).get(own.path), { code: 200 });
     const wait = [
       "wait",
       "--for=condition=Ready",
@@ -337,13 +338,8 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
 
   it("does not allow alice to list tokens or to change hers", async () => {
     const { own } = await minted();
-    expect(await ask(alice, { method: "GET", path: collection })).toMatchObject({ code: 403 });
-    const patch = {
-      method: "PATCH",
-      path: own.path,
-      type: patchTypes.merge,
-      body: { metadata: { labels: { mine: "yes" } } },
-    } as const;
+    expect(await as(alice).get(collection)).toMatchObject({ code: 403 });
+    const patch = request.merge(own.path, { metadata: { labels: { mine: "yes" } } });
     expect(await ask(alice, patch)).toMatchObject({ code: 403 });
   });
 
@@ -351,7 +347,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     const { own, token } = await minted();
     expect(await tryToMake(kind, { by: bob, name: own.name })).toMatchObject({ code: 409 });
     expect((await viewOf(own)).token).toBe(token);
-    expect(await ask(bob, { method: "GET", path: pathOf(kind, own.name) })).toMatchObject({
+    expect(await as(bob).get(pathOf(kind, own.name))).toMatchObject({
       code: 403,
     });
   });

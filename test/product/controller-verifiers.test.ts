@@ -9,7 +9,7 @@ import { startConnectProxy } from "../support/connect-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { issuerCa } from "../support/gateway-address.ts";
 import { allowRequesters, make, viewOf } from "../support/keys-and-tokens.ts";
-import { arrange, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { api, unique, type Caller } from "../support/policy-request.ts";
 import { startVerifier, type TokenVerifier, verifierNames } from "../support/token-verifiers.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 
@@ -76,7 +76,7 @@ function publicPem(): Uint8Array {
 
 /** Makes a new key sign at once; a rotation publishes it 105 seconds before. Returns its kid. */
 async function replaceSigningKey(): Promise<string> {
-  const secret = await arrange({ method: "GET", path: secretPath });
+  const secret = await api.get(secretPath);
   const encoded = stringAt(recordAt(secret, "data"), "keys.json") ?? "";
   const stored: unknown = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));
   const since = new Date().toISOString();
@@ -87,14 +87,14 @@ async function replaceSigningKey(): Promise<string> {
   const keys = Buffer.from(JSON.stringify({ keys: [...retired, added] })).toString("base64");
   const { resourceVersion } = parseMetadata(secret);
   const body = { metadata: { resourceVersion }, data: { "keys.json": keys } };
-  await arrange({ method: "PATCH", path: secretPath, type: patchTypes.merge, body });
+  await api.merge(secretPath, body);
   return added.kid;
 }
 
 beforeAll(async () => {
   await allowRequesters(requesters);
   ca = await issuerCa(inject("controlPlane"));
-  ({ signing } = parseSigningKeys(await arrange({ method: "GET", path: secretPath })));
+  ({ signing } = parseSigningKeys(await api.get(secretPath)));
 });
 
 afterAll(async () => {

@@ -6,7 +6,7 @@ import {
   type ObservedRoleBinding,
   type ObservedRole,
 } from "../../src/api/role.ts";
-import { arrange } from "../support/policy-request.ts";
+import { api } from "../support/policy-request.ts";
 import { rbacPath, type Place } from "../support/shared-secret-requests.ts";
 
 /** The objects derived from SharedSecrets in a namespace. */
@@ -18,7 +18,7 @@ export interface Derived {
 /** The Roles and RoleBindings of a namespace with the name prefix of derived ones. */
 export async function derivedIn(namespace: string): Promise<Derived> {
   const items = async (plural: "roles" | "rolebindings") => {
-    const list = await arrange({ method: "GET", path: rbacPath(plural, namespace) });
+    const list = await api.get(rbacPath(plural, namespace));
     return listAt(list, "items").filter((item) => parseMetadata(item).name.startsWith("latchkey-"));
   };
   return {

@@ -1,5 +1,4 @@
-import { arrange, ask, admin, unique } from "../support/policy-request.ts";
-import { remove } from "../support/shared-secret-requests.ts";
+import { api, as, admin, unique } from "../support/policy-request.ts";
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
@@ -38,16 +37,12 @@ export async function putDeadWebhook({
     sideEffects: "None",
     admissionReviewVersions: ["v1"],
   };
-  await arrange({
-    method: "POST",
-    path: configurations,
-    body: { metadata: { name }, webhooks: [webhook] },
-  });
-  return () => remove(`${configurations}/${name}`);
+  await api.create(configurations, { metadata: { name }, webhooks: [webhook] });
+  return () => api.delete(`${configurations}/${name}`);
 }
 
 /** Whether the API server rejects a request with 500 because a webhook is unavailable. */
 export async function isRefusedByDead(path: string, body: object): Promise<boolean> {
-  const { code, message } = await ask(admin, { method: "POST", path: `${path}?dryRun=All`, body });
+  const { code, message } = await as(admin).create(`${path}?dryRun=All`, body);
   return code === 500 && message.includes("failed calling webhook");
 }

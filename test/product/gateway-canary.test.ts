@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { makeKey } from "../support/key-request.ts";
-import { arrange, patchTypes, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 
 const own = "/kubernetes/management/apis/management.service/v1";
 const json = { "content-type": "application/json" };
@@ -72,10 +72,7 @@ describe.skipIf(inject("gateway") === undefined)("the gateway", () => {
         if (status >= 400) answers.push(text);
       }
     }
-    await arrange({
-      ...{ method: "PATCH", path: made.path, type: patchTypes.merge },
-      body: { spec: { disabled: true } },
-    });
+    await api.merge(made.path, { spec: { disabled: true } });
     const isRefused = async () =>
       (await askGateway({ key, path: "/kubernetes/management/api" })).status === 401;
     await eventually(isRefused, { what: "the key to be refused" });

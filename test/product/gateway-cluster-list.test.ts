@@ -7,7 +7,7 @@ import { externalUrl } from "../support/gateway-address.ts";
 import { askGateway } from "../support/gateway-request.ts";
 import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { arrange, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { api, ask, unique, type Caller } from "../support/policy-request.ts";
 
 const secretsPath = "/api/v1/namespaces/latchkey-clusters/secrets";
 const configMapsPath = "/api/v1/namespaces/latchkey-system/configmaps";
@@ -27,15 +27,14 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
     const kubeconfig = connectedKubeconfig({ url: server, certificateAuthority, token });
     const data = { kubeconfig: Buffer.from(JSON.stringify(kubeconfig)).toString("base64") };
     const body = { metadata: { name, labels }, type: "Opaque", data, stringData };
-    await arrange({ method: "POST", path: secretsPath, body });
+    await api.create(secretsPath, body);
     return `${secretsPath}/${name}`;
   };
   const named = (name: string) => ({ "management.service/cluster": name });
-  const patch = (path: string, body: unknown) =>
-    arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+  const patch = (path: string, body: unknown) => api.merge(path, body);
 
   const listed = async (): Promise<ReadonlyMap<string, string>> => {
-    const map = JSON.parse(JSON.stringify(await arrange({ method: "GET", path: listPath })));
+    const map = JSON.parse(JSON.stringify(await api.get(listPath)));
     return new Map(Object.entries(stringMapAt(map, "data")));
   };
   const isListed = (name: string) =>
@@ -76,12 +75,7 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
     const isOut = async () => !(await isListed(name)).includes("direct.example.com");
     expect(await eventually(isOut, { what: "the direct address to be left out" })).toBe(true);
     const events = async () =>
-      JSON.stringify(
-        await arrange({
-          method: "GET",
-          path: "/apis/events.k8s.io/v1/namespaces/latchkey-clusters/events",
-        }),
-      );
+      JSON.stringify(await api.get("/apis/events.k8s.io/v1/namespaces/latchkey-clusters/events"));
     const isReported = async () => {
       const found = await events();
       return found.includes("InvalidDirectAddress") && found;
@@ -108,7 +102,7 @@ describe.skipIf(inject("gateway") === undefined)("the list of connected clusters
     });
     await Promise.all([refused, deleted].map(isListed));
     await patch(secrets[0] ?? "", { data: { kubeconfig: Buffer.from("{}").toString("base64") } });
-    await arrange({ method: "DELETE", path: secrets[1] ?? "" });
+    await api.delete(secrets[1] ?? "");
     await Promise.all([refused, deleted].map(isNotListed));
     expect([...(await listed()).keys()].filter((name) => name.includes("virtual"))).toEqual([]);
   });

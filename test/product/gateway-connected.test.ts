@@ -11,7 +11,7 @@ import { eventually } from "../support/eventually.ts";
 import { askGateway, openGatewayStream } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { arrange, patchTypes, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 
 const secretsPath = "/api/v1/namespaces/latchkey-clusters/secrets";
 
@@ -30,11 +30,7 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
   ): Promise<string> => {
     const name = unique("cluster");
     const data = { kubeconfig: Buffer.from(JSON.stringify(config)).toString("base64") };
-    await arrange({
-      method: "POST",
-      path: secretsPath,
-      body: { metadata: { name, labels }, type: "Opaque", data },
-    });
+    await api.create(secretsPath, { metadata: { name, labels }, type: "Opaque", data });
     return name;
   };
 
@@ -187,9 +183,8 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     });
     const stream = openGatewayStream({ key: key.key, path: `${path}?watch=1&resourceVersion=0` });
     expect(await stream.opened).toBe(200);
-    await arrange({
-      ...{ method: "PATCH", path: `${secretsPath}/${secret}`, type: patchTypes.merge },
-      body: { data: { kubeconfig: Buffer.from("{}").toString("base64") } },
+    await api.merge(`${secretsPath}/${secret}`, {
+      data: { kubeconfig: Buffer.from("{}").toString("base64") },
     });
     await stream.ended;
     await eventually(async () => (await askKey(key, path)).status === 404, {
@@ -208,25 +203,17 @@ describe.skipIf(inject("gateway") === undefined)("a space", () => {
       [inside, { "management.service/project": "web", "management.service/space": "dev" }],
       [outside, { "management.service/project": "web" }],
     ] as const) {
-      await arrange({
-        method: "POST",
-        path: "/api/v1/namespaces",
-        body: { metadata: { name, labels } },
-      });
+      await api.create("/api/v1/namespaces", { metadata: { name, labels } });
     }
     const admins = unique("admins");
-    await arrange({
-      method: "POST",
-      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-      body: {
-        metadata: { name: admins },
-        roleRef: {
-          apiGroup: "rbac.authorization.k8s.io",
-          kind: "ClusterRole",
-          name: "cluster-admin",
-        },
-        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: admins }],
+    await api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+      metadata: { name: admins },
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "ClusterRole",
+        name: "cluster-admin",
       },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: admins }],
     });
     key = await makeKey({ spec: { user: "alice", groups: [admins] } });
     await eventually(

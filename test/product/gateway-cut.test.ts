@@ -10,7 +10,7 @@ import {
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
 import {
   cutEnd,
@@ -47,8 +47,7 @@ interface Loss {
   readonly code: 401 | 403;
 }
 
-const merge = (path: string, body: object) =>
-  arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+const merge = (path: string, body: object) => api.merge(path, body);
 const onPods = { rules: [{ resources: [{ group: "", resources: ["pods"] }] }] };
 const onStreams = {
   rules: [{ resources: [{ group: "", resources: ["configmaps", "pods", "pods/*"] }] }],
@@ -62,7 +61,7 @@ const losses: readonly Loss[] = [
   },
   {
     name: "when its key is deleted",
-    action: (key) => arrange({ method: "DELETE", path: key.path }),
+    action: (key) => api.delete(key.path),
     code: 401,
   },
   {
@@ -270,7 +269,7 @@ const instantOf = (instant: number) => () => Promise.resolve(instant);
 
 /** When a key ended by its own time, on the clock of `performance`; its ttl is 15 s. */
 async function endOfKey(key: KnownKey): Promise<number> {
-  const { metadata, spec, status } = await arrange({ method: "GET", path: key.path });
+  const { metadata, spec, status } = await api.get(key.path);
   const read: { lastActivity?: string } = JSON.parse(JSON.stringify(status ?? {}));
   const isIdle = spec?.["ttlAfterLastActivity"] === true;
   const start = (isIdle ? read.lastActivity : undefined) ?? String(metadata["creationTimestamp"]);

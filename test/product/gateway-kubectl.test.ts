@@ -3,7 +3,8 @@ import { eventually } from "../support/eventually.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { startKubectl } from "../support/kubectl-process.ts";
-import { arrange, bind, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
 
 const editors = unique("editors");
 
@@ -25,9 +26,7 @@ describe.skipIf(inject("gateway") === undefined).each([
   beforeAll(async () => {
     await bind({ kind: "Group", name: editors }, "cluster-admin");
     key = await makeKey({ spec: { user: "alice", groups: [editors] } });
-    await eventually(async () => (await run(["get", "namespaces"])).code === 0, {
-      what: "the key to work",
-    });
+    await becomes("the key to work", () => run(["get", "namespaces"]), { code: 0 });
     await succeed(["create", "namespace", namespace]);
   });
 
@@ -96,10 +95,9 @@ describe.skipIf(inject("gateway") === undefined).each([
     try {
       const seen = await eventually(
         async () => {
-          await arrange({
-            method: "POST",
-            path: `/api/v1/namespaces/${namespace}/secrets`,
-            body: { metadata: { generateName: "watched-" }, type: "Opaque" },
+          await api.create(`/api/v1/namespaces/${namespace}/secrets`, {
+            metadata: { generateName: "watched-" },
+            type: "Opaque",
           });
           return watch.stdout().includes("secret/watched-") && watch.stdout().toString();
         },

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import {
-  arrange,
+  api,
+  as,
   ask,
   patchTypes,
   unique,
@@ -45,15 +46,9 @@ describe.skipIf(inject("gateway") === undefined)(
     let ownerUid = "";
 
     beforeAll(async () => {
-      await arrange({
-        method: "POST",
-        path: "/api/v1/namespaces",
-        body: { metadata: { name: tenant } },
-      });
-      const { metadata } = await arrange({
-        method: "POST",
-        path: `/api/v1/namespaces/${tenant}/configmaps`,
-        body: { metadata: { name: owner } },
+      await api.create("/api/v1/namespaces", { metadata: { name: tenant } });
+      const { metadata } = await api.create(`/api/v1/namespaces/${tenant}/configmaps`, {
+        metadata: { name: owner },
       });
       ownerUid = String(metadata["uid"]);
       // Carol has all these permissions.
@@ -62,7 +57,7 @@ describe.skipIf(inject("gateway") === undefined)(
         roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
         subjects: [{ apiGroup: rbac, kind: "User", name: carol.user }],
       };
-      await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
+      await api.create(`/apis/${rbac}/v1/clusterrolebindings`, body);
       for (const [name, rules] of [
         ["narrow", writing],
         ["wide", [...writing, ...named]],
@@ -71,7 +66,7 @@ describe.skipIf(inject("gateway") === undefined)(
         const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec };
         const made = await eventually(
           async () => {
-            const answer = await ask(carol, { method: "POST", path: keys, body });
+            const answer = await as(carol).create(keys, body);
             return answer.code === 201 && answer;
           },
           { what: "carol to be allowed to create keys" },
@@ -98,21 +93,16 @@ describe.skipIf(inject("gateway") === undefined)(
     });
 
     async function changed(caller: Caller, change: object): Promise<Answer> {
-      const { metadata } = await arrange({
-        method: "POST",
-        path: sharedSecrets,
-        body: secretOf({ annotations: { "management.service/sync-to-projects": "web" } }),
-      });
+      const { metadata } = await api.create(
+        sharedSecrets,
+        secretOf({ annotations: { "management.service/sync-to-projects": "web" } }),
+      );
       return ask(caller, merge(`${sharedSecrets}/${metadata.name}`, change));
     }
 
     async function labelled(caller: Caller): Promise<Answer> {
       const name = unique("labelled");
-      await arrange({
-        method: "POST",
-        path: "/api/v1/namespaces",
-        body: { metadata: { name } },
-      });
+      await api.create("/api/v1/namespaces", { metadata: { name } });
       return ask(
         caller,
         merge(`/api/v1/namespaces/${name}`, { metadata: { labels: { [labels.project]: "web" } } }),
@@ -131,7 +121,7 @@ describe.skipIf(inject("gateway") === undefined)(
       ],
     });
     const post = (caller: Caller, metadata: object): Promise<Answer> =>
-      ask(caller, { method: "POST", path: sharedSecrets, body: secretOf(metadata) });
+      as(caller).create(sharedSecrets, secretOf(metadata));
 
     const actions: readonly (readonly [
       string,
@@ -211,13 +201,11 @@ describe.skipIf(inject("gateway") === undefined)(
         metadata: { name: unique("made") },
         spec: { user: "bob", scope: { rules: writing } },
       };
-      expect(
-        await ask(callers.get("wide") ?? {}, { method: "POST", path: keys, body }),
-      ).toMatchObject({
+      expect(await as(callers.get("wide") ?? {}).create(keys, body)).toMatchObject({
         code: 403,
         message: expect.stringContaining("its own identity and groups"),
       });
-      expect(await ask(carol, { method: "POST", path: keys, body })).toMatchObject({
+      expect(await as(carol).create(keys, body)).toMatchObject({
         code: 201,
       });
     });

@@ -9,7 +9,8 @@ import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { type KubectlProcess, startKubectl, streamProtocols } from "../support/kubectl-process.ts";
 import { isRunning, openInPod } from "../support/kubectl-streams.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
 
@@ -27,8 +28,7 @@ const scopeWith = (verbs: readonly string[]): object => ({
   ],
 });
 
-const merge = (key: KnownKey, spec: object) =>
-  arrange({ method: "PATCH", path: key.path, type: patchTypes.merge, body: { spec } });
+const merge = (key: KnownKey, spec: object) => api.merge(key.path, { spec });
 
 const losses = [
   { name: "when its key is disabled", endsLogs: true, spec: {}, change: { disabled: true } },
@@ -72,14 +72,10 @@ describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
 
     it.each(losses)("$name", async ({ name, endsLogs, spec, change }) => {
       const key = await makeKey({ spec: { user: "alice", groups: [editors], ...spec } });
-      await eventually(async () => (await kubectlThrough(key.key, ["version"])).code === 0, {
-        what: "the key to work",
-      });
+      await becomes("the key to work", () => kubectlThrough(key.key, ["version"]), { code: 0 });
       const { exec, attach, logs, forward, pid } = await openAll(key);
       const began = performance.now();
-      await (change === undefined
-        ? arrange({ method: "DELETE", path: key.path })
-        : merge(key, change));
+      await (change === undefined ? api.delete(key.path) : merge(key, change));
       const cut = { exec, attach, forward, ...(endsLogs ? { logs } : {}) };
       const took = await Promise.all(
         Object.entries(cut).map(async ([what, { ended }]) => ({

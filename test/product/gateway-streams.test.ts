@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
-import { eventually } from "../support/eventually.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { type KubectlProcess, startKubectl, streamProtocols } from "../support/kubectl-process.ts";
 import { podActions } from "../support/kubectl-streams.ts";
+import { becomes } from "../support/becomes.ts";
 import { bind, unique } from "../support/policy-request.ts";
 import type { RunningPod } from "../support/pod-requests.ts";
 import { makeRunningPod } from "../support/running-pod.ts";
@@ -34,9 +34,7 @@ describe.skipIf(inject("gateway") === undefined).each(streamProtocols)(
     };
     const keyWith = async (spec: object = {}): Promise<KnownKey> => {
       const made = await makeKey({ spec: { user: "alice", groups: [editors], ...spec } });
-      await eventually(async () => (await run(["version"], made)).code === 0, {
-        what: "the key to work",
-      });
+      await becomes("the key to work", () => run(["version"], made), { code: 0 });
       return made;
     };
 

@@ -10,7 +10,7 @@ import { isObservedWhole } from "../../src/domain/sync/placeholder.ts";
 import type { SyncSnapshot } from "../../src/domain/sync/sync-snapshot.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
-import { arrange } from "../support/policy-request.ts";
+import { api } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 const digestOf = createDataDigest();
@@ -40,9 +40,9 @@ export async function liveSnapshot(namespaces: readonly string[]): Promise<SyncS
   const listed = await Promise.all(
     namespaces.map(async (namespace) => {
       const [own, secrets, sources] = await Promise.all([
-        arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}` }),
-        arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}/secrets` }),
-        arrange({ method: "GET", path: sharedSecretPath(namespace) }),
+        api.get(`/api/v1/namespaces/${namespace}`),
+        api.get(`/api/v1/namespaces/${namespace}/secrets`),
+        api.get(sharedSecretPath(namespace)),
       ]);
       return { own, secrets: listAt(secrets, "items"), sources: listAt(sources, "items") };
     }),

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { annotations, apiVersion, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { make } from "../support/keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { api, bind, patchTypes, unique } from "../support/policy-request.ts";
 import type { KeyedAnswer, KeyedRequest } from "../support/ways-in.ts";
 
 /** A rule of a scope. */
@@ -336,7 +336,7 @@ K4CzcSD14H5A/UmKOQ53
 /** Creates what the requests are about, and a group that may do everything. */
 export async function arrangePolicyVerbs(): Promise<void> {
   await bind({ kind: "Group", name: admins }, "cluster-admin");
-  const create = (path: string, body: object) => arrange({ method: "POST", path, body });
+  const create = (path: string, body: object) => api.create(path, body);
   await create("/api/v1/namespaces", { metadata: { name: home } });
   await create("/api/v1/namespaces", {
     metadata: { name: placed, labels: { [labels.project]: web } },

@@ -2,13 +2,11 @@ import { expect } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { canary } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
-  becomes,
   becomesReady,
-  change,
-  look,
   makeSharedSecret,
   makeTarget,
   secretPath,
@@ -52,7 +50,7 @@ export async function makeSynced(others: Readonly<Record<string, string>> = {}):
   });
   const copy = secretPath(target, others[annotations.syncSecretName] ?? source.name);
   await becomesReady(source);
-  expect(await look(copy)).toMatchObject(currentCopy(source, dataOf("first", "second")));
+  expect(await api.find(copy)).toMatchObject(currentCopy(source, dataOf("first", "second")));
   return { source, project, target, copy };
 }
 
@@ -72,7 +70,7 @@ export async function becomesCurrent(
   data: Record<string, string> = dataOf("first", "second"),
 ): Promise<void> {
   const see = async () => {
-    const seen = await look(copy);
+    const seen = await api.find(copy);
     const found = recordAt(seen, "data");
     return { ...seen, data: found, keys: Object.keys(found).sort() };
   };
@@ -85,12 +83,12 @@ export async function becomesCurrent(
 /** Creates a Secret as the administrator. */
 export function makeSecret(namespace: string, name: string, rest: object = {}): Promise<Answer> {
   const body = { metadata: { name }, data: { foreign: base64(`${canary}foreign`) }, ...rest };
-  return arrange({ method: "POST", path: `/api/v1/namespaces/${namespace}/secrets`, body });
+  return api.create(`/api/v1/namespaces/${namespace}/secrets`, body);
 }
 
 /** Identifies a state of an object: if two states are equal, nothing was written between them. */
 export async function stateOf(path: string): Promise<object> {
-  const { metadata, data, type } = await look(path);
+  const { metadata, data, type } = await api.find(path);
   return {
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
@@ -114,7 +112,7 @@ export async function afterAnotherReconcile({ source, project, target }: Synced)
   const copy = secretPath(target, marker.name);
   await becomesCurrent({ source: marker, copy }, dataOf("marker"));
   for (const key of ["once", "twice"]) {
-    await change(copy, { data: dataOf(key) });
+    await api.merge(copy, { data: dataOf(key) });
     await becomesCurrent({ source: marker, copy }, dataOf("marker"));
   }
 }

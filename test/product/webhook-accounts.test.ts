@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { tryToMake } from "../support/keys-and-tokens.ts";
-import { ask, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
+import { as, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
 
 /** The account that `argocd cluster add` creates: cluster-admin, in kube-system. */
 const argocd: Caller = {
@@ -63,7 +63,7 @@ describe.skipIf(inject("webhook") === undefined)(
         spec: {},
       };
       const path = `/apis/${apiVersion}/namespaces/${await makeNamespace()}/sharedsecrets`;
-      expect(await ask(argocd, { method: "POST", path, body })).toMatchObject({
+      expect(await as(argocd).create(path, body)).toMatchObject({
         code: 422,
         message: expect.stringContaining("does not serve Nothing of v1"),
       });

@@ -5,7 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { allowRequesters, make, tryToMake } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { arrange, ask, patchTypes, replace, unique } from "../support/policy-request.ts";
+import { api, as, admin, replace, unique } from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 const alice = { user: "alice", groups: [requesters] };
@@ -22,7 +22,7 @@ const manifest = (name: string, spec: object): string =>
   });
 
 async function keyAt(path: string): Promise<string> {
-  return stringAt((await arrange({ method: "GET", path })).spec, "key") ?? "";
+  return stringAt((await api.get(path)).spec, "key") ?? "";
 }
 
 describe.skipIf(inject("webhook") === undefined)("a missing spec.key", () => {
@@ -34,7 +34,7 @@ describe.skipIf(inject("webhook") === undefined)("a missing spec.key", () => {
   ])("is generated, works, and can be read by the requester if it is %s", async (_how, spec) => {
     const own = await make("OwnedAccessKey", { by: alice, spec });
     const read = async () => {
-      const { code, spec: seen } = await ask(alice, { method: "GET", path: own.path });
+      const { code, spec: seen } = await as(alice).get(own.path);
       return code === 200 && stringAt(seen, "key");
     };
     const key = await eventually(read, { what: "the requester to be granted the key" });
@@ -65,7 +65,7 @@ describe.skipIf(inject("webhook") === undefined)("a missing spec.key", () => {
       await replace({}, path, (object) => ({ ...object, spec: { user: "alice", ttl: 60 } })),
     ).toMatchObject({ code: 200 });
     expect(await keyAt(path)).toBe(key);
-    await arrange({ method: "PATCH", path, type: patchTypes.merge, body: { spec: { key: null } } });
+    await api.merge(path, { spec: { key: null } });
     expect(await keyAt(path)).toBe(key);
   });
 
@@ -82,15 +82,9 @@ describe.skipIf(inject("webhook") === undefined)("a missing spec.key", () => {
     const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
     const name = unique("dry");
     expect(
-      await ask(alice, {
-        method: "POST",
-        path,
-        body: JSON.parse(manifest(name, { user: "alice" })),
-      }),
+      await as(alice).create(path, JSON.parse(manifest(name, { user: "alice" }))),
     ).toMatchObject({ code: 201 });
-    expect(
-      await ask({}, { method: "GET", path: path.replace("?dryRun=All", `/${name}`) }),
-    ).toMatchObject({ code: 404 });
+    expect(await api.find(path.replace("?dryRun=All", `/${name}`))).toMatchObject({ code: 404 });
   });
 });
 
@@ -119,11 +113,7 @@ describe.skipIf(inject("webhook") === undefined)("the key of another object", ()
       await makeKey({ spec: { user: "alice" } }),
     ];
     await worksAs(older);
-    const change = (key: string) =>
-      ask(
-        {},
-        { method: "PATCH", path: younger.path, type: patchTypes.merge, body: { spec: { key } } },
-      );
+    const change = (key: string) => as(admin).merge(younger.path, { spec: { key } });
     expect(await change(older.key)).toMatchObject({ code: 422 });
     expect(await change(digestOf(younger.key))).toMatchObject({ code: 200 });
     expect(await change(newKey())).toMatchObject({ code: 200 });

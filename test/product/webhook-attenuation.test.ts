@@ -8,7 +8,8 @@ import { collectionOf, objectOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { askWith, type KnownKey, makeKey, refusalOf, worksAs } from "../support/key-request.ts";
 import { pathOf, viewOf, type OwnKind } from "../support/keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { request, api, bind, unique } from "../support/policy-request.ts";
 
 /** Has all permissions, so that every rejection is due to the key. */
 const root = unique("root");
@@ -23,10 +24,7 @@ const scopeOf = (...projects: readonly string[]) => ({
   projects: projects.map((project) => ({ project })),
   rules: [minting],
 });
-const secretsIn = (namespace: string) =>
-  ({ method: "GET", path: `/api/v1/namespaces/${namespace}/secrets` }) as const;
-const merge = (path: string, body: object) =>
-  ({ method: "PATCH", type: patchTypes.merge, path, body }) as const;
+const secretsIn = (namespace: string) => request.get(`/api/v1/namespaces/${namespace}/secrets`);
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -44,11 +42,10 @@ async function askFor(
 ): Promise<{ readonly answer: Answer; readonly made: KnownKey }> {
   const [name, key] = [unique("made"), randomBytes(24).toString("base64url")];
   const whole = kind === "OwnedAccessKey" ? { user: root, key, ...spec } : spec;
-  const answer = await askWith(asking.key, {
-    method: "POST",
-    path: collectionOf(kind),
-    body: objectOf(kind, name, whole),
-  });
+  const answer = await askWith(
+    asking.key,
+    request.create(collectionOf(kind), objectOf(kind, name, whole)),
+  );
   const made = {
     name,
     key,
@@ -65,10 +62,8 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     await bind({ kind: "User", name: root }, "cluster-admin");
     await Promise.all(
       [web, pay].map((name) =>
-        arrange({
-          method: "POST",
-          path: "/api/v1/namespaces",
-          body: { metadata: { name, labels: { [labels.project]: name } } },
+        api.create("/api/v1/namespaces", {
+          metadata: { name, labels: { [labels.project]: name } },
         }),
       ),
     );
@@ -82,11 +77,9 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     });
     expect(answer).toMatchObject({ code: 201 });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(web))).code === 200, {
-      what: "the labels to be known",
-    });
+    await becomes("the labels to be known", () => askWith(made.key, secretsIn(web)), { code: 200 });
     expect(await askWith(made.key, secretsIn(pay))).toMatchObject({ code: 403 });
-    await arrange(merge(asking.path, { spec: { disabled: true } }));
+    await api.merge(asking.path, { spec: { disabled: true } });
     const { code, ms } = await refusalOf(made, secretsIn(web));
     expect(code).toBe(403);
     process.stderr.write(
@@ -104,10 +97,8 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       scope: { projects: [{ project: pay }] },
     });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(pay))).code === 200, {
-      what: "the labels to be known",
-    });
-    await arrange(merge(asking.path, { spec: { scope: scopeOf(web) } }));
+    await becomes("the labels to be known", () => askWith(made.key, secretsIn(pay)), { code: 200 });
+    await api.merge(asking.path, { spec: { scope: scopeOf(web) } });
     expect(await refusalOf(made, secretsIn(pay))).toMatchObject({ code: 403 });
   });
 
@@ -157,13 +148,9 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       await rootKey({ scope: { projects: [{ project: "*" }], rules: [{}] } }),
       await rootKey({}),
     ];
-    const change = merge(sibling.path, { spec: { displayName: "mine" } });
-    for (const request of [
-      { method: "GET", path: sibling.path } as const,
-      change,
-      { method: "DELETE", path: sibling.path } as const,
-    ]) {
-      expect(await askWith(scoped.key, request)).toMatchObject({
+    const change = request.merge(sibling.path, { spec: { displayName: "mine" } });
+    for (const asked of [request.get(sibling.path), change, request.delete(sibling.path)]) {
+      expect(await askWith(scoped.key, asked)).toMatchObject({
         code: 403,
         message: expect.stringContaining("the scope of this credential"),
       });
@@ -172,7 +159,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       code: 403,
       message: expect.stringContaining("authenticated with an access key"),
     });
-    expect(await askWith(free.key, { method: "DELETE", path: sibling.path })).toMatchObject({
+    expect(await askWith(free.key, request.delete(sibling.path))).toMatchObject({
       code: 403,
       message: expect.stringContaining("authenticated with an access key"),
     });
@@ -185,7 +172,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       scope: { projects: [{ project: web }] },
     });
     await worksAs(made);
-    expect(await askWith(asking.key, { method: "DELETE", path: made.path })).toMatchObject({
+    expect(await askWith(asking.key, request.delete(made.path))).toMatchObject({
       code: 200,
     });
   });
@@ -198,7 +185,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     });
     expect(answer).toMatchObject({ code: 201 });
     const token = await eventually(
-      async () => stringAt((await arrange({ method: "GET", path: made.path })).status, "token"),
+      async () => stringAt((await api.get(made.path)).status, "token"),
       { what: "the token to be minted" },
     );
     const claims = decodeJwt(token);
@@ -212,7 +199,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     ]);
     expect(stringAt(claims["management.service"], "keyID")).toBe(asking.uid);
     expect(claims.exp).toBeLessThanOrEqual(asking.createdAt / 1000 + 600);
-    await arrange(merge(asking.path, { spec: { disabled: true } }));
+    await api.merge(asking.path, { spec: { disabled: true } });
     await eventually(async () => (await viewOf(made)).token === undefined, {
       what: "the token to be taken out of the status",
     });
@@ -229,10 +216,9 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
       status: "False",
       message: expect.stringContaining(role),
     });
-    await arrange({
-      method: "POST",
-      path: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-      body: { metadata: { name: role, labels: { [labels.scopeRole]: role } }, rules: [] },
+    await api.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+      metadata: { name: role, labels: { [labels.scopeRole]: role } },
+      rules: [],
     });
     await eventually(async () => (await ready())?.status === "True", {
       what: "the role to be known",

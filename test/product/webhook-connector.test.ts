@@ -6,7 +6,8 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
-import { arrange, ask, patchTypes, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, admin, unique } from "../support/policy-request.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
@@ -44,7 +45,7 @@ async function claimed(...flags: readonly string[]): Promise<Claimed> {
 }
 
 async function secretOf({ path }: Pick<Claimed, "path">): Promise<string | undefined> {
-  const { metadata } = await arrange({ method: "GET", path });
+  const { metadata } = await api.get(path);
   return connectorDataRef({
     [annotations.connectorData]:
       stringAt(recordAt(metadata, "annotations"), annotations.connectorData) ?? "",
@@ -52,7 +53,7 @@ async function secretOf({ path }: Pick<Claimed, "path">): Promise<string | undef
 }
 
 async function dataIn(secret: string | undefined): Promise<string> {
-  const found = await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` });
+  const found = await api.get(`${secrets}/${secret ?? ""}`);
   return Buffer.from(stringAt(recordAt(found, "data"), "connectorData") ?? "", "base64").toString(
     "utf8",
   );
@@ -60,7 +61,7 @@ async function dataIn(secret: string | undefined): Promise<string> {
 
 /** Names of all Secrets that contain this text. */
 async function holding(data: string): Promise<readonly string[]> {
-  const list = await arrange({ method: "GET", path: "/api/v1/secrets" });
+  const list = await api.get("/api/v1/secrets");
   const found = listAt(list, "items").filter(
     (item) =>
       JSON.stringify(item).includes(Buffer.from(data).toString("base64")) ||
@@ -106,7 +107,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await holding(key.data)).toEqual([secret]);
     expect(await outputs()).not.toContain(key.data);
     expect(await everythingOf(key)).not.toContain(key.data);
-    expect(recordAt((await arrange({ method: "GET", path: key.path })).spec, "identity")).toEqual({
+    expect(recordAt((await api.get(key.path)).spec, "identity")).toEqual({
       email: "alice@example.com",
     });
   });
@@ -115,20 +116,15 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     const owner = async () =>
-      listAt(
-        (await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` })).metadata,
-        "ownerReferences",
-      )[0];
+      listAt((await api.get(`${secrets}/${secret ?? ""}`)).metadata, "ownerReferences")[0];
     expect(await eventually(owner, { what: "the Secret to be tied" })).toMatchObject({
       kind: "OwnedAccessKey",
       name: key.name,
     });
-    await arrange({ method: "DELETE", path: key.path });
-    await eventually(
-      async () =>
-        (await ask({}, { method: "GET", path: `${secrets}/${secret ?? ""}` })).code === 404,
-      { what: "the Secret to go with its key" },
-    );
+    await api.delete(key.path);
+    await becomes("the Secret to go with its key", () => api.find(`${secrets}/${secret ?? ""}`), {
+      code: 404,
+    });
   });
 
   it("is not changed when it is applied again, and other data creates another Secret", async () => {
@@ -145,49 +141,29 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
   it("is kept by an update that omits it, and removed by an empty string", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
-    await arrange({
-      method: "PATCH",
-      type: patchTypes.merge,
-      path: key.path,
-      body: { spec: { identity: { email: "a@example.com" } } },
-    });
+    await api.merge(key.path, { spec: { identity: { email: "a@example.com" } } });
     expect(await secretOf(key)).toBe(secret);
-    await arrange({
-      method: "PATCH",
-      type: patchTypes.merge,
-      path: key.path,
-      body: { spec: { identity: { connectorData: "" } } },
-    });
+    await api.merge(key.path, { spec: { identity: { connectorData: "" } } });
     expect(await secretOf(key)).toBeUndefined();
   });
 
   it("cannot be referenced by a user, and its reference cannot be removed", async () => {
     const [key, other] = [await claimed("--server-side"), await claimed("--server-side")];
-    const text = (await arrange({ method: "GET", path: other.path })).metadata;
+    const text = (await api.get(other.path)).metadata;
     const stolen = stringAt(recordAt(text, "annotations"), annotations.connectorData) ?? "";
     const before = await secretOf(key);
     for (const value of [stolen, null]) {
-      await arrange({
-        method: "PATCH",
-        type: patchTypes.merge,
-        path: key.path,
-        body: { metadata: { annotations: { [annotations.connectorData]: value } } },
+      await api.merge(key.path, {
+        metadata: { annotations: { [annotations.connectorData]: value } },
       });
       expect(await secretOf(key)).toBe(before);
     }
-    const made = await ask(
-      {},
-      {
-        method: "POST",
-        path: keys,
-        body: {
-          apiVersion,
-          kind: "OwnedAccessKey",
-          metadata: { name: unique("thief"), annotations: { [annotations.connectorData]: stolen } },
-          spec: { user: "alice" },
-        },
-      },
-    );
+    const made = await as(admin).create(keys, {
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: { name: unique("thief"), annotations: { [annotations.connectorData]: stolen } },
+      spec: { user: "alice" },
+    });
     expect(recordAt(made.metadata, "annotations")[annotations.connectorData]).toBeUndefined();
   });
 
@@ -198,7 +174,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     ).toBe(0);
     expect(await holding(data)).toEqual([]);
     const holder = await claimed("--server-side");
-    const plain = stringAt((await arrange({ method: "GET", path: holder.path })).spec, "key");
+    const plain = stringAt((await api.get(holder.path)).spec, "key");
     const refused = await apply(
       manifest(unique("duplicate"), data, { key: plain }),
       "--server-side",
@@ -213,19 +189,14 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     const applied = {
       "kubectl.kubernetes.io/last-applied-configuration": manifest(key.name, data),
     };
-    await arrange({
-      method: "PATCH",
-      type: patchTypes.merge,
-      path: key.path,
-      body: { metadata: { annotations: applied } },
-    });
+    await api.merge(key.path, { metadata: { annotations: applied } });
     expect(await everythingOf(key)).not.toContain(data);
   });
 
   it("gets a new Secret if its Secret was deleted and it is applied again", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
-    await arrange({ method: "DELETE", path: `${secrets}/${secret ?? ""}` });
+    await api.delete(`${secrets}/${secret ?? ""}`);
     await eventually(async () => (await secretOf(key)) === undefined, {
       what: "the claim to be taken off",
     });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { becomesAsked, recordAdmission, type AdmissionRecorder } from "./admission-recorder.ts";
 import { tryKubectl, type KubectlResult } from "../support/kubectl.ts";
-import { arrange, ask, bind, unique } from "../support/policy-request.ts";
+import { api, as, bind, unique } from "../support/policy-request.ts";
 import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 const controlPlane = inject("controlPlane");
@@ -23,22 +23,14 @@ const manifest = (data: unknown, name: string): string =>
     spec: { data },
   });
 const create = (data: unknown, name = unique("data")) =>
-  ask(alice, {
-    method: "POST",
-    path: `${sharedSecretPath(namespace)}?dryRun=All`,
-    body: JSON.parse(manifest(data, name)),
-  });
+  as(alice).create(`${sharedSecretPath(namespace)}?dryRun=All`, JSON.parse(manifest(data, name)));
 
 function asAlice(args: readonly string[], input = ""): Promise<KubectlResult> {
   return tryKubectl(controlPlane, args, { user: "alice", input });
 }
 
 beforeAll(async () => {
-  await arrange({
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { metadata: { name: namespace } },
-  });
+  await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
   await bind({ kind: "User", name: "alice" }, "latchkey-sharedsecret-admin", namespace);
 });
 
@@ -65,11 +57,10 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
   );
 
   it("is rejected in the same way in a patch, and every other change is accepted", async () => {
-    await arrange({
-      method: "POST",
-      path: sharedSecretPath(namespace),
-      body: JSON.parse(manifest({ good: base64("good") }, "patched")),
-    });
+    await api.create(
+      sharedSecretPath(namespace),
+      JSON.parse(manifest({ good: base64("good") }, "patched")),
+    );
     for (const patch of [
       ["--type=merge", `--patch={"spec":{"data":{"password":"${canary}"}}}`],
       ["--type=json", `--patch=[{"op":"add","path":"/spec/data/password","value":"${canary}"}]`],
@@ -146,13 +137,10 @@ describe.skipIf(inject("webhook") === undefined)("the requests that the webhook 
   ])("contain no SharedSecret whose data is base64: %s", async (name, data) => {
     const path = sharedSecretPath(namespace);
     const body = JSON.parse(manifest(data(), name));
-    expect(await ask(alice, { method: "POST", path, body })).toMatchObject({ code: 201 });
+    expect(await as(alice).create(path, body)).toMatchObject({ code: 201 });
     expect(
-      await ask(alice, {
-        method: "PATCH",
-        path: `${path}/${name}`,
-        type: "application/merge-patch+json",
-        body: { spec: { description: "changed", data: { more: base64("more") } } },
+      await as(alice).merge(`${path}/${name}`, {
+        spec: { description: "changed", data: { more: base64("more") } },
       }),
     ).toMatchObject({ code: 200 });
     expect(recorder.names).not.toContain(name);

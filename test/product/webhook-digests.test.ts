@@ -14,11 +14,13 @@ import {
 } from "../support/keys-and-tokens.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import {
+  as,
+  api,
+  request,
+  admin,
   allow,
-  arrange,
   ask,
   type Caller,
-  patchTypes,
   replace,
   unique,
 } from "../support/policy-request.ts";
@@ -145,12 +147,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
         verbs: ["patch"],
       },
     ]);
-    const change = {
-      method: "PATCH",
-      path: old.path,
-      type: patchTypes.merge,
-      body: { spec: { key: digestOf(key) } },
-    } as const;
+    const change = request.merge(old.path, { spec: { key: digestOf(key) } });
     const answer = await eventually(
       async () => {
         const changed = await ask(mallory, change);
@@ -180,10 +177,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     const { path } = await make("OwnedAccessKey", {
       spec: { user: "alice", key: boundDigest(key, "user:alice") },
     });
-    const refused = await ask(
-      {},
-      { method: "PATCH", path, type: patchTypes.merge, body: { spec: change } },
-    );
+    const refused = await as(admin).merge(path, { spec: change });
     expect(refused).toMatchObject({
       code: 422,
       message: expect.stringMatching(
@@ -199,15 +193,9 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     const subject = Object.entries(change)
       .map(([field, value]) => (value === null ? "" : `${field}:${value}`))
       .join("");
-    const fit = await ask(
-      {},
-      {
-        method: "PATCH",
-        path,
-        type: patchTypes.merge,
-        body: { spec: { ...change, key: boundDigest(key, subject) } },
-      },
-    );
+    const fit = await as(admin).merge(path, {
+      spec: { ...change, key: boundDigest(key, subject) },
+    });
     expect(fit).toMatchObject({ code: 200 });
   });
 
@@ -244,10 +232,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
       (await whoIs(key)) === undefined && (await eventsAbout(own)).includes("KeyMismatch");
     await eventually(isReported, { what: "the Event", every: 250 });
     expect((await eventsAbout(own)).filter((reason) => reason === "KeyMismatch")).toHaveLength(1);
-    const list = await arrange({
-      method: "GET",
-      path: "/apis/events.k8s.io/v1/namespaces/default/events",
-    });
+    const list = await api.get("/apis/events.k8s.io/v1/namespaces/default/events");
     const notes = listAt(list, "items")
       .filter((event) => stringAt(recordAt(event, "regarding"), "uid") === own.uid)
       .map((event) => JSON.stringify(event));
@@ -313,10 +298,9 @@ describe.skipIf(inject("webhook") === undefined)("the use of a digest by another
         verbs: ["get"],
       },
     ]);
-    await eventually(
-      async () => (await ask(auditor, { method: "GET", path: own.path })).code === 200,
-      { what: "the auditor to be allowed to get the key" },
-    );
+    await eventually(async () => (await as(auditor).get(own.path)).code === 200, {
+      what: "the auditor to be allowed to get the key",
+    });
     const refusal = {
       code: 422,
       message: expect.stringContaining("already has this key"),
@@ -325,7 +309,7 @@ describe.skipIf(inject("webhook") === undefined)("the use of a digest by another
       // The webhook asks another API server, whose RBAC may be older for a moment.
       const path = `${collectionOf("OwnedAccessKey")}?dryRun=All`;
       const body = objectOf("OwnedAccessKey", unique("own"), { user: by.user, key: digest });
-      await eventually(async () => (await ask(by, { method: "POST", path, body })).code === 422, {
+      await eventually(async () => (await as(by).create(path, body)).code === 422, {
         what: `the duplicate to be refused to ${by.user}`,
       });
       expect(
@@ -371,15 +355,14 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
       .filter(({ code }) => code === 201)
       .map(({ metadata }) => metadata.name ?? "");
     await Promise.all(
-      made.slice(quota.keys - 1).map((name) =>
-        arrange({
-          method: "DELETE",
-          path: `/apis/management.service/v1/ownedaccesskeys/${name}`,
-        }),
-      ),
+      made
+        .slice(quota.keys - 1)
+        .map((name) => api.delete(`/apis/management.service/v1/ownedaccesskeys/${name}`)),
     );
-    const room = async () =>
-      (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
-    await eventually(room, { what: "room for one more" });
+    await eventually(
+      async () =>
+        (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201,
+      { what: "room for one more" },
+    );
   });
 });

@@ -12,19 +12,19 @@ import {
   worksAs,
 } from "../support/key-request.ts";
 import { allowRequesters, make, viewOf } from "../support/keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { api, request, bind, unique } from "../support/policy-request.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
 const devs = unique("devs");
-const secrets = { method: "GET", path: "/api/v1/namespaces/default/secrets" } as const;
+const secrets = request.get("/api/v1/namespaces/default/secrets");
 
 function digestOf(key: string): string {
   return `sha256:${createHash("sha256").update(key).digest("hex")}`;
 }
 
 function merge(path: string, body: object) {
-  return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+  return api.merge(path, body);
 }
 
 describe.skipIf(inject("webhook") === undefined)("an access key", () => {
@@ -69,7 +69,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     const key = await makeKey({ spec: { user: "alice", groups: [devs] } });
     await worksAs(key);
     expect(
-      await askWith(key.key, { method: "GET", path: "/api/v1/namespaces/default/configmaps" }),
+      await askWith(key.key, request.get("/api/v1/namespaces/default/configmaps")),
     ).toMatchObject({ code: 200 });
     expect(await askWith(key.key, secrets)).toMatchObject({ code: 403 });
   });
@@ -105,8 +105,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
   it("records its last use", async () => {
     const key = await makeKey({ spec: { user: "alice" } });
     await worksAs(key);
-    const lastActivity = async () =>
-      stringAt((await arrange({ method: "GET", path: key.path })).status, "lastActivity");
+    const lastActivity = async () => stringAt((await api.get(key.path)).status, "lastActivity");
     const used = await eventually(lastActivity, { what: "status.lastActivity to be written" });
     expect(Date.parse(used)).toBeGreaterThanOrEqual(key.createdAt);
   });
@@ -145,7 +144,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is rejec
       401,
       ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } }),
     ],
-    ["when its object is deleted", {}, 403, ({ path }) => arrange({ method: "DELETE", path })],
+    ["when its object is deleted", {}, 403, ({ path }) => api.delete(path)],
     ["when it expires", { ttl: 12 }, 403, async () => {}],
     [
       "when it was not used for its ttl",

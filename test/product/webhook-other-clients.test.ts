@@ -7,7 +7,7 @@ import { admissionPath, webhookPaths } from "../../src/domain/webhook/webhook-pa
 import { eventually } from "../support/eventually.ts";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { startWebhook } from "../support/latchkey-process.ts";
-import { arrange, unique } from "../support/policy-request.ts";
+import { api, unique } from "../support/policy-request.ts";
 import { type ReviewClient, reviewClient } from "../support/review-client.ts";
 import { admissionSegmentOf } from "../support/trust.ts";
 
@@ -35,10 +35,7 @@ const connectorReview = (data: string, username = "alice"): string =>
 /** Paths of the Secrets of connector data that contain a text with this prefix. */
 async function holding(beginning: string): Promise<readonly string[]> {
   const items = listAt(
-    await arrange({
-      method: "GET",
-      path: `${secrets}?labelSelector=management.service%2Fcomponent%3Dconnector-data`,
-    }),
+    await api.get(`${secrets}?labelSelector=management.service%2Fcomponent%3Dconnector-data`),
     "items",
   );
   const dataOf = (item: unknown) =>
@@ -117,7 +114,7 @@ describe.skipIf(inject("webhook") === undefined)(
       ).toEqual([]);
       knowing.close();
       await webhook.stop();
-      await Promise.all(written.map((secret) => arrange({ method: "DELETE", path: secret })));
+      await Promise.all(written.map((secret) => api.delete(secret)));
     });
 
     it("gets 404 for reviews of kube-apiserver below the right path", async () => {

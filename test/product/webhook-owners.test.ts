@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { eventually } from "../support/eventually.ts";
-import { type Answer, arrange, ask, bind, patchTypes, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, request, type Answer, ask, bind, unique } from "../support/policy-request.ts";
 
 const namespace = unique("owners");
 const alice = { user: unique("alice") };
@@ -36,10 +36,11 @@ function ownedBy({
 }
 
 function makeOwned(wanted: Wanted, name = unique("owned")): Promise<Answer> {
-  return ask(alice, {
-    method: "POST",
-    path: sharedSecrets,
-    body: { apiVersion, kind: "SharedSecret", metadata: { name, ...ownedBy(wanted) }, spec: {} },
+  return as(alice).create(sharedSecrets, {
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name, ...ownedBy(wanted) },
+    spec: {},
   });
 }
 
@@ -53,16 +54,10 @@ const refused = {
 
 describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDeletion", () => {
   beforeAll(async () => {
-    await arrange({
-      method: "POST",
-      path: "/api/v1/namespaces",
-      body: { metadata: { name: namespace } },
-    });
+    await api.create("/api/v1/namespaces", { metadata: { name: namespace } });
     for (const name of [mine, others]) {
-      const { metadata } = await arrange({
-        method: "POST",
-        path: `/api/v1/namespaces/${namespace}/configmaps`,
-        body: { metadata: { name } },
+      const { metadata } = await api.create(`/api/v1/namespaces/${namespace}/configmaps`, {
+        metadata: { name },
       });
       uids.set(name, String(metadata.uid));
     }
@@ -88,15 +83,9 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
       },
     ];
     const name = unique("owners");
-    await arrange({
-      method: "POST",
-      path: `${rbac}/clusterroles`,
-      body: { metadata: { name }, rules },
-    });
+    await api.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
     await bind({ kind: "User", name: alice.user }, name);
-    await eventually(async () => (await makeOwned({ holds: false })).code === 201, {
-      what: "alice's rights to be known",
-    });
+    await becomes("alice's rights to be known", () => makeOwned({ holds: false }), { code: 201 });
   });
 
   it("is allowed with permission to delete that owner", async () => {
@@ -111,22 +100,12 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
     const name = unique("owned");
     expect(await makeOwned({ name: others, holds: false }, name)).toMatchObject({ code: 201 });
     const path = `${sharedSecrets}/${name}`;
-    const hold = {
-      method: "PATCH",
-      type: patchTypes.merge,
-      path,
-      body: { metadata: ownedBy({ name: others }) },
-    } as const;
+    const hold = request.merge(path, { metadata: ownedBy({ name: others }) });
     expect(await ask(alice, hold)).toMatchObject(refused);
     expect(await ask({}, hold)).toMatchObject({ code: 200 });
-    expect(
-      await ask(alice, {
-        method: "PATCH",
-        type: patchTypes.merge,
-        path,
-        body: { spec: { displayName: "changed" } },
-      }),
-    ).toMatchObject({ code: 200 });
+    expect(await as(alice).merge(path, { spec: { displayName: "changed" } })).toMatchObject({
+      code: 200,
+    });
   });
 
   it("gets 422 for a kind that the API server does not serve", async () => {
@@ -163,10 +142,10 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
       },
       spec: { user: alice.user },
     });
-    expect(await ask(alice, { method: "POST", path: keys, body: owned("view") })).toMatchObject({
+    expect(await as(alice).create(keys, owned("view"))).toMatchObject({
       code: 201,
     });
-    expect(await ask(alice, { method: "POST", path: keys, body: owned("edit") })).toMatchObject({
+    expect(await as(alice).create(keys, owned("edit"))).toMatchObject({
       code: 422,
     });
   });

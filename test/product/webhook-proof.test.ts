@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { makeKey } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
-import { arrange, patchTypes } from "../support/policy-request.ts";
+import { api } from "../support/policy-request.ts";
 import { type ReviewClient, reviewClient } from "../support/review-client.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -55,13 +55,8 @@ describe.skipIf(!hasWebhook)("a replica that is disconnected from the API server
     const { proxy, asked } = own;
     const [deleted, disabled, kept] = [await working(), await working(), await working()];
     proxy.swallow();
-    await arrange({ method: "DELETE", path: deleted.path });
-    await arrange({
-      method: "PATCH",
-      path: disabled.path,
-      type: patchTypes.merge,
-      body: { spec: { disabled: true } },
-    });
+    await api.delete(deleted.path);
+    await api.merge(disabled.path, { spec: { disabled: true } });
     const began = Date.now();
     for (const { key } of [deleted, disabled])
       await eventually(async () => !(await isLetIn(key)), {
@@ -109,7 +104,7 @@ describe.skipIf(!hasWebhook)("a replica that is disconnected from the API server
     // request.
     proxy.swallow();
     webhook.kill("SIGSTOP");
-    await arrange({ method: "DELETE", path: key.path });
+    await api.delete(key.path);
     await new Promise((resolve) => setTimeout(resolve, 31_000));
     webhook.kill("SIGCONT");
     expect(await asked.tokenReview(key.key)).toEqual({

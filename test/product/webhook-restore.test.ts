@@ -5,10 +5,11 @@ import { collectionOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { type KnownKey, makeKey, whoIs, worksAs } from "../support/key-request.ts";
 import { allowRequesters, pathOf, viewOf } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import {
+  api,
+  as,
   admin,
-  arrange,
-  ask,
   bind,
   unique,
   type Answer,
@@ -35,11 +36,9 @@ const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({
 
 /** Deletes a key and creates it again from an export, like kubectl and backup tools. */
 async function restored(by: Caller, key: KnownKey): Promise<KnownKey> {
-  const exported = await arrange({ method: "GET", path: key.path });
-  await arrange({ method: "DELETE", path: key.path });
-  await eventually(async () => (await ask(admin, { method: "GET", path: key.path })).code === 404, {
-    what: "the key to be gone",
-  });
+  const exported = await api.get(key.path);
+  await api.delete(key.path);
+  await becomes("the key to be gone", () => api.find(key.path), { code: 404 });
   return createdAgain(by, key, exported);
 }
 
@@ -54,11 +53,7 @@ async function createdAgain(
     creationTimestamp: _creation,
     ...metadata
   } = exported.metadata;
-  const answer = await ask(by, {
-    method: "POST",
-    path: collectionOf("OwnedAccessKey"),
-    body: { ...exported, metadata },
-  });
+  const answer = await as(by).create(collectionOf("OwnedAccessKey"), { ...exported, metadata });
   expect(answer).toMatchObject({ code: 201 });
   return { ...key, uid: String(recordAt(answer, "metadata")["uid"]) };
 }
@@ -100,17 +95,14 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       // The status is written first, and the annotation after it.
       await eventually(
         async () => {
-          const { metadata } = await arrange({ method: "GET", path: key.path });
+          const { metadata } = await api.get(key.path);
           return metadata.annotations?.[annotations.expiredAt] !== undefined;
         },
         { what: "the record of the expiry" },
       );
-      const exported = await arrange({ method: "GET", path: key.path });
-      await arrange({ method: "DELETE", path: key.path });
-      await eventually(
-        async () => (await ask(admin, { method: "GET", path: key.path })).code === 404,
-        { what: "the key to be gone" },
-      );
+      const exported = await api.get(key.path);
+      await api.delete(key.path);
+      await becomes("the key to be gone", () => api.find(key.path), { code: 404 });
       const again = await createdAgain(by, key, {
         ...exported,
         spec: { ...exported.spec, ttl: 0 },
@@ -140,18 +132,14 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
         spec: { user: alice.user },
       });
       await worksAs(child);
-      const exported = await arrange({ method: "GET", path: child.path });
+      const exported = await api.get(child.path);
       await restored(by, parent);
-      await arrange({ method: "DELETE", path: child.path });
-      await eventually(
-        async () => (await ask(admin, { method: "GET", path: child.path })).code === 404,
-        { what: "the key to be gone" },
-      );
+      await api.delete(child.path);
+      await becomes("the key to be gone", () => api.find(child.path), { code: 404 });
       const again = await createdAgain(by, child, exported);
       await settledAs(again, "ParentKeyInvalid");
       expect(
-        (await arrange({ method: "GET", path: pathOf("OwnedAccessKey", child.name) })).metadata
-          .annotations,
+        (await api.get(pathOf("OwnedAccessKey", child.name))).metadata.annotations,
       ).toMatchObject({ "management.service/requester-key-id": parent.uid });
       // The API server caches the TokenReview for some seconds.
       await eventually(async () => (await whoIs(child.key)) === undefined, {

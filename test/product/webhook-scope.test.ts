@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
-import { eventually } from "../support/eventually.ts";
 import { askWith, kubectlWith, makeKey, worksAs } from "../support/key-request.ts";
 import { tryKubectl } from "../support/kubectl.ts";
-import { arrange, ask, bind, unique } from "../support/policy-request.ts";
+import { becomes } from "../support/becomes.ts";
+import { api, as, admin, ask, bind, unique } from "../support/policy-request.ts";
 import type { Answer, Ask } from "../support/cluster-connection.ts";
 
 type Scope = Readonly<Record<string, unknown>>;
@@ -52,31 +52,24 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
   beforeAll(async () => {
     await bind({ kind: "User", name: root }, "cluster-admin");
     const namespace = (name: string, more: object = {}) =>
-      arrange({
-        method: "POST",
-        path: "/api/v1/namespaces",
-        body: { metadata: { name, labels: { [labels.project]: name, ...more } } },
+      api.create("/api/v1/namespaces", {
+        metadata: { name, labels: { [labels.project]: name, ...more } },
       });
     await Promise.all([namespace(web), namespace(pay, { [labels.space]: "lab" })]);
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }];
-    await arrange({
-      method: "POST",
-      path: `${rbac}/clusterroles`,
-      body: {
-        metadata: { name: unique("bundle"), labels: { [labels.scopeRole]: "configuration" } },
-        rules,
-      },
+    await api.create(`${rbac}/clusterroles`, {
+      metadata: { name: unique("bundle"), labels: { [labels.scopeRole]: "configuration" } },
+      rules,
     });
     // The webhook receives these objects through its watches.
-    await eventually(
-      async () =>
-        (
-          await within(
-            { spaces: [{ project: pay, space: "lab" }], roles: [{ role: "configuration" }] },
-            listIn("default", "configmaps"),
-          )
-        ).code === 200,
-      { what: "labels and roles to be known" },
+    await becomes(
+      "labels and roles to be known",
+      () =>
+        within(
+          { spaces: [{ project: pay, space: "lab" }], roles: [{ role: "configuration" }] },
+          listIn("default", "configmaps"),
+        ),
+      { code: 200 },
     );
   });
 
@@ -298,25 +291,17 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     await worksAs(key);
     const path = `/apis/${group}/v1/things`;
     expect(await askWith(key.key, get(path))).toMatchObject(refused);
-    await arrange({
-      method: "POST",
-      path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-      body: {
-        metadata: { name: `things.${group}` },
-        spec: {
-          group,
-          scope: "Cluster",
-          names,
-          versions: [{ name: "v1", served: true, storage: true, schema }],
-        },
+    await api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+      metadata: { name: `things.${group}` },
+      spec: {
+        group,
+        scope: "Cluster",
+        names,
+        versions: [{ name: "v1", served: true, storage: true, schema }],
       },
     });
-    await eventually(async () => (await ask({}, get(path))).code === 200, {
-      what: "the kind to be served",
-    });
-    await eventually(async () => (await askWith(key.key, get(path))).code === 200, {
-      what: "the key to reach it",
-    });
+    await becomes("the kind to be served", () => ask({}, get(path)), { code: 200 });
+    await becomes("the key to reach it", () => askWith(key.key, get(path)), { code: 200 });
   });
 
   it("denies a SubjectAccessReview outside of its scope, regardless of the API group", async () => {
@@ -329,13 +314,9 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
           resourceAttributes: { verb: "create", group, resource: "things" },
         },
       };
-      const { status } = await ask(
-        {},
-        {
-          method: "POST",
-          path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-          body: review,
-        },
+      const { status } = await as(admin).create(
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        review,
       );
       expect(status).toMatchObject({
         allowed: false,

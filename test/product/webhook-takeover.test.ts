@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { whoIs, worksAs } from "../support/key-request.ts";
 import { allowRequesters, grantsOf, make } from "../support/keys-and-tokens.ts";
+import { becomes } from "../support/becomes.ts";
 import {
-  admin,
+  api,
+  as,
   allow,
-  arrange,
   ask,
   patchTypes,
   unique,
@@ -56,10 +56,8 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
       name: unique("deploy-prod"),
       spec: { key: squatted },
     });
-    const read = () => ask(bob, { method: "GET", path });
-    await eventually(async () => (await read()).code === 200, {
-      what: "bob to be granted what he has made",
-    });
+    const read = () => as(bob).get(path);
+    await becomes("bob to be granted what he has made", () => read(), { code: 200 });
 
     const refusals = [
       await apply(name, { user: ciAdmin }),
@@ -81,17 +79,16 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
     });
     expect(await worksAs({ key: fresh })).toMatchObject({ username: ciAdmin });
     expect(await whoIs(squatted)).toBeUndefined();
-    await eventually(async () => (await read()).code === 403, {
-      what: "bob's grant to be taken back",
-    });
+    await becomes("bob's grant to be taken back", () => read(), { code: 403 });
 
     const next = newKey();
-    await eventually(async () => (await apply(name, { user: ciAdmin, key: next })).code === 200, {
-      what: "a plain key to be taken",
+    await becomes("a plain key to be taken", () => apply(name, { user: ciAdmin, key: next }), {
+      code: 200,
     });
     expect(await read()).toMatchObject({ code: 403 });
-    const granted = async () => (await ask(deployer, { method: "GET", path })).code === 200;
-    await eventually(granted, { what: "the new requester to be granted the object" });
+    await becomes("the new requester to be granted the object", () => as(deployer).get(path), {
+      code: 200,
+    });
     expect(await grantsOf({ name })).toHaveLength(1);
   });
 });
@@ -135,13 +132,10 @@ describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
       JSON.stringify({ spec: { key: digestOf(key) } }),
     ]);
     expect(await worksAs({ key })).toMatchObject({ username: ci });
-    await eventually(
-      async () => (await ask(leaver, { method: "GET", path: others.path })).code === 403,
-      { what: "the right to read it to end" },
-    );
-    expect(
-      (await arrange({ method: "GET", path: others.path })).metadata.annotations,
-    ).not.toMatchObject({ "management.service/requester": leaver.user });
-    expect(await ask(admin, { method: "GET", path: own.path })).toMatchObject({ code: 404 });
+    await becomes("the right to read it to end", () => as(leaver).get(others.path), { code: 403 });
+    expect((await api.get(others.path)).metadata.annotations).not.toMatchObject({
+      "management.service/requester": leaver.user,
+    });
+    expect(await api.find(own.path)).toMatchObject({ code: 404 });
   });
 });

@@ -2,13 +2,13 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { make } from "../support/keys-and-tokens.ts";
-import { arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
+import { api, makeNamespace, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 import {
+  sharedSecretPath,
   base64,
   becomesReady,
   makeSharedSecret,
-  remove,
   secretPath,
 } from "../support/shared-secret-requests.ts";
 
@@ -56,7 +56,7 @@ export async function makeSync(changes: Changes = {}): Promise<SyncedPlaces> {
     labels: changes.labels ?? { [labels.project]: project },
     annotations: changes.annotations ?? { [annotations.sync]: "enabled" },
   };
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await api.create("/api/v1/namespaces", { metadata });
   const places = { home, target, project };
   await changes.before?.(places);
   await makeSharedSecret({
@@ -76,17 +76,19 @@ function makePlaceholder({ home, target }: SyncedPlaces, keys: string): Promise<
     annotations: { [annotations.syncKeys]: keys },
   };
   const path = `/api/v1/namespaces/${target}/secrets`;
-  return arrange({ method: "POST", path, body: { metadata } });
+  return api.create(path, { metadata });
 }
 
 /** Waits until the copy exists. */
 export function copied({ target }: SyncedPlaces): Promise<unknown> {
   const path = secretPath(target, "db");
-  return eventually(() => arrange({ method: "GET", path }).catch(() => undefined), { what: path });
+  return eventually(() => api.get(path).catch(() => undefined), { what: path });
 }
 
 const annotation = (name: string): string => `metadata.annotations["${name}"]`;
 const about = ({ target }: SyncedPlaces): readonly string[] => ["secret/db", "-n", target];
+const atHome = ({ home }: SyncedPlaces): readonly string[] => ["shsec/db", "-n", home];
+const aboutPlaceholder = ({ target }: SyncedPlaces) => ["secret/asking", "-n", target];
 const sourceIn = ({ home }: SyncedPlaces) => ({
   kind: "SharedSecret",
   namespace: home,
@@ -94,6 +96,13 @@ const sourceIn = ({ home }: SyncedPlaces) => ({
 });
 const namespaceIn = ({ target }: SyncedPlaces) => ({ kind: "Namespace", name: target });
 const secretIn = ({ target }: SyncedPlaces) => ({ kind: "Secret", namespace: target, name: "db" });
+
+const placeholderIn = ({ target }: SyncedPlaces) => ({
+  ...{ kind: "Secret", namespace: target, name: "asking" },
+});
+const quotaIn = ({ target }: SyncedPlaces) => ({
+  ...{ kind: "ResourceQuota", namespace: target, name: "objects" },
+});
 
 const onlyKeys = { verbs: ["get"], resources: [{ group: "", resources: ["configmaps"] }] };
 
@@ -112,221 +121,141 @@ async function keyQuestion(
   };
 }
 
-/** Mistakes in the sync of SharedSecrets. */
-const syncMistakes: readonly Mistake[] = [
-  {
-    title: "The namespace has no project label",
-    async make() {
-      const places = await makeSync({ labels: {} });
-      const field = `metadata.labels["${labels.project}"]`;
-      return { args: about(places), reason: "no-project", object: namespaceIn(places), field };
-    },
-  },
-  {
-    title: "The SharedSecret does not name the project",
-    async make() {
-      const places = await makeSync({ labels: { [labels.project]: "another" } });
-      const field = annotation(annotations.syncToProjects);
-      return { args: about(places), reason: "project-not-named", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "No namespace belongs to the project",
-    async make() {
-      const places = await makeSync({ labels: {} });
-      const args = ["shsec/db", "-n", places.home];
-      const field = annotation(annotations.syncToProjects);
-      return { args, reason: "project-without-namespace", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "The namespace does not ask for copies",
-    async make() {
-      const places = await makeSync({ annotations: {} });
-      const field = annotation(annotations.sync);
-      return {
-        args: about(places),
-        reason: "sync-not-enabled",
-        object: namespaceIn(places),
-        field,
-      };
-    },
-  },
-  {
-    title: 'The namespace says "true" instead of "enabled"',
-    async make() {
-      const places = await makeSync({ annotations: { [annotations.sync]: "true" } });
-      const object = namespaceIn(places);
-      const field = annotation(annotations.sync);
-      const args = ["shsec/db", "-n", places.home];
-      return { args, reason: "sync-not-enabled", object, field };
-    },
-  },
-  {
-    title: "The namespace accepts copies from other namespaces only",
-    async make() {
-      const places = await makeSync({
-        annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" },
-      });
-      const field = annotation(annotations.syncFrom);
-      return {
-        args: about(places),
-        reason: "sync-from-excludes",
-        object: namespaceIn(places),
-        field,
-      };
-    },
-  },
-  {
-    title: "Another Secret has the name of the copy",
-    async make() {
-      const places = await makeSync({
-        before: ({ target }) =>
-          arrange({
-            method: "POST",
-            path: `/api/v1/namespaces/${target}/secrets`,
-            body: { metadata: { name: "db" }, data: { own: base64(secretValue) } },
-          }),
-      });
-      const field = `metadata.labels["${labels.sourceUid}"]`;
-      return { args: about(places), reason: "not-managed", object: secretIn(places), field };
-    },
-  },
-  {
-    title: "The name of the copy is invalid",
-    async make() {
-      const places = await makeSync({ options: { [annotations.syncSecretName]: "My_DB" } });
-      const field = annotation(annotations.syncSecretName);
-      return { args: about(places), reason: "invalid-option", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "The type of the copy is not allowed",
-    async make() {
-      const places = await makeSync({
-        options: { [annotations.syncSecretType]: "helm.sh/release.v1" },
-      });
-      const field = annotation(annotations.syncSecretType);
-      return { args: about(places), reason: "refused-type", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "A data key is not valid in a Secret",
-    async make() {
-      const places = await makeSync({ spec: { data: { "..password": base64(secretValue) } } });
-      const args = ["shsec/db", "-n", places.home];
-      return { args, reason: "invalid-key", object: sourceIn(places), field: "spec.data" };
-    },
-  },
-  {
-    title: "Sync is paused on the SharedSecret",
-    async make() {
-      const places = await makeSync({ options: { [annotations.disableSync]: "true" } });
-      const field = annotation(annotations.disableSync);
-      return { args: about(places), reason: "source-paused", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "Sync is paused on the copy",
-    async make() {
-      const places = await makeSync();
-      await copied(places);
-      await arrange({
-        method: "PATCH",
-        path: secretPath(places.target, "db"),
-        type: patchTypes.merge,
-        body: { metadata: { annotations: { [annotations.disableSync]: "true" } } },
-      });
-      const field = annotation(annotations.disableSync);
-      return { args: about(places), reason: "copy-paused", object: secretIn(places), field };
-    },
-  },
-  {
-    title: "Two SharedSecrets have the same target",
-    async make() {
-      const places = await makeSync();
-      await copied(places);
-      const newer = await makeNamespace();
-      const { metadata } = await arrange({
-        method: "GET",
-        path: `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`,
-      });
-      const createdAt = Date.parse(String(metadata.creationTimestamp));
-      await eventually(() => Date.now() > createdAt + 1_000, { what: "the next second" });
-      await makeSharedSecret({
-        namespace: newer,
-        name: "db",
-        annotations: { [annotations.syncToProjects]: places.project },
-      });
-      const field = "metadata.creationTimestamp";
-      return { args: about(places), reason: "older-source", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "A placeholder asks for a SharedSecret of another project",
-    async make() {
-      const places = await makeSync({
-        options: { [annotations.syncToProjects]: "another" },
-        before: (where) => makePlaceholder(where, "password"),
-      });
-      const field = annotation(annotations.syncToProjects);
-      const args = ["secret/asking", "-n", places.target];
-      return { args, reason: "project-not-named", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "A placeholder picks a data key that does not exist",
-    async make() {
-      const places = await makeSync({ before: (where) => makePlaceholder(where, "A=none") });
-      const object = { kind: "Secret", namespace: places.target, name: "asking" };
-      const field = annotation(annotations.syncKeys);
-      const args = ["secret/asking", "-n", places.target];
-      return { args, reason: "unfillable", object, field };
-    },
-  },
-  {
-    title: "A quota of the namespace is used up",
-    async make() {
-      const places = await makeSync({ before: exhaustQuota });
-      const object = { kind: "ResourceQuota", namespace: places.target, name: "objects" };
-      return { args: about(places), reason: "refused", object, field: "spec.hard" };
-    },
-  },
-  {
-    title: "An access rule is invalid",
-    async make() {
-      const access = [{ verbs: ["create"], users: ["bob"] }];
-      const places = await makeSync({ spec: { access } });
-      const args = ["shsec/db", "-n", places.home];
-      const field = "spec.access[0].verbs[0]";
-      return { args, reason: "invalid-access-rule", object: sourceIn(places), field };
-    },
-  },
-  {
-    title: "The SharedSecret is being deleted",
-    async make() {
-      const places = await makeSync();
-      const path = `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`;
-      const finalizers = ["example.com/held", "management.service/cleanup"];
-      await arrange({
-        method: "PATCH",
-        path,
-        type: patchTypes.merge,
-        body: { metadata: { finalizers } },
-      });
-      await remove(path);
-      const field = "metadata.deletionTimestamp";
-      return { args: about(places), reason: "source-deleting", object: sourceIn(places), field };
-    },
-  },
+/** The reason, the object and the field of an answer, and the question if not about the copy. */
+type SyncAnswer = readonly [
+  reason: string,
+  object: (places: SyncedPlaces) => Asked["object"],
+  field: string,
+  args?: (places: SyncedPlaces) => readonly string[],
 ];
+
+/** Makes a sync with these changes, or as the function does, and the question about it. */
+function sync(
+  [reason, object, field, args = about]: SyncAnswer,
+  given: Changes | (() => Promise<SyncedPlaces>),
+): Mistake["make"] {
+  return async () => {
+    const places = typeof given === "function" ? await given() : await makeSync(given);
+    return { args: args(places), reason, object: object(places), field };
+  };
+}
+
+/** Makes a SharedSecret and its copy, and then what the function does. */
+function afterCopy(follows: (places: SyncedPlaces) => Promise<unknown>) {
+  return async (): Promise<SyncedPlaces> => {
+    const places = await makeSync();
+    await copied(places);
+    await follows(places);
+    return places;
+  };
+}
+
+/** Makes a newer SharedSecret with the same target. */
+async function makeNewer({ home, project }: SyncedPlaces): Promise<void> {
+  const namespace = await makeNamespace();
+  const { metadata } = await api.get(sharedSecretPath(home, "db"));
+  const createdAt = Date.parse(String(metadata.creationTimestamp));
+  await eventually(() => Date.now() > createdAt + 1_000, { what: "the next second" });
+  const given = { [annotations.syncToProjects]: project };
+  await makeSharedSecret({ namespace, name: "db", annotations: given });
+}
+
+/** A SharedSecret that is being deleted, and that a finalizer of another controller keeps. */
+async function makeDeleting(): Promise<SyncedPlaces> {
+  const places = await makeSync();
+  const path = sharedSecretPath(places.home, "db");
+  const finalizers = ["example.com/held", "management.service/cleanup"];
+  await api.merge(path, { metadata: { finalizers } });
+  await api.delete(path);
+  return places;
+}
+
+const own = { metadata: { name: "db" }, data: { own: base64(secretValue) } };
+const foreign = ({ target }: SyncedPlaces) =>
+  api.create(`/api/v1/namespaces/${target}/secrets`, own);
+const pause = { [annotations.disableSync]: "true" };
+const pauseCopy = ({ target }: SyncedPlaces) =>
+  api.merge(secretPath(target, "db"), { metadata: { annotations: pause } });
+const elsewhere = { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" };
+const ofAnother = { [annotations.syncToProjects]: "another" };
+const project = `metadata.labels["${labels.project}"]`;
+const [asksForCopies, toProjects, paused, secretType] = [
+  annotation(annotations.sync),
+  annotation(annotations.syncToProjects),
+  annotation(annotations.disableSync),
+  annotation(annotations.syncSecretType),
+] as const;
+
+/** Mistakes in the sync of SharedSecrets, by title. */
+const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
+  "The namespace has no project label": sync(["no-project", namespaceIn, project], { labels: {} }),
+  "The SharedSecret does not name the project": sync(["project-not-named", sourceIn, toProjects], {
+    labels: { [labels.project]: "another" },
+  }),
+  "No namespace belongs to the project": sync(
+    ["project-without-namespace", sourceIn, toProjects, atHome],
+    { labels: {} },
+  ),
+  "The namespace does not ask for copies": sync(["sync-not-enabled", namespaceIn, asksForCopies], {
+    annotations: {},
+  }),
+  'The namespace says "true" instead of "enabled"': sync(
+    ["sync-not-enabled", namespaceIn, asksForCopies, atHome],
+    { annotations: { [annotations.sync]: "true" } },
+  ),
+  "The namespace accepts copies from other namespaces only": sync(
+    ["sync-from-excludes", namespaceIn, annotation(annotations.syncFrom)],
+    { annotations: elsewhere },
+  ),
+  "Another Secret has the name of the copy": sync(
+    ["not-managed", secretIn, `metadata.labels["${labels.sourceUid}"]`],
+    { before: foreign },
+  ),
+  "The name of the copy is invalid": sync(
+    ["invalid-option", sourceIn, annotation(annotations.syncSecretName)],
+    { options: { [annotations.syncSecretName]: "My_DB" } },
+  ),
+  "The type of the copy is not allowed": sync(["refused-type", sourceIn, secretType], {
+    options: { [annotations.syncSecretType]: "helm.sh/release.v1" },
+  }),
+  "A data key is not valid in a Secret": sync(["invalid-key", sourceIn, "spec.data", atHome], {
+    spec: { data: { "..password": base64(secretValue) } },
+  }),
+  "Sync is paused on the SharedSecret": sync(["source-paused", sourceIn, paused], {
+    options: pause,
+  }),
+  "Sync is paused on the copy": sync(["copy-paused", secretIn, paused], afterCopy(pauseCopy)),
+  "Two SharedSecrets have the same target": sync(
+    ["older-source", sourceIn, "metadata.creationTimestamp"],
+    afterCopy(makeNewer),
+  ),
+  "A placeholder asks for a SharedSecret of another project": sync(
+    ["project-not-named", sourceIn, toProjects, aboutPlaceholder],
+    { options: ofAnother, before: (where) => makePlaceholder(where, "password") },
+  ),
+  "A placeholder picks a data key that does not exist": sync(
+    ["unfillable", placeholderIn, annotation(annotations.syncKeys), aboutPlaceholder],
+    { before: (where) => makePlaceholder(where, "A=none") },
+  ),
+  "A quota of the namespace is used up": sync(["refused", quotaIn, "spec.hard"], {
+    before: exhaustQuota,
+  }),
+  "An access rule is invalid": sync(
+    ["invalid-access-rule", sourceIn, "spec.access[0].verbs[0]", atHome],
+    { spec: { access: [{ verbs: ["create"], users: ["bob"] }] } },
+  ),
+  "The SharedSecret is being deleted": sync(
+    ["source-deleting", sourceIn, "metadata.deletionTimestamp"],
+    makeDeleting,
+  ),
+};
 
 async function exhaustQuota({ target }: SyncedPlaces): Promise<void> {
   const path = `/api/v1/namespaces/${target}/resourcequotas`;
   const spec = { hard: { "count/secrets": "0" } };
-  await arrange({ method: "POST", path, body: { metadata: { name: "objects" }, spec } });
+  await api.create(path, { metadata: { name: "objects" }, spec });
   const isCounted = async (): Promise<boolean> => {
-    const { status } = await arrange({ method: "GET", path: `${path}/objects` });
+    const { status } = await api.get(`${path}/objects`);
     return "count/secrets" in recordAt(recordAt({ status }, "status"), "hard");
   };
   await eventually(isCounted, { what: "the quota to be counted" });
@@ -375,7 +304,7 @@ const keyMistakes: readonly Mistake[] = [
       const child = ["keys", "create", name, "--user=alice", "--token", key.trim()];
       const { code, stderr: said } = await runCli(child);
       if (code !== 0) throw new Error(said);
-      await remove(`/apis/management.service/v1/ownedaccesskeys/${parent}`);
+      await api.delete(`/apis/management.service/v1/ownedaccesskeys/${parent}`);
       const object = { kind: "OwnedAccessKey", name };
       const field = annotation(annotations.requesterKeyId);
       return { args: [`oak/${name}`], reason: "ParentKeyInvalid", object, field };
@@ -425,7 +354,10 @@ const keyMistakes: readonly Mistake[] = [
 ];
 
 /** Every mistake, in the order of docs/troubleshooting.md. */
-export const mistakes: readonly Mistake[] = [...syncMistakes, ...keyMistakes];
+export const mistakes: readonly Mistake[] = [
+  ...Object.entries(syncMistakes).map(([title, make]) => ({ title, make })),
+  ...keyMistakes,
+];
 
 /** Objects for which `why` must find nothing wrong. */
 export interface Healthy {
@@ -439,12 +371,10 @@ async function syncedWith(
 ): Promise<readonly string[]> {
   const places = await makeSync(changes);
   await copied(places);
-  const path = `/apis/management.service/v1/namespaces/${places.home}/sharedsecrets/db`;
+  const path = sharedSecretPath(places.home, "db");
   await becomesReady({ namespace: places.home, name: "db", uid: "", path });
   return question(places);
 }
-
-const atHome = ({ home }: SyncedPlaces): readonly string[] => ["shsec/db", "-n", home];
 
 async function keyWith(
   spec: Readonly<Record<string, unknown>>,
@@ -473,16 +403,11 @@ export const healthy: readonly Healthy[] = [
     title: "a copy in a namespace that lists the source",
     make: async () => {
       const places = await makeSync({ annotations: {} });
-      await arrange({
-        method: "PATCH",
-        path: `/api/v1/namespaces/${places.target}`,
-        type: patchTypes.merge,
-        body: {
-          metadata: {
-            annotations: {
-              [annotations.sync]: "enabled",
-              [annotations.syncFrom]: `other, ${places.home}`,
-            },
+      await api.merge(`/api/v1/namespaces/${places.target}`, {
+        metadata: {
+          annotations: {
+            [annotations.sync]: "enabled",
+            [annotations.syncFrom]: `other, ${places.home}`,
           },
         },
       });
@@ -533,10 +458,8 @@ export const healthy: readonly Healthy[] = [
       syncedWith(
         {
           before: ({ project }) =>
-            arrange({
-              method: "POST",
-              path: "/api/v1/namespaces",
-              body: { metadata: { name: unique("silent"), labels: { [labels.project]: project } } },
+            api.create("/api/v1/namespaces", {
+              metadata: { name: unique("silent"), labels: { [labels.project]: project } },
             }),
         },
         atHome,
@@ -548,10 +471,9 @@ export const healthy: readonly Healthy[] = [
       syncedWith(
         {
           before: ({ target }) =>
-            arrange({
-              method: "POST",
-              path: `/api/v1/namespaces/${target}/resourcequotas`,
-              body: { metadata: { name: "objects" }, spec: { hard: { "count/secrets": "9" } } },
+            api.create(`/api/v1/namespaces/${target}/resourcequotas`, {
+              metadata: { name: "objects" },
+              spec: { hard: { "count/secrets": "9" } },
             }),
         },
         about,

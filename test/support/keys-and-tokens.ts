@@ -12,7 +12,7 @@ import {
 import { collectionOf, objectOf } from "./crd-requests.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
-import { admin, arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
+import { admin, api, as, bind, unique, type Answer, type Caller } from "./policy-request.ts";
 import { withoutAdmission } from "./trust.ts";
 
 /** A kind whose objects belong to their requesters. */
@@ -47,13 +47,10 @@ export interface WantedOwn {
  */
 export async function allowRequesters(group: string): Promise<void> {
   await bind({ kind: "Group", name: group }, "latchkey-requester");
-  const request = {
-    method: "POST",
-    path: `${collectionOf("OwnedAccessKey")}?dryRun=All`,
-    body: objectOf("OwnedAccessKey", unique("try"), {}),
-  } as const;
-  const isAllowed = async () =>
-    (await ask({ user: "somebody", groups: [group] }, request)).code === 201;
+  const member = as({ user: "somebody", groups: [group] });
+  const path = `${collectionOf("OwnedAccessKey")}?dryRun=All`;
+  const body = objectOf("OwnedAccessKey", unique("try"), {});
+  const isAllowed = async () => (await member.create(path, body)).code === 201;
   await eventually(isAllowed, { what: `${group} to be allowed to create keys` });
 }
 
@@ -80,10 +77,9 @@ export function tryToMake(
   const { annotations, finalizers } = metadata;
   const object = objectOf(kind, name, spec);
   const unasked = withoutWebhook ? { labels: withoutAdmission } : {};
-  return ask(by, {
-    method: "POST",
-    path: collectionOf(kind),
-    body: { ...object, metadata: { name, annotations, finalizers, ...unasked } },
+  return as(by).create(collectionOf(kind), {
+    ...object,
+    metadata: { name, annotations, finalizers, ...unasked },
   });
 }
 
@@ -107,7 +103,7 @@ export interface OwnView {
 
 /** Reads the status of a key or token as the administrator. */
 export async function viewOf({ path }: Pick<Own, "path">): Promise<OwnView> {
-  return viewIn(await arrange({ method: "GET", path }));
+  return viewIn(await api.get(path));
 }
 
 /** The status in an object from the API server. */
@@ -167,10 +163,7 @@ export async function changesIn(
 
 /** Reason of each Event about an object. */
 export async function eventsAbout({ uid }: Pick<Own, "uid">): Promise<readonly string[]> {
-  const list = await arrange({
-    method: "GET",
-    path: "/apis/events.k8s.io/v1/namespaces/default/events",
-  });
+  const list = await api.get("/apis/events.k8s.io/v1/namespaces/default/events");
   const about = listAt(list, "items").filter(
     (event) => stringAt(recordAt(event, "regarding"), "uid") === uid,
   );
@@ -198,10 +191,9 @@ export interface NamedGrants {
 
 /** Every requester's ClusterRole of Latchkey with this object. */
 export async function grantsOf({ name }: Pick<Own, "name">): Promise<readonly NamedGrants[]> {
-  const list = await arrange({
-    method: "GET",
-    path: `${clusterRbacPath("clusterroles")}?labelSelector=${encodeURIComponent(labels.requesterHash)}`,
-  });
+  const list = await api.get(
+    `${clusterRbacPath("clusterroles")}?labelSelector=${encodeURIComponent(labels.requesterHash)}`,
+  );
   return listAt(list, "items")
     .map(grantsIn)
     .filter(({ names }) => Object.values(names).flat().includes(name));

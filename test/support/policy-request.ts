@@ -4,6 +4,7 @@ import { isTrueAt } from "../../src/api/parse.ts";
 import {
   admin,
   connect,
+  patchTypes,
   send,
   type Answer,
   type Ask,
@@ -60,6 +61,46 @@ export async function arrange(request: Ask): Promise<Answer> {
   return answer;
 }
 
+const deleteOptions = { apiVersion: "v1", kind: "DeleteOptions" };
+
+/** Requests by what they do. */
+export const request = {
+  get: (path: string): Ask => ({ method: "GET", path }),
+  create: (path: string, body: unknown): Ask => ({ method: "POST", path, body }),
+  replace: (path: string, body: unknown): Ask => ({ method: "PUT", path, body }),
+  /** A merge patch. */
+  merge: (path: string, body: unknown): Ask => {
+    return { method: "PATCH", path, type: patchTypes.merge, body };
+  },
+  delete: (path: string): Ask => ({ method: "DELETE", path }),
+};
+
+/** The same, sent. */
+function clientOf(sent: (request: Ask) => Promise<Answer>) {
+  return {
+    get: (path: string) => sent(request.get(path)),
+    create: (path: string, body: unknown) => sent(request.create(path, body)),
+    replace: (path: string, body: unknown) => sent(request.replace(path, body)),
+    merge: (path: string, body: unknown) => sent(request.merge(path, body)),
+    delete: (path: string) => sent(request.delete(path)),
+  };
+}
+
+/** The requests of a caller; each returns the response, also if it is rejected. */
+export function as(caller: Caller): ReturnType<typeof clientOf> {
+  return clientOf((asked) => ask(caller, asked));
+}
+
+/** The requests of the administrator; each throws if it is rejected, but for `find`. */
+export const api = {
+  ...clientOf(arrange),
+  /** The response to a GET, including 404. */
+  find: (path: string): Promise<Answer> => ask(admin, request.get(path)),
+  /** Deletes an object and keeps its dependents, without an owner. */
+  orphan: (path: string): Promise<Answer> =>
+    arrange({ ...request.delete(path), body: { ...deleteOptions, propagationPolicy: "Orphan" } }),
+};
+
 /** Gets an object, changes it and replaces it, with retries on a conflict. */
 export async function replace(
   caller: Caller,
@@ -67,8 +108,7 @@ export async function replace(
   change: (object: Answer) => unknown,
 ): Promise<Answer> {
   for (;;) {
-    const object = await arrange({ method: "GET", path });
-    const answer = await ask(caller, { method: "PUT", path, body: change(object) });
+    const answer = await as(caller).replace(path, change(await api.get(path)));
     if (answer.code !== 409) return answer;
   }
 }
@@ -82,12 +122,8 @@ export async function allow(
   rules: readonly Record<string, readonly string[]>[],
 ): Promise<string> {
   const name = unique("policy-test");
-  const api = "/apis/rbac.authorization.k8s.io/v1";
-  await arrange({
-    method: "POST",
-    path: `${api}/clusterroles`,
-    body: { metadata: { name }, rules },
-  });
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  await api.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
   await bind(subject, name);
   const [rule] = rules;
   if (rule !== undefined) await isAllowed(subject, rule);
@@ -107,10 +143,9 @@ async function isAllowed(
   const subject = kind === "User" ? { user: name } : { user: unique("member"), groups: [name] };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { spec: { ...subject, resourceAttributes } };
-  await eventually(
-    async () => isTrueAt((await arrange({ method: "POST", path, body })).status, "allowed"),
-    { what: `${name} to be allowed what was granted` },
-  );
+  await eventually(async () => isTrueAt((await api.create(path, body)).status, "allowed"), {
+    what: `${name} to be allowed what was granted`,
+  });
 }
 
 /** Binds a ClusterRole to the subject in the whole cluster, or in one namespace. */
@@ -127,12 +162,12 @@ export async function bind(
   };
   const place =
     namespace === undefined ? "clusterrolebindings" : `namespaces/${namespace}/rolebindings`;
-  await arrange({ method: "POST", path: `/apis/${group}/v1/${place}`, body });
+  await api.create(`/apis/${group}/v1/${place}`, body);
 }
 
 /** Creates a namespace with a unique name. */
 export async function makeNamespace(): Promise<string> {
   const name = unique("policy");
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
+  await api.create("/api/v1/namespaces", { metadata: { name } });
   return name;
 }

@@ -1,17 +1,8 @@
-import { expect } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { numberAt, parseConditions, recordAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
-import {
-  admin,
-  arrange,
-  ask,
-  patchTypes,
-  unique,
-  type Answer,
-  type Caller,
-} from "./policy-request.ts";
+import { becomes } from "./becomes.ts";
+import { api, unique, type Caller } from "./policy-request.ts";
 
 /** A SharedSecret that a test has created. */
 export interface Place {
@@ -47,30 +38,8 @@ export async function makeSharedSecret({
   spec = {},
 }: Wanted): Promise<Place> {
   const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: given }, spec };
-  const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
+  const { metadata } = await api.create(sharedSecretPath(namespace), body);
   return { namespace, name, uid: String(metadata.uid), path: sharedSecretPath(namespace, name) };
-}
-
-/** Merges a change into an object as the administrator. */
-export function change(path: string, body: unknown): Promise<Answer> {
-  return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
-}
-
-/** Deletes an object as the administrator; `Orphan` keeps its dependents, without an owner. */
-export function remove(
-  path: string,
-  propagationPolicy: "Background" | "Orphan" = "Background",
-): Promise<Answer> {
-  return arrange({
-    method: "DELETE",
-    path,
-    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
-  });
-}
-
-/** The response to a GET of the administrator, including 404. */
-export function look(path: string): Promise<Answer> {
-  return ask(admin, { method: "GET", path });
 }
 
 /** The status of a SharedSecret in the form that tests use. */
@@ -88,7 +57,7 @@ export interface View {
 
 /** Reads the status of a SharedSecret. */
 export async function view({ path }: Pick<Place, "path">): Promise<View> {
-  const { metadata, status } = await arrange({ method: "GET", path });
+  const { metadata, status } = await api.get(path);
   const record = recordAt({ status }, "status");
   return {
     settled: numberAt(record, "observedGeneration") === metadata.generation,
@@ -101,34 +70,12 @@ export async function view({ path }: Pick<Place, "path">): Promise<View> {
   };
 }
 
-/**
- * Waits until the observed value matches: objects by the expected fields, other values by equality.
- */
-export async function becomes(
-  what: string,
-  see: () => Promise<unknown>,
-  expected: unknown,
-): Promise<void> {
-  const matches = async () => {
-    const seen = await see();
-    if (typeof expected === "object" && expected !== null) expect(seen).toMatchObject(expected);
-    else expect(seen).toEqual(expected);
-    return true;
-  };
-  await eventually(matches, { what });
-}
-
 /** Waits until the status is of the current generation and Ready=True. */
 export function becomesReady(place: Place): Promise<void> {
   return becomes(`${place.name} to be ready`, () => view(place), {
     settled: true,
     conditions: { Ready: { status: "True" } },
   });
-}
-
-/** Waits until a GET of the path returns 404. */
-export function becomesGone(path: string): Promise<void> {
-  return becomes(`${path} to be gone`, () => look(path), { code: 404 });
 }
 
 /** A permission on a SharedSecret. */
@@ -147,7 +94,7 @@ export async function may({ user, groups = [] }: Caller, action: Access): Promis
     groups: isAnonymous ? groups : ["system:authenticated", ...groups],
     resourceAttributes,
   };
-  const { status } = await arrange({ method: "POST", path, body: { spec } });
+  const { status } = await api.create(path, { spec });
   return recordAt({ status }, "status").allowed === true;
 }
 
@@ -162,7 +109,7 @@ export async function makeTarget(project: string, from?: string): Promise<string
     ...(from !== undefined && { [annotations.syncFrom]: from }),
   };
   const metadata = { name, labels: { [labels.project]: project }, annotations: given };
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  await api.create("/api/v1/namespaces", { metadata });
   return name;
 }
 
