@@ -1,3 +1,4 @@
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { Injection } from "./fault-injector.ts";
 import {
   type InProcessBackend,
@@ -7,7 +8,7 @@ import {
 import { type Outcome, playScenario } from "./play.ts";
 import type { Scenario } from "./scenario.ts";
 import { signingKeys } from "./scenarios.ts";
-import type { Worker } from "./worker.ts";
+import { Worker } from "./worker.ts";
 
 /** Options of a scenario that is played with programs in this process. */
 export interface InProcessPlayOptions extends Omit<InProcessOptions, "programs"> {
@@ -36,10 +37,23 @@ export function play({
   });
 }
 
-/** Plays an empty scenario, so that the worker has signing keys. */
-export async function warmUp(worker: Worker): Promise<void> {
+/** Opens workers with numbered names. Each has played an empty scenario, and so has signing keys. */
+export function openWorkers(
+  cluster: ProxiedCluster,
+  name: string,
+  count: number,
+): Promise<readonly Worker[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => openWorker(cluster, `${name}${index}`)),
+  );
+}
+
+/** Opens a worker that has signing keys. */
+export async function openWorker(cluster: ProxiedCluster, name: string): Promise<Worker> {
+  const worker = await Worker.open(cluster, name);
   const nothing: Scenario = { name: "nothing", grounds: () => [], changes: () => [] };
   await play({ worker, scenario: nothing, seed: 0 });
   const { system } = await worker.nextView();
-  await worker.cluster.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
+  await cluster.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
+  return worker;
 }

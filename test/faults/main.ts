@@ -1,11 +1,10 @@
 import { parseArgs } from "node:util";
 import { faults, type InProcessFault } from "./faults.ts";
-import { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
-import { play, warmUp } from "./in-process-play.ts";
+import { play } from "./in-process-play.ts";
+import { runProgram, say } from "./main-program.ts";
 import { scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
-import { startProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const { values } = parseArgs({
@@ -20,60 +19,42 @@ const { values } = parseArgs({
   },
 });
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-async function main(): Promise<number> {
-  const begun = performance.now();
-  const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
-  const cluster = await startProxiedCluster(say);
-  try {
-    const workers = await Promise.all(
-      Array.from({ length: Number(values.lanes) }, (_, index) =>
-        Worker.open(cluster, `worker${index}`),
-      ),
-    );
-    await Promise.all(workers.map(warmUp));
-    const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
-    const learned = await learn(workers, chosen, { seed, lessons: 3, play });
-    for (const [{ name }, { calls, changes }] of learned)
-      say(`${name}: ${calls} writes, ${changes} changes`);
-    const matching = cellsOf(learned, faults, seed).filter(
-      ({ fault, moment }) =>
-        fault.name.includes(values.fault) &&
-        `${moment.at} ${moment.number}`.startsWith(values.moment),
-    );
-    const cells = shuffled(
-      Array.from({ length: Number(values.times) }, () => matching).flat(),
-      seed,
-    ).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
-    const points = [...learned.values()].reduce(
-      (sum, { calls, changes }) => sum + calls + changes,
-      0,
-    );
-    say(
-      `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${workers.length} at a time, after ${seconds()}`,
-    );
-    const played: Played<InProcessFault>[] = [];
-    const onPlayed = (one: Played<InProcessFault>) => {
-      played.push(one);
-      if (one.problems.length > 0)
-        say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
-      if (one.problems.length > 0 && values.trace) say(`  ${one.trace.join("\n  ")}`);
-      if (played.length % 100 === 0)
-        say(`${played.length} of ${cells.length} runs after ${seconds()}`);
-    };
-    await playAll(workers, cells, { learned, play, onPlayed });
-    const failed = played.filter(({ problems }) => problems.length > 0);
-    say(
-      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ injectedAt }) => injectedAt === undefined).length} ended before the fault's moment`,
-    );
-    for (const one of failed) say(`  ${cellName(one)}`);
-    return failed.length === 0 ? 0 : 1;
-  } finally {
-    await cluster.stop();
-  }
-}
-
-process.exit(await main());
+const lanes = { name: "worker", count: Number(values.lanes) };
+await runProgram(lanes, async ({ workers, seconds }) => {
+  const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
+  const learned = await learn(workers, chosen, { seed, lessons: 3, play });
+  for (const [{ name }, { calls, changes }] of learned)
+    say(`${name}: ${calls} writes, ${changes} changes`);
+  const matching = cellsOf(learned, faults, seed).filter(
+    ({ fault, moment }) =>
+      fault.name.includes(values.fault) &&
+      `${moment.at} ${moment.number}`.startsWith(values.moment),
+  );
+  const cells = shuffled(
+    Array.from({ length: Number(values.times) }, () => matching).flat(),
+    seed,
+  ).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
+  const points = [...learned.values()].reduce(
+    (sum, { calls, changes }) => sum + calls + changes,
+    0,
+  );
+  say(
+    `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${workers.length} at a time, after ${seconds()}`,
+  );
+  const played: Played<InProcessFault>[] = [];
+  const onPlayed = (one: Played<InProcessFault>) => {
+    played.push(one);
+    if (one.problems.length > 0)
+      say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
+    if (one.problems.length > 0 && values.trace) say(`  ${one.trace.join("\n  ")}`);
+    if (played.length % 100 === 0)
+      say(`${played.length} of ${cells.length} runs after ${seconds()}`);
+  };
+  await playAll(workers, cells, { learned, play, onPlayed });
+  const failed = played.filter(({ problems }) => problems.length > 0);
+  say(
+    `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ injectedAt }) => injectedAt === undefined).length} ended before the fault's moment`,
+  );
+  for (const one of failed) say(`  ${cellName(one)}`);
+  return failed.length === 0 ? 0 : 1;
+});

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { faults, type InProcessFault } from "./faults.ts";
 import { givesUp, makesAnew, neverRests } from "./broken-controllers.ts";
-import { Worker } from "./worker.ts";
+import type { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { type Expectation, judge } from "./oracles.ts";
-import { type InProcessPlayOptions, play, warmUp } from "./in-process-play.ts";
+import { type InProcessPlayOptions, openWorkers, play } from "./in-process-play.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
@@ -35,10 +35,7 @@ beforeAll(async () => {
   cluster = await startProxiedCluster(
     (line) => void process.stderr.write(`control plane: ${line}\n`),
   );
-  workers = await Promise.all(
-    Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `worker${index}`)),
-  );
-  await Promise.all(workers.map(warmUp));
+  workers = await openWorkers(cluster, "worker", sample.workers);
   learned = await learn(workers, [...always, ...drawn], { seed, lessons: 2, play });
 });
 

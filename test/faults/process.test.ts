@@ -2,9 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Snapshot } from "../support/snapshot.ts";
 import { bundle } from "../support/bundle.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
-import { warmUp } from "./in-process-play.ts";
+import { openWorker, openWorkers } from "./in-process-play.ts";
 import { playSample } from "./process-sample.ts";
 import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import { type HandOver, Pair } from "./two-controllers.ts";
@@ -39,10 +38,7 @@ afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a real process", () => {
   it(`reaches the same end state when it is killed or paused at a write (${runs} runs, SEED=${seed})`, async () => {
-    const workers = await Promise.all(
-      Array.from({ length: workerCount }, (_, index) => Worker.open(cluster, `process${index}`)),
-    );
-    await Promise.all(workers.map(warmUp));
+    const workers = await openWorkers(cluster, "process", workerCount);
     const sample = await playSample({ workers, program, seed, runs });
     say(
       `real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.injected} injected at their write`,
@@ -58,8 +54,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
   const excused = new Set<AskedWrite>();
 
   beforeAll(async () => {
-    const worker = await Worker.open(cluster, "pair");
-    await warmUp(worker);
+    const worker = await openWorker(cluster, "pair");
     pair = await Pair.start({ worker, program, lease });
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { isRecord, listAt, numberAt, recordAt, stringsAt } from "../../src/api/parse.ts";
+import { weighted } from "../support/weighted.ts";
 
 /**
  * Special values of a field in addition to its schema: `wrong` values are rejected by the API
@@ -33,23 +34,17 @@ export function rightValue(place: Place): Value {
   const { right, only = false } = place.table[place.path] ?? {};
   const bySchema = fromSchema(place);
   if (right === undefined || right.length === 0) return bySchema;
-  return only
-    ? fc.constantFrom(...right)
-    : fc.oneof(
-        { weight: 6, arbitrary: fc.constantFrom(...right) },
-        { weight: 1, arbitrary: bySchema },
-      );
+  return only ? fc.constantFrom(...right) : weighted([6, fc.constantFrom(...right)], [1, bySchema]);
 }
 
 /** Values with one invalid part: of another type, out of bounds, or known to be invalid. */
 export function wrongValue(place: Place): Value {
   const known = place.table[place.path]?.wrong ?? [];
-  const inside = wrongInside(place);
-  return fc.oneof(
-    ...(known.length === 0 ? [] : [{ weight: 4, arbitrary: fc.constantFrom(...known) }]),
-    ...inside,
-    ...outOfBounds(place).map((arbitrary) => ({ weight: 2, arbitrary })),
-    { weight: 1, arbitrary: otherType(place) },
+  return weighted<unknown[]>(
+    ...(known.length === 0 ? [] : [[4, fc.constantFrom(...known)] as const]),
+    ...wrongInside(place),
+    ...outOfBounds(place).map((value) => [2, value] as const),
+    [1, otherType(place)],
   );
 }
 
@@ -90,65 +85,49 @@ function objects(place: Place): Value {
     { requiredKeys: [] },
   );
   const { oneOf = [] } = place.table[place.path] ?? {};
+  const chosen = (given: object, kept: string) =>
+    Object.entries(given).filter(([name]) => name === kept || !oneOf.includes(name));
   const fields =
     oneOf.length === 0
       ? all
       : fc
           .tuple(all, fc.constantFrom(...oneOf))
-          .map(([given, kept]) =>
-            Object.fromEntries(
-              Object.entries(given).filter(([name]) => name === kept || !oneOf.includes(name)),
-            ),
-          );
+          .map(([given, kept]) => Object.fromEntries(chosen(given, kept)));
   if (!isRecord(place.schema) || place.schema["x-kubernetes-preserve-unknown-fields"] !== true)
     return fields;
-  return fc
-    .tuple(
-      fields,
-      fc.dictionary(fc.constantFrom("extra", "other"), fc.jsonValue({ maxDepth: 1 }), {
-        maxKeys: 2,
-      }),
-    )
-    .map(([known, unknown]) => ({ ...unknown, ...known }));
+  const unknownKeys = fc.constantFrom("extra", "other");
+  const unknowns = fc.dictionary(unknownKeys, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
+  return merged(unknowns, fields);
 }
 
 function lists(place: Place): Value {
   const item = rightValue(itemsOf(place));
   const most = numberAt(place.schema, "maxItems") ?? 0;
-  const few = { weight: 30, arbitrary: fc.array(item, { maxLength: 3 }) };
+  const few = fc.array(item, { maxLength: 3 });
   return most > 300 || most === 0
-    ? few.arbitrary
-    : fc.oneof(few, { weight: 1, arbitrary: item.map((one) => Array<unknown>(most).fill(one)) });
+    ? few
+    : weighted([30, few], [1, item.map((one) => Array<unknown>(most).fill(one))]);
 }
 
 /** Each field below is equally likely to be the invalid one. */
-function wrongInside(place: Place): readonly fc.WeightedArbitrary<unknown>[] {
+function wrongInside(place: Place): readonly (readonly [weight: number, value: Value])[] {
   const weight = 2 * leavesBelow(place);
   const values = valuesIn(place);
   if (values !== undefined) {
-    const wrong = fc
-      .tuple(keysOf(place), wrongValue(values))
-      .map(([key, value]) => ({ [key]: value }));
-    return [{ weight, arbitrary: merged(objects(place), wrong) }];
+    const wrong = fc.tuple(keysOf(place), wrongValue(values));
+    const entry = wrong.map(([key, value]) => ({ [key]: value }));
+    return [[weight, merged(objects(place), entry)]];
   }
   switch (typeOf(place.schema)) {
     case "object":
-      return fieldsIn(place).map(([name, inner]) => ({
-        weight: 2 * leavesBelow(inner),
-        arbitrary: merged(
-          objects(place),
-          wrongValue(inner).map((value) => ({ [name]: value })),
-        ),
-      }));
+      return fieldsIn(place).map(([name, inner]) => {
+        const wrong = wrongValue(inner).map((value) => ({ [name]: value }));
+        return [2 * leavesBelow(inner), merged(objects(place), wrong)];
+      });
     case "array": {
-      const items = fc.tuple(
-        fc.array(rightValue(itemsOf(place)), { maxLength: 2 }),
-        wrongValue(itemsOf(place)),
-        fc.nat(2),
-      );
-      return [
-        { weight, arbitrary: items.map(([right, wrong, at]) => right.toSpliced(at, 0, wrong)) },
-      ];
+      const right = fc.array(rightValue(itemsOf(place)), { maxLength: 2 });
+      const items = fc.tuple(right, wrongValue(itemsOf(place)), fc.nat(2));
+      return [[weight, items.map(([list, wrong, at]) => list.toSpliced(at, 0, wrong))]];
     }
     default:
       return [];

@@ -181,15 +181,11 @@ function shownMark(key: string, value: string): string {
 }
 
 /**
- * Writes that bring nothing. A write that the API server refuses for the data of a Secret is
- * repeated: another program may have caused the refusal.
+ * Whether a write may bring nothing: one that the API server refuses for the data of a Secret is
+ * repeated, because another program may have caused the refusal.
  */
-export function needlessWrites(
-  writes: readonly Pick<AskedWrite, "request" | "sentence" | "answer">[],
-): readonly string[] {
-  return writes
-    .filter(({ request, answer }) => request.plural !== "secrets" || answer?.status !== 422)
-    .map(({ sentence }) => `quiet: ${sentence}`);
+export function isRepeatOfRefused({ request, answer }: Pick<AskedWrite, "request" | "answer">) {
+  return request.plural === "secrets" && answer?.status === 422;
 }
 
 /** What a Secret is at rest, in a word for the summary. */

@@ -7,19 +7,22 @@ export const walkKinds = ["SharedSecret", "OwnedAccessKey", "DirectClusterEndpoi
 /** The name of a kind. */
 export type WalkKind = (typeof walkKinds)[number];
 
+/** The name of each kind in paths. */
+export const pluralOf: Readonly<Record<WalkKind, string>> = {
+  SharedSecret: "sharedsecrets",
+  OwnedAccessKey: "ownedaccesskeys",
+  DirectClusterEndpointToken: "directclusterendpointtokens",
+};
+
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
 
 /** More than a Secret can contain, and less than the API server accepts. */
 const tooLarge = base64(new Uint8Array(1024 * 1024 + 1));
 
+const account = "system:serviceaccount:";
 const names = {
-  right: ["alice", "the-bob", "dave@example.com", "system:serviceaccount:the-home:ci", "*"],
-  wrong: [
-    "",
-    "system:masters",
-    "system:serviceaccount:Not:a:name",
-    "system:serviceaccount:the-home:",
-  ],
+  right: ["alice", "the-bob", "dave@example.com", `${account}the-home:ci`, "*"],
+  wrong: ["", "system:masters", ...["Not:a:name", "the-home:"].map((name) => account + name)],
 };
 const teams = { right: ["devs", "ops", "*"], wrong: ["", "system:authenticated"] };
 
@@ -66,6 +69,12 @@ const sharedSecret: Table = {
   "spec.access[].teams[]": teams,
 };
 
+/**
+ * One expires before the controller reads the object, one expires during the walk, and the others
+ * after the walk.
+ */
+const lifetimes = { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true };
+
 const ownedAccessKey: Table = {
   spec: { oneOf: ["user", "team", "subject"], wrong: [{ user: "alice", team: "devs" }] },
   "spec.user": { right: ["alice", "system:admin", ""] },
@@ -82,9 +91,7 @@ const ownedAccessKey: Table = {
     ],
     only: true,
   },
-  // One expires before the controller reads the object, one expires during the walk, and the others
-  // after the walk.
-  "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true },
+  "spec.ttl": lifetimes,
   "spec.identityRefresh": {
     right: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+02:00"],
     wrong: ["yesterday"],
@@ -125,7 +132,7 @@ export const tables: Readonly<Record<WalkKind, Table>> = {
   OwnedAccessKey: { ...ownedAccessKey, ...scope },
   DirectClusterEndpointToken: {
     ...scope,
-    "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true },
+    "spec.ttl": lifetimes,
   },
 };
 
@@ -179,11 +186,7 @@ export const labelValues: Readonly<Record<string, Marks>> = {
 };
 
 /** The requesters of keys and tokens. */
-export const requesterNames = [
-  "the-alice",
-  "the-bob",
-  "system:serviceaccount:the-home:ci",
-] as const;
+export const requesterNames = ["the-alice", "the-bob", `${account}the-home:ci`] as const;
 
 /** Names of the objects; one has the maximum length. */
 export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
@@ -192,20 +195,35 @@ export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
   DirectClusterEndpointToken: ["own", "a.b-c"],
 };
 
+/** The parts of an object that are different for each kind. */
+interface Example {
+  readonly spec: object;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 /**
  * An older object of each kind: it was first to use the name of a Secret, a key or a place in its
  * requester's grants.
  */
-export const elders: Readonly<
-  Record<
-    WalkKind,
-    { readonly spec: object; readonly annotations: Readonly<Record<string, string>> }
-  >
-> = {
+export const elders: Readonly<Record<WalkKind, Example>> = {
   SharedSecret: {
     spec: { data: { elder: base64("elder") }, access: [{ verbs: ["get"], users: ["alice"] }] },
     annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "renamed" },
   },
   OwnedAccessKey: { spec: { subject: "the-ci", key: "lk.the-walk.9876543210" }, annotations: {} },
+  DirectClusterEndpointToken: { spec: { ttl: 400_000 }, annotations: {} },
+};
+
+/** A valid object of each kind. */
+export const rightObjects: Readonly<Record<WalkKind, Example>> = {
+  SharedSecret: {
+    spec: {
+      data: { password: base64("right") },
+      owner: { team: "ops" },
+      access: [{ name: "readers", verbs: ["get"], users: ["alice"], teams: ["devs"] }],
+    },
+    annotations: { [annotations.syncToProjects]: "web, pay-*" },
+  },
+  OwnedAccessKey: { spec: { subject: "the-ci", key: "lk.the-right.0123456789" }, annotations: {} },
   DirectClusterEndpointToken: { spec: { ttl: 400_000 }, annotations: {} },
 };

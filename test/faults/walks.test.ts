@@ -8,15 +8,16 @@ import {
   losesKeys,
   staysWrong,
 } from "./broken-controllers.ts";
-import { Worker } from "./worker.ts";
-import { type InProcessPlayOptions, warmUp } from "./in-process-play.ts";
-import { Judge } from "./walk-judge.ts";
-import { judgeSecretWalk } from "./walk-secret-play.ts";
-import { type SecretAction, secretNames, sourceNames } from "./walk-secret-steps.ts";
-import type { WalkAction, Walk, WalkStep } from "./walk-steps.ts";
+import type { Worker } from "./worker.ts";
+import { type InProcessPlayOptions, openWorkers } from "./in-process-play.ts";
+import { judgeWalk, type WalkModel } from "./walk.ts";
+import { objectModel } from "./walk-object.ts";
+import type { ObjectAction } from "./walk-object-steps.ts";
+import { secretModel } from "./walk-secret.ts";
+import { askingSecret, type SecretAction, secretNames, sourceNames } from "./walk-secret-steps.ts";
 import { takeWalks, type Walked } from "./walks.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
-import { annotations, labels } from "../../src/api/names.ts";
+import { annotations } from "../../src/api/names.ts";
 
 // Always the same walks, so that a change is tested on its own. SEED= selects others, and make
 // walks takes many.
@@ -31,10 +32,7 @@ beforeAll(async () => {
   cluster = await startProxiedCluster(
     (line) => void process.stderr.write(`control plane: ${line}\n`),
   );
-  workers = await Promise.all(
-    Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `walk${index}`)),
-  );
-  await Promise.all(workers.map(warmUp));
+  workers = await openWorkers(cluster, "walk", sample.workers);
 });
 
 afterAll(() => cluster?.stop());
@@ -54,59 +52,63 @@ describe.skipIf(!hasDedicatedClusters)("an object after random edits", () => {
   });
 });
 
+type Assemble = NonNullable<InProcessPlayOptions["assemble"]>;
+
+/** The problems that a walk finds with a controller, on a worker of its own. */
+async function problemsWith<Action>(
+  model: WalkModel<Action>,
+  { at, assemble, actions }: { at: number; assemble: Assemble; actions: readonly Action[] },
+): Promise<string> {
+  const worker = workers[at];
+  if (worker === undefined) throw new Error("there is no worker to walk in");
+  const walk = { name: "db", steps: actions.map((action) => ({ action, settled: true })) };
+  return (await judgeWalk({ worker, seed, assemble }, model, walk)).problems.join("\n");
+}
+
 const readers = { verbs: ["get"], teams: ["devs"] };
-const put = (spec: unknown, projects = "web"): WalkAction => ({
+const put = (spec: unknown, projects = "web"): ObjectAction => ({
   do: "put",
   object: { spec, annotations: { [annotations.syncToProjects]: projects }, labels: {} },
   by: "the-alice",
   keepsFinalizers: true,
 });
-const merge = (body: unknown): WalkAction => ({ do: "merge", body });
-const walkOf = (...actions: readonly WalkAction[]): Walk => ({
-  kind: "SharedSecret",
-  name: "db",
-  steps: actions.map((action): WalkStep => ({ action, settled: true })),
-});
+const merge = (body: unknown): ObjectAction => ({ do: "merge", body });
 
 interface Broken {
+  readonly at: number;
   readonly what: string;
-  readonly assemble: NonNullable<InProcessPlayOptions["assemble"]>;
-  readonly walk: Walk;
+  readonly assemble: Assemble;
   readonly seen: RegExp;
 }
 
-const brokenOnes: readonly Broken[] = [
+const brokenOnes: readonly (Broken & { readonly actions: readonly ObjectAction[] })[] = [
   {
+    at: 0,
     what: "never removes a RoleBinding",
     assemble: keepsBindings,
-    walk: walkOf(put({ access: [readers] }), merge({ spec: { access: null } })),
+    actions: [put({ access: [readers] }), merge({ spec: { access: null } })],
     seen: /^end state: unexpected: RoleBindingList/m,
   },
   {
+    at: 1,
     what: "never removes a copy",
     assemble: keepsCopies,
-    walk: walkOf(put({}), merge({ metadata: { annotations: null } })),
+    actions: [put({}), merge({ metadata: { annotations: null } })],
     seen: /^end state: unexpected: SecretList/m,
   },
   {
+    at: 2,
     what: "never clears the error of an object",
     assemble: staysWrong,
-    walk: walkOf(put({ access: [{ ...readers, verbs: ["create"] }] })),
+    actions: [put({ access: [{ ...readers, verbs: ["create"] }] })],
     seen: /^right again: /m,
   },
 ];
 
 describe.skipIf(!hasDedicatedClusters)("a walk", () => {
-  it.concurrent.each(brokenOnes)(
-    "detects a controller that $what",
-    async ({ what, assemble, walk, seen }) => {
-      const worker = workers[brokenOnes.findIndex((one) => one.what === what)];
-      if (worker === undefined) throw new Error("there is no worker to walk in");
-      expect(
-        (await new Judge().judge({ worker, seed, assemble }, walk)).problems.join("\n"),
-      ).toMatch(seen);
-    },
-  );
+  it.concurrent.each(brokenOnes)("detects a controller that $what", async ({ seen, ...broken }) => {
+    expect(await problemsWith(await objectModel("SharedSecret"), broken)).toMatch(seen);
+  });
 });
 
 const shared = (projects: string): SecretAction => ({
@@ -115,35 +117,24 @@ const shared = (projects: string): SecretAction => ({
   data: { password: "cmlnaHQ=" },
   annotations: { [annotations.syncToProjects]: projects },
 });
-const asking: SecretAction = {
-  do: "secret put",
-  at: secretNames[0],
-  secret: {
-    type: "Opaque",
-    data: {},
-    metadata: {
-      labels: { [labels.sharedSecretName]: "db", [labels.sharedSecretNamespace]: "the-home" },
-      annotations: { [annotations.syncKeys]: "PASS=password" },
-    },
-  },
-};
-const withdrawn = [shared("*"), asking, shared("nobody")].map((action) => ({
-  action,
-  settled: true,
-}));
+const asking: SecretAction = { do: "secret put", at: secretNames[0], secret: askingSecret };
+const withdrawn = [shared("*"), asking, shared("nobody")];
 
-const brokenAtPlaceholders: readonly Pick<Broken, "what" | "assemble" | "seen">[] = [
+const brokenAtPlaceholders: readonly Broken[] = [
   {
+    at: 3,
     what: "leaves data where consent has ended",
     assemble: keepsData,
     seen: /^step 3: the-web\/asking has data of the-home\/db still$/m,
   },
   {
+    at: 4,
     what: "deletes what it has to empty",
     assemble: deletesEmptied,
     seen: /^step 3: the-web\/asking is absent, not /m,
   },
   {
+    at: 5,
     what: "loses an annotation of users",
     assemble: losesKeys,
     seen: /^step 2: the-web\/asking is .* not .*sync-keys/m,
@@ -153,11 +144,8 @@ const brokenAtPlaceholders: readonly Pick<Broken, "what" | "assemble" | "seen">[
 describe.skipIf(!hasDedicatedClusters)("a walk with placeholders", () => {
   it.concurrent.each(brokenAtPlaceholders)(
     "detects a controller that $what",
-    async ({ what, assemble, seen }) => {
-      const worker = workers[3 + brokenAtPlaceholders.findIndex((one) => one.what === what)];
-      if (worker === undefined) throw new Error("there is no worker to walk in");
-      const { problems } = await judgeSecretWalk({ worker, seed, assemble }, withdrawn);
-      expect(problems.join("\n")).toMatch(seen);
+    async ({ seen, ...broken }) => {
+      expect(await problemsWith(secretModel, { ...broken, actions: withdrawn })).toMatch(seen);
     },
   );
 });

@@ -1,36 +1,15 @@
 import fc from "fast-check";
 import { isRecord } from "../../src/api/parse.ts";
+import { weighted } from "../support/weighted.ts";
 
 /**
  * Strings that are properties of every object, special characters of patterns, or invalid Unicode.
  */
 export const hostileWord = fc.oneof(
   fc.constantFrom(
-    "__proto__",
-    "constructor",
-    "toString",
-    "hasOwnProperty",
-    "toJSON",
-    "valueOf",
-    "length",
-    "",
-    "*",
-    "**",
-    "web-*",
-    "a.b",
-    "(x",
-    "[",
-    "\\",
-    "..",
-    "/",
-    "../x",
-    "%2e",
-    "\u0000",
-    "\ud800",
-    "\udfff\ud800",
-    "ä\u0301",
-    "sha256:",
-    "lk_",
+    ...["__proto__", "constructor", "toString", "hasOwnProperty", "toJSON", "valueOf", "length"],
+    ...["", "*", "**", "web-*", "a.b", "(x", "[", "\\", "..", "/", "../x", "%2e", "\u0000"],
+    ...["\ud800", "\udfff\ud800", "ä\u0301", "sha256:", "lk_"],
   ),
   fc.string({ unit: "binary", maxLength: 12 }),
 );
@@ -46,12 +25,12 @@ const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 /**
  * Untrusted JSON values; each is made by JSON.parse, so that `__proto__` is a field like any other.
  */
-export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
-  { weight: 6, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
-  { weight: 3, arbitrary: hostileWord },
-  {
-    weight: 2,
-    arbitrary: fc
+export const hostileValue: fc.Arbitrary<unknown> = weighted<unknown[]>(
+  [6, fc.jsonValue({ maxDepth: 3 })],
+  [3, hostileWord],
+  [
+    2,
+    fc
       .constantFrom(
         '{"__proto__":{"allowed":true}}',
         '{"constructor":{"prototype":{}}}',
@@ -68,24 +47,16 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
         `[${'"y",'.repeat(3_000)}"y"]`,
       )
       .map((text): unknown => JSON.parse(text)),
-  },
+  ],
 );
 
 /** A value with some nested values replaced, removed or added. */
 export function spoiled(base: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const change = fc.tuple(
-    fc.nat(),
-    fc.oneof(
-      { weight: 1, arbitrary: fc.constant("remove" as const) },
-      {
-        weight: 4,
-        arbitrary: fc.record({
-          value: hostileValue,
-          field: fc.option(hostileWord, { nil: undefined }),
-        }),
-      },
-    ),
-  );
+  const replaced = fc.record({
+    value: hostileValue,
+    field: fc.option(hostileWord, { nil: undefined }),
+  });
+  const change = fc.tuple(fc.nat(), weighted([1, fc.constant("remove" as const)], [4, replaced]));
   return fc
     .tuple(base, fc.array(change, { maxLength: 3 }))
     .map(([value, changes]) =>
@@ -126,14 +97,8 @@ export function bodyOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   const text = value.map((one) =>
     (JSON.stringify(one) ?? "").replaceAll(`"${deepMark}"`, nested(9_000)),
   );
-  return fc.oneof(
-    { weight: 12, arbitrary: text },
-    {
-      weight: 1,
-      arbitrary: fc
-        .tuple(text, fc.nat())
-        .map(([whole, end]) => whole.slice(0, end % (whole.length + 1))),
-    },
-    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 50 }) },
-  );
+  const truncated = fc
+    .tuple(text, fc.nat())
+    .map(([whole, end]) => whole.slice(0, end % (whole.length + 1)));
+  return weighted([12, text], [1, truncated], [1, fc.string({ unit: "binary", maxLength: 50 })]);
 }

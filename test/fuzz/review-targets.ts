@@ -24,6 +24,7 @@ import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
+import { weighted } from "../support/weighted.ts";
 import {
   posted,
   fakeReviewDeps,
@@ -40,25 +41,11 @@ const clock = {
   now: () => 0,
   wakeAfter: (_ms: number, wake: () => void) => (queueMicrotask(wake), () => {}),
 };
-const word = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom(
-      "get",
-      "list",
-      "create",
-      "pods",
-      "secrets",
-      "nodes",
-      "namespaces",
-      "apps",
-      "web-1",
-      "kube-system",
-      "",
-    ),
-  },
-  { weight: 1, arbitrary: hostileWord },
+const usualWord = fc.constantFrom(
+  ...["get", "list", "create", "pods", "secrets", "nodes", "namespaces", "apps", "web-1"],
+  ...["kube-system", ""],
 );
+const word = weighted([4, usualWord], [1, hostileWord]);
 
 const accessReview = fc
   .record(
@@ -165,13 +152,17 @@ const nothing = {
     apiVersion === "" ? undefined : { group: "", plural: "configmaps", namespaced: true },
 };
 
+/** Access keys whose only key may do something in the project `web` alone. */
+const keyOfWeb = () =>
+  fakeReviewDeps({
+    view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
+  }).accessKeys;
+
 const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   keys: () => {
     const deps = {
       accessKeys: {
-        ...fakeReviewDeps({
-          view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
-        }).accessKeys,
+        ...keyOfWeb(),
         ofIndex: () => [],
       },
       clock,
@@ -192,9 +183,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   data: () => [base64Data],
   scope: () => [
     enforceScope({
-      accessKeys: fakeReviewDeps({
-        view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
-      }).accessKeys,
+      accessKeys: keyOfWeb(),
       clock,
     }),
   ],

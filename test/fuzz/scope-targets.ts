@@ -7,6 +7,7 @@ import { anyRequest, anyScope } from "../domain/scope/arbitraries.ts";
 import { anyPair } from "../domain/scope/narrower.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { context, isAllowed } from "../domain/scope/verdict-of.ts";
+import { weighted } from "../support/weighted.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
@@ -40,10 +41,7 @@ const largeScope = fc.record(
   },
   { requiredKeys: [] },
 );
-const anyJson = fc.oneof(
-  { weight: 2, arbitrary: spoiled(anyScope) },
-  { weight: 1, arbitrary: spoiled(largeScope) },
-);
+const anyJson = weighted([2, spoiled(anyScope)], [1, spoiled(largeScope)]);
 
 function isNarrower(child: unknown, parent: unknown): boolean {
   return narrows(parseScopeLimit(child), parseScopeLimit(parent), context.ownNamespace);

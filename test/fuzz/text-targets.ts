@@ -24,13 +24,11 @@ import { anyScope } from "../domain/scope/arbitraries.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { observedSource } from "../support/observed-copies.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { weighted } from "../support/weighted.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
-const name = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom("web", "pay", "team-a", "db") },
-  { weight: 1, arbitrary: hostileWord },
-);
+const name = weighted([3, fc.constantFrom("web", "pay", "team-a", "db")], [1, hostileWord]);
 const list = fc
   .array(fc.oneof(name, fc.constantFrom("web-*", "*", "p*y*", "a,b")), { maxLength: 80 })
   .map((entries) => entries.join(","));
@@ -93,24 +91,15 @@ function cut(bytes: Buffer, places: readonly number[]): readonly Uint8Array[] {
   return [0, ...ends].map((begin, index) => bytes.subarray(begin, ends[index] ?? bytes.length));
 }
 
-const watchText = fc
-  .array(
-    fc.oneof(
-      {
-        weight: 3,
-        arbitrary: spoiled(fc.constant({ type: "ADDED", object: { metadata } })).map((event) =>
-          Buffer.from(`${JSON.stringify(event)}\n`),
-        ),
-      },
-      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)) },
-      {
-        weight: 1,
-        arbitrary: fc.constant(Buffer.from('{"type":"ERROR","object":{"code":410}}\n')),
-      },
-    ),
-    { maxLength: 5 },
-  )
-  .map((parts) => Buffer.concat(parts));
+const watchEvent = spoiled(fc.constant({ type: "ADDED", object: { metadata } })).map((event) =>
+  Buffer.from(`${JSON.stringify(event)}\n`),
+);
+const watchPart = weighted<Buffer[]>(
+  [3, watchEvent],
+  [1, fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes))],
+  [1, fc.constant(Buffer.from('{"type":"ERROR","object":{"code":410}}\n'))],
+);
+const watchText = fc.array(watchPart, { maxLength: 5 }).map((parts) => Buffer.concat(parts));
 
 /** Values of annotations, keys, watch streams and whole objects. */
 export const textTargets: readonly Target[] = [
