@@ -1,7 +1,22 @@
-import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import type { BareClient, BareRequest } from "../support/bare-client.ts";
-import { home, ownPath, plainKeyOf } from "../support/bench-objects.ts";
-import { type OwnPlural, stageLabel } from "./admission-stages.ts";
+import { annotations, labels } from "../../src/api/names.ts";
+import { listAt, recordAt, stringsAt } from "../../src/api/parse.ts";
+import {
+  type BareClient,
+  type BareRequest,
+  patch,
+  post,
+  put,
+  remove,
+} from "../support/bare-client.ts";
+import {
+  createRequest,
+  home,
+  metadataOf,
+  type OwnPlural,
+  ownPath,
+  plainKeyOf,
+} from "../support/bench-objects.ts";
+import { stageLabel } from "./admission-stages.ts";
 import type { BenchFixture, Running } from "./bench-fixture.ts";
 import type { Load } from "./processor-costs.ts";
 
@@ -28,25 +43,13 @@ export async function allowUsers({ admin }: BenchFixture): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "Group", name: "system:authenticated", apiGroup }];
   const metadata = { name: "bench-admission" };
-  await admin.send({
-    method: "POST",
-    path: `${rbac}/clusterrolebindings`,
-    body: {
-      metadata,
-      subjects,
-      roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
-    },
-  });
-  await admin.send({
-    method: "POST",
-    path: `${rbac}/namespaces/${home}/roles`,
-    body: { metadata, rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }] },
-  });
-  await admin.send({
-    method: "POST",
-    path: `${rbac}/namespaces/${home}/rolebindings`,
-    body: { metadata, subjects, roleRef: { apiGroup, kind: "Role", name: metadata.name } },
-  });
+  const roleRef = (kind: string, name: string): object => ({ apiGroup, kind, name });
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create"] }];
+  const ofAll = { metadata, subjects, roleRef: roleRef("ClusterRole", "latchkey-requester") };
+  const inHome = { metadata, subjects, roleRef: roleRef("Role", metadata.name) };
+  await admin.send(post(`${rbac}/clusterrolebindings`, ofAll));
+  await admin.send(post(`${rbac}/namespaces/${home}/roles`, { metadata, rules }));
+  await admin.send(post(`${rbac}/namespaces/${home}/rolebindings`, inHome));
 }
 
 /** Creates ConfigMaps, for comparison. */
@@ -55,14 +58,11 @@ export function configMapLoad({ fixture, users }: LoadDeps, name: string): Load 
   return {
     name,
     async run(count, round) {
-      await clientOf(users, round).pour(count, (index) => ({
-        method: "POST",
-        path,
-        body: {
-          metadata: { name: `bench-${round}-${index}`, labels: { [stageLabel]: "config" } },
-          data: { text: "a text that is as long as the spec of a key or token" },
-        },
-      }));
+      const labelled = { labels: { [stageLabel]: "config" } };
+      const data = { text: "a text that is as long as the spec of a key or token" };
+      await clientOf(users, round).pour(count, (index) =>
+        post(path, { metadata: { name: `bench-${round}-${index}`, ...labelled }, data }),
+      );
       return count;
     },
     clean: () => removeAll(fixture, path, "config"),
@@ -122,11 +122,9 @@ export function statusLoad({ fixture, users }: LoadDeps, plural: OwnPlural, stag
       );
     },
     async run(count, round) {
-      await fixture.account.pour(count, (index) => ({
-        method: "PATCH",
-        path: `${ownPath(plural, nameOf(index, round))}/status`,
-        body: { status: statusOf(plural) },
-      }));
+      await fixture.account.pour(count, (index) =>
+        patch(`${ownPath(plural, nameOf(index, round))}/status`, { status: statusOf(plural) }),
+      );
       return count;
     },
     clean: () => removeOwn(fixture, plural, stage),
@@ -163,19 +161,13 @@ export function grantLoad(
   return {
     name: `grant of ${size} names, ${stage}`,
     async prepare() {
-      await fixture.account.pour(roles, (role) => ({
-        method: "POST",
-        path,
-        body: roleOf(role, 0),
-      }));
+      await fixture.account.pour(roles, (role) => post(path, roleOf(role, 0)));
     },
     async run() {
       for (const added of [1, 2])
-        await fixture.account.pour(roles, (role) => ({
-          method: "PUT",
-          path: `${path}/${nameOf(role)}`,
-          body: roleOf(role, added),
-        }));
+        await fixture.account.pour(roles, (role) =>
+          put(`${path}/${nameOf(role)}`, roleOf(role, added)),
+        );
       return 2 * roles;
     },
     clean: () => removeAll(fixture, path, stage),
@@ -191,11 +183,7 @@ function ownRequest(
   const spec =
     plural === "ownedaccesskeys" ? { user, key: plainKeyOf(name), ttl: 86_400 } : { ttl: 3600 };
   const labelled = stage === undefined ? {} : { labels: { [stageLabel]: stage } };
-  return {
-    method: "POST",
-    path: ownPath(plural),
-    body: { apiVersion, kind: kinds[plural].kind, metadata: { name, ...labelled }, spec },
-  };
+  return createRequest(kinds[plural].kind, { name, ...labelled }, spec);
 }
 
 function statusOf(plural: OwnPlural): object {
@@ -217,20 +205,18 @@ function statusOf(plural: OwnPlural): object {
 
 async function removeOwn(fixture: BenchFixture, plural: OwnPlural, stage: string): Promise<void> {
   const { admin } = fixture;
-  const listed: { items: { metadata: { name: string; finalizers?: string[] } }[] } = JSON.parse(
-    await admin.send({ method: "GET", path: `${ownPath(plural)}?${selected(stage)}` }),
+  const listed = listAt(await admin.get(`${ownPath(plural)}?${selected(stage)}`), "items");
+  const finalized = listed.filter(
+    (object) => stringsAt(recordAt(object, "metadata"), "finalizers").length > 0,
   );
-  const finalized = listed.items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
-  await admin.pour(finalized.length, (index) => ({
-    method: "PATCH",
-    path: ownPath(plural, finalized[index]?.metadata.name),
-    body: { metadata: { finalizers: null } },
-  }));
+  await admin.pour(finalized.length, (index) =>
+    patch(ownPath(plural, metadataOf(finalized[index]).name), { metadata: { finalizers: null } }),
+  );
   await removeAll(fixture, ownPath(plural), stage);
 }
 
 async function removeAll({ admin }: BenchFixture, path: string, stage: string): Promise<void> {
-  await admin.send({ method: "DELETE", path: `${path}?${selected(stage)}` });
+  await admin.send(remove(`${path}?${selected(stage)}`));
 }
 
 const selected = (stage: string): string =>

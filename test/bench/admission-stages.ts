@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { patch, remove } from "../support/bare-client.ts";
 import { repository } from "../support/install.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
 
@@ -25,9 +26,6 @@ export function onlyStage(file: string): string {
 function isSeen(file: string, stageOf: string): boolean {
   return file === stageOf || file === needs[stageOf];
 }
-
-/** Kinds whose requesters create them. */
-export type OwnPlural = "ownedaccesskeys" | "directclusterendpointtokens";
 
 /** A file of `config/policies`. */
 export interface PolicyFile {
@@ -83,23 +81,22 @@ export async function limitPolicies(
     const others = files.filter((file) => !isSeen(name, file.name));
     const hidden = [bareStage, ...others.map((file) => onlyStage(file.name))];
     for (const binding of bindings)
-      await admin.send({
-        method: "PATCH",
-        path: `${group}/${binding}`,
-        body: { spec: { matchResources: { objectSelector: outside(hidden) } } },
-      });
+      await admin.send(
+        patch(`${group}/${binding}`, {
+          spec: { matchResources: { objectSelector: outside(hidden) } },
+        }),
+      );
   }
 }
 
 /** Hides the objects of the stage without webhooks from the webhooks. */
 export async function limitWebhooks({ admin }: BenchFixture): Promise<void> {
   const path = `${group}/mutatingwebhookconfigurations/latchkey`;
-  const configuration: unknown = JSON.parse(await admin.send({ method: "GET", path }));
-  const webhooks = listAt(configuration, "webhooks").map((webhook) => ({
+  const webhooks = listAt(await admin.get(path), "webhooks").map((webhook) => ({
     ...recordAt({ webhook }, "webhook"),
     objectSelector: outside([policiesStage]),
   }));
-  await admin.send({ method: "PATCH", path, body: { webhooks } });
+  await admin.send(patch(path, { webhooks }));
 }
 
 /** Undoes {@link limitPolicies}, and removes the webhooks. */
@@ -107,14 +104,10 @@ export async function endStages(
   { admin }: BenchFixture,
   files: readonly PolicyFile[],
 ): Promise<void> {
-  await admin.send({ method: "DELETE", path: `${group}/mutatingwebhookconfigurations/latchkey` });
+  await admin.send(remove(`${group}/mutatingwebhookconfigurations/latchkey`));
   for (const { bindings } of files)
     for (const binding of bindings)
-      await admin.send({
-        method: "PATCH",
-        path: `${group}/${binding}`,
-        body: { spec: { matchResources: null } },
-      });
+      await admin.send(patch(`${group}/${binding}`, { spec: { matchResources: null } }));
 }
 
 function outside(stages: readonly string[]): object {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { bareClient } from "../support/bare-client.ts";
+import type { OwnPlural } from "../support/bench-objects.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
 import {
@@ -8,7 +9,6 @@ import {
   limitPolicies,
   limitWebhooks,
   onlyStage,
-  type OwnPlural,
   policiesStage,
   type PolicyFile,
   policyFiles,
@@ -24,10 +24,9 @@ import {
   loadName,
   statusLoad,
 } from "./admission-loads.ts";
-import type { BenchFixture } from "./bench-fixture.ts";
-import { type Costs, costsInTurns, type Load, type Processes } from "./processor-costs.ts";
-import type { Row } from "./report.ts";
-import type { Size } from "./sizes.ts";
+import { type Bench, withController } from "./bench-fixture.ts";
+import { type Costs, costsInTurns, type Load } from "./processor-costs.ts";
+import { type Row, row } from "./report.ts";
 
 const plurals = ["ownedaccesskeys", "directclusterendpointtokens"] as const;
 
@@ -44,12 +43,9 @@ const webhookStage = "webhooks";
  * Processor time of kube-apiserver for each new key and token, and of the other processes: without
  * policies, with those of each file, with all, with the webhook, and with the controller.
  */
-export async function admissionRows(
-  fixture: BenchFixture,
-  size: Size["admission"],
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
-  const { controlPlane, say } = fixture;
+export async function admission({ fixture, size: sizes, report }: Bench): Promise<void> {
+  const { controlPlane, say, servers } = fixture;
+  const size = sizes.admission;
   const files = policyFiles();
   await allowUsers(fixture);
   await limitPolicies(fixture, files);
@@ -59,40 +55,31 @@ export async function admissionRows(
     ),
   );
   const deps = { fixture, users };
-  const server = processesOf(fixture);
   await pause(policyChangeMs);
   say("creating keys and tokens with some of the policies");
-  report(rowsOf(await costsInTurns(policyLoads(deps, files), size, server)));
+  report(rowsOf(await costsInTurns(policyLoads(deps, files), size, servers)));
   say("writing statuses and grants");
-  report(rowsOf(await costsInTurns(writeLoads(deps), size, server)));
+  report(rowsOf(await costsInTurns(writeLoads(deps), size, servers)));
   const webhook = await fixture.startWebhook([`--certificate-names=${webhookHost}`]);
-  await askWebhookAtAdmission(controlPlane, webhook);
+  await askWebhookAtAdmission(controlPlane, { webhookUrl: webhook.url });
   await limitWebhooks(fixture);
   await pause(policyChangeMs);
   say("creating keys and tokens with the webhook");
-  const asking = { ...server, webhook: webhook.pid };
+  const asking = { ...servers, webhook: webhook.pid };
   report(rowsOf(await costsInTurns(webhookLoads(deps), size, asking)));
-  const running = await fixture.start();
-  await running.ready();
-  await running.readings.settled();
-  say("creating keys and tokens while the controller runs");
-  const all = { ...asking, controller: running.pid };
-  const loads = [
-    configMapLoad(deps, "ConfigMap, while the controller runs"),
-    ...plurals.map((plural) => allInLoad(deps, plural, running)),
-  ];
-  report(rowsOf(await costsInTurns(loads, size, all), loads));
-  await running.stop();
+  await withController(fixture, async (running) => {
+    await running.readings.settled();
+    say("creating keys and tokens while the controller runs");
+    const all = { ...asking, controller: running.pid };
+    const loads = [
+      configMapLoad(deps, "ConfigMap, while the controller runs"),
+      ...plurals.map((plural) => allInLoad(deps, plural, running)),
+    ];
+    report(rowsOf(await costsInTurns(loads, size, all), loads));
+  });
   await endStages(fixture, files);
   await webhook.stop();
   await Promise.all(users.map(([, client]) => client.close()));
-}
-
-function processesOf({ controlPlane }: BenchFixture): Processes {
-  return {
-    "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
-    etcd: controlPlane.pidOf("etcd") ?? 0,
-  };
 }
 
 function policyLoads(deps: LoadDeps, files: readonly PolicyFile[]): readonly Load[] {
@@ -127,22 +114,15 @@ function rowsOf(costs: ReadonlyMap<string, Costs>, loads: readonly Load[] = []):
   return [...costs].map(([name, costsOf]) => {
     const { "kube-apiserver": measured = Number.NaN, ...others } = costsOf;
     const [plural] = plurals.filter((one) => name === loadName(one, allInStage));
-    return {
-      name,
-      measured,
-      unit: "ms",
-      ...(plural === undefined ? {} : goalOf(measured, wantedMs[plural])),
+    return row(name, [measured, "ms"], {
+      goal: plural && `<= ${wantedMs[plural]} ms`,
       note: [
         ...addedTo(measured, costs.get(bareOf(name))),
         ...Object.entries(others).map(([process, ms]) => `${process} ${ms.toFixed(2)}`),
         ...(loads.find((load) => load.name === name)?.note?.() ?? []),
       ].join(", "),
-    };
+    });
   });
-}
-
-function goalOf(measured: number, most: number): Pick<Row, "wanted" | "met"> {
-  return { wanted: `<= ${most} ms`, met: measured <= most };
 }
 
 /** The load without policies that a load is compared with. */

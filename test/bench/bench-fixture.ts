@@ -1,10 +1,26 @@
-import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { type BareClient, bareClient, remove } from "../support/bare-client.ts";
+import {
+  home,
+  namesOf,
+  namespaceRequest,
+  sharedSecretPath,
+  sharedSecretRequest,
+} from "../support/bench-objects.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
-import { startFakeKubelet } from "../support/fake-kubelet.ts";
+import { bundle } from "../support/bundle.ts";
 import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
+import { startFakeKubelet } from "../support/fake-kubelet.ts";
+import { imageNodeFlags } from "../support/image.ts";
+import {
+  apply,
+  applyDirectEndpointRbac,
+  applyLatchkey,
+  policiesCount,
+} from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
 import {
   type LatchkeyProcess,
   startController,
@@ -12,64 +28,113 @@ import {
   startGateway,
   startWebhook,
 } from "../support/latchkey-process.ts";
-import { imageNodeFlags } from "../support/image.ts";
-import {
-  apply,
-  applyDirectEndpointRbac,
-  applyLatchkey,
-  policiesCount,
-  repository,
-} from "../support/install.ts";
-import { kubectl } from "../support/kubectl.ts";
-import { type BareClient, bareClient } from "../support/bare-client.ts";
+import type { Say } from "../support/measured-run.ts";
 import { type Readings, readingsOf } from "./controller-readings.ts";
+import type { Processes } from "./processor-costs.ts";
+import type { Row } from "./report.ts";
+import type { Size } from "./sizes.ts";
 
-/** A running controller. */
+/** How long a process may take to be ready, in milliseconds. */
+const patienceMs = 300_000;
+
+/** A running process of Latchkey. */
 export interface Running {
   readonly pid: number;
   readonly readings: Readings;
+  stop(): Promise<void>;
+}
+
+/** A running controller. */
+export interface RunningController extends Running {
   readonly issuerUrl: string;
   /** When it was started, on the clock of `performance`. */
   readonly startedAt: number;
   /** Waits until it is ready; returns when that was observed. */
   ready(): Promise<number>;
-  stop(): Promise<void>;
 }
 
-/** A running webhook. */
-export interface RunningWebhook {
-  readonly pid: number;
-  readonly webhookUrl: string;
-  readonly readings: Readings;
-  stop(): Promise<void>;
+/** A running webhook, gateway or direct endpoint. */
+export interface RunningServer extends Running {
+  /** Where it answers clients. */
+  readonly url: string;
 }
 
-/** A running gateway. */
-export interface RunningGateway {
-  readonly gatewayUrl: string;
-  readonly readings: Readings;
-  stop(): Promise<void>;
-}
-
-/** The environment of the benchmarks. */
+/** The environment of the benchmarks; every process is a bundle with the flags of the image. */
 export interface BenchFixture {
   readonly controlPlane: StartedControlPlane;
+  /** The pids of kube-apiserver and etcd. */
+  readonly servers: Processes;
   /** A bare client as administrator. */
   readonly admin: BareClient;
   /** A bare client with Latchkey's own account, to which the same policies apply. */
   readonly account: BareClient;
-  readonly say: (line: string) => void;
+  readonly say: Say;
   /** The port of the fake kubelet, if there is one. */
   readonly kubeletPort: number | undefined;
-  /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
-  start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<Running>;
-  /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
-  startWebhook(args?: readonly string[]): Promise<RunningWebhook>;
-  /** Starts the gateway's bundle with the flags of the image, and waits until it is ready. */
-  startGateway(): Promise<RunningGateway>;
-  /** Starts the direct endpoint's bundle in the same way, with these options. */
-  startDirectEndpoint(args: readonly string[]): Promise<RunningGateway>;
-  close(): Promise<void>;
+  /** Starts a controller, with NODE_OPTIONS. */
+  start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<RunningController>;
+  /** Starts a webhook and waits until it is ready. */
+  startWebhook(args?: readonly string[]): Promise<RunningServer>;
+  /** Starts a gateway and waits until it is ready. */
+  startGateway(): Promise<RunningServer>;
+  /** Starts a direct endpoint and waits until it is ready. */
+  startDirectEndpoint(args: readonly string[]): Promise<RunningServer>;
+  stop(): Promise<void>;
+}
+
+/** What a part of the benchmark uses. */
+export interface Bench {
+  readonly fixture: BenchFixture;
+  readonly size: Size;
+  /** Reports rows as soon as they are measured. */
+  readonly report: (rows: readonly Row[]) => void;
+}
+
+/** Measures with a controller that is ready, and stops it. */
+export async function withController<R>(
+  { start }: Pick<BenchFixture, "start">,
+  work: (running: RunningController) => Promise<R>,
+): Promise<R> {
+  const running = await start();
+  await running.ready();
+  const result = await work(running);
+  await running.stop();
+  return result;
+}
+
+/** Measures with a controller that has sent its first 1,000 requests. */
+export function withWarmController<R>(
+  fixture: BenchFixture,
+  work: (running: RunningController) => Promise<R>,
+): Promise<R> {
+  return withController(fixture, async (running) => {
+    await running.readings.settled(patienceMs);
+    await fixture.admin.send(sharedSecretRequest({ name: "warm-up", project: "of-*" }, 1));
+    await running.readings.settled();
+    await removeSource(fixture, running, "warm-up");
+    return work(running);
+  });
+}
+
+/** Makes the namespaces of a project. */
+export async function seedNamespaces(
+  { admin, say }: BenchFixture,
+  project: string,
+  count: number,
+): Promise<void> {
+  const names = namesOf(project, count);
+  const ms = await admin.pour(count, (index) => namespaceRequest(names[index] ?? "", project));
+  say(`made ${count} namespaces, ${((count * 1000) / ms).toFixed(0)} a second`);
+}
+
+/** Deletes a SharedSecret of {@link home} and waits until its copies are gone. */
+export async function removeSource(
+  { admin }: BenchFixture,
+  { readings }: Running,
+  name: string,
+): Promise<void> {
+  await admin.send(remove(sharedSecretPath(home, name)));
+  await readings.settled();
 }
 
 /**
@@ -77,7 +142,7 @@ export interface BenchFixture {
  * every new namespace would disturb the measurement, installs Latchkey, and bundles the controller.
  */
 export async function startBenchFixture(
-  say: (line: string) => void,
+  say: Say,
   { hasKubelet = false }: { readonly hasKubelet?: boolean } = {},
 ): Promise<BenchFixture> {
   const source = await findOrBuildControlPlane(say);
@@ -89,81 +154,35 @@ export async function startBenchFixture(
   const controlPlane = await startControlPlane(binaries, {
     auditLog: false,
     measured: true,
-    ...(kubelet === undefined ? {} : { extraApiServerFlags: kubelet.apiServerFlags }),
+    ...(kubelet && { extraApiServerFlags: kubelet.apiServerFlags }),
   });
   const stop = async (): Promise<void> => {
     await controlPlane.stop();
     await kubelet?.stop();
   };
   try {
-    const program = bundle(controlPlane.directory);
+    const program = join(controlPlane.directory, "latchkey.mjs");
+    copyFileSync(process.env.BENCH_PROGRAM ?? (await bundle(say)), program);
     await applyLatchkey(controlPlane, say);
-    const token = await kubectl(controlPlane, [
-      "create",
-      "token",
-      "latchkey-controller",
-      "--namespace=latchkey-system",
-      "--duration=24h",
-    ]);
+    const create = ["create", "token", "latchkey-controller", "--namespace=latchkey-system"];
+    const token = await kubectl(controlPlane, [...create, "--duration=24h"]);
     const [admin, account] = await Promise.all([
       bareClient(controlPlane.adminKubeconfig),
       bareClient(controlPlane.adminKubeconfig, token.trim()),
     ]);
     await policiesCount(controlPlane);
-    const running = new Set<LatchkeyProcess>();
+    const programs = programsOf(controlPlane, program);
     return {
       controlPlane,
-      admin,
-      account,
-      say,
+      servers: {
+        "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
+        etcd: controlPlane.pidOf("etcd") ?? 0,
+      },
+      ...{ admin, account, say },
       kubeletPort: kubelet?.port,
-      start: (nodeOptions = imageEnvironment.NODE_OPTIONS, env = {}) =>
-        run({ controlPlane, program, env: { ...env, NODE_OPTIONS: nodeOptions } }, running),
-      async startWebhook(args = []) {
-        const webhook = await startWebhook({
-          ...{ controlPlane, program, args },
-          nodeFlags: imageNodeFlags(),
-          restart: "never",
-          env: imageEnvironment,
-        });
-        running.add(webhook);
-        await webhook.waitReady(300_000);
-        return {
-          pid: webhook.pid,
-          webhookUrl: webhook.webhookUrl,
-          readings: readingsOf(webhook.url),
-          stop: () => end(webhook, running),
-        };
-      },
-      async startGateway() {
-        await apply(controlPlane, join("config", "gateway"));
-        const gateway = await startGateway({
-          controlPlane,
-          program,
-          nodeFlags: imageNodeFlags(),
-          restart: "never",
-          args: ["--external-names=localhost,127.0.0.1"],
-          env: imageEnvironment,
-        });
-        running.add(gateway);
-        await gateway.waitReady(300_000);
-        const { gatewayUrl, url } = gateway;
-        return { gatewayUrl, readings: readingsOf(url), stop: () => end(gateway, running) };
-      },
-      async startDirectEndpoint(args) {
-        await applyDirectEndpointRbac(controlPlane);
-        const endpoint = await startDirectEndpoint({
-          ...{ controlPlane, program, args, restart: "never" },
-          nodeFlags: imageNodeFlags(),
-          env: imageEnvironment,
-        });
-        running.add(endpoint);
-        await endpoint.waitReady(300_000);
-        const { endpointUrl: gatewayUrl, url } = endpoint;
-        return { gatewayUrl, readings: readingsOf(url), stop: () => end(endpoint, running) };
-      },
-      async close() {
-        await Promise.all([...running].map((controller) => controller.stop()));
+      ...programs,
+      async stop() {
+        await programs.stopAll();
         await Promise.all([admin.close(), account.close()]);
         await stop();
       },
@@ -174,56 +193,58 @@ export async function startBenchFixture(
   }
 }
 
-function bundle(directory: string): string {
-  const given = process.env.BENCH_PROGRAM;
-  if (given === undefined)
-    execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
-  const program = join(directory, "latchkey.mjs");
-  copyFileSync(given ?? join(repository, "dist", "latchkey.mjs"), program);
-  return program;
-}
-
-async function run(
-  {
-    controlPlane,
-    program,
-    env,
-  }: {
-    readonly controlPlane: StartedControlPlane;
-    readonly program: string;
-    readonly env: Readonly<Record<string, string>>;
-  },
-  running: Set<LatchkeyProcess>,
-): Promise<Running> {
-  const startedAt = performance.now();
-  const controller = await startController({
-    controlPlane,
-    program,
-    nodeFlags: imageNodeFlags(),
-    restart: "never",
-    identity: "bench",
-    env: { ...imageEnvironment, ...env },
-  });
-  running.add(controller);
-  return {
-    pid: controller.pid,
-    readings: readingsOf(controller.url),
-    issuerUrl: controller.issuerUrl,
-    startedAt,
-    async ready() {
-      await controller.waitReady(300_000);
-      return performance.now();
-    },
-    stop: () => end(controller, running),
+function programsOf(
+  controlPlane: StartedControlPlane,
+  program: string,
+): Pick<BenchFixture, "start" | "startWebhook" | "startGateway" | "startDirectEndpoint"> & {
+  stopAll(): Promise<unknown>;
+} {
+  const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
+  const options = { controlPlane, program, env, nodeFlags: imageNodeFlags() };
+  const once = { ...options, restart: "never" } as const;
+  const started = new Set<LatchkeyProcess>();
+  const kept = (one: LatchkeyProcess): Running => {
+    started.add(one);
+    return {
+      pid: one.pid,
+      readings: readingsOf(one.url),
+      async stop() {
+        started.delete(one);
+        await one.stop();
+      },
+    };
   };
-}
-
-const imageEnvironment = {
-  NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "",
-  NODE_ENV: "production",
-};
-
-async function end(one: LatchkeyProcess, running: Set<LatchkeyProcess>): Promise<void> {
-  running.delete(one);
-  await one.stop();
+  const serving = async (one: LatchkeyProcess, url: string): Promise<RunningServer> => {
+    const running = kept(one);
+    await one.waitReady(patienceMs);
+    return { ...running, url };
+  };
+  return {
+    async start(nodeOptions = env.NODE_OPTIONS, more = {}) {
+      const startedAt = performance.now();
+      const ownEnv = { ...env, ...more, NODE_OPTIONS: nodeOptions };
+      const controller = await startController({ ...once, env: ownEnv, identity: "bench" });
+      const ready = async (): Promise<number> => {
+        await controller.waitReady(patienceMs);
+        return performance.now();
+      };
+      return { ...kept(controller), issuerUrl: controller.issuerUrl, startedAt, ready };
+    },
+    async startWebhook(args = []) {
+      const webhook = await startWebhook({ ...once, args });
+      return serving(webhook, webhook.webhookUrl);
+    },
+    async startGateway() {
+      await apply(controlPlane, join("config", "gateway"));
+      const args = ["--external-names=localhost,127.0.0.1"];
+      const gateway = await startGateway({ ...once, args });
+      return serving(gateway, gateway.gatewayUrl);
+    },
+    async startDirectEndpoint(args) {
+      await applyDirectEndpointRbac(controlPlane);
+      const endpoint = await startDirectEndpoint({ ...once, args });
+      return serving(endpoint, endpoint.endpointUrl);
+    },
+    stopAll: () => Promise.all([...started].map((one) => one.stop())),
+  };
 }

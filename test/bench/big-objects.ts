@@ -2,177 +2,109 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { annotations, apiVersion } from "../../src/api/names.ts";
+import { type BareRequest, patch, remove } from "../support/bare-client.ts";
+import { createRequest, home, sharedSecretPath, toProjects } from "../support/bench-objects.ts";
 import { repository } from "../support/install.ts";
-import { peakMemory, type Readings } from "./controller-readings.ts";
+import { type Bench, type BenchFixture, seedNamespaces } from "./bench-fixture.ts";
+import { peakMemory } from "./controller-readings.ts";
 import { objectCostRows } from "./object-costs.ts";
-import { home, namespaceRequest, sharedSecretPath } from "../support/bench-objects.ts";
-import type { Row } from "./report.ts";
-import type { Size } from "./sizes.ts";
-import type { Running, BenchFixture } from "./bench-fixture.ts";
+import { type Row, row } from "./report.ts";
 
-/** How long a controller may take to be ready, or to become idle, in milliseconds. */
+/** How long a controller may take to become idle, in milliseconds. */
 const patienceMs = 300_000;
 
 /** The memory limit of `config/controller`, in megabytes. */
 const limitMB = (512 * 1024 * 1024) / 1e6;
+const memoryGoal = `< ${limitMB.toFixed(0)} MB`;
 
 /**
  * SharedSecrets of the maximum size, with and without copies: peak memory and longest block with
  * the shipped heap limit, during writes and at a start with existing objects.
  */
-export async function bigObjectRows(
-  fixture: BenchFixture,
-  sizes: Size["big"],
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
+export async function bigObjects({ fixture, size, report }: Bench): Promise<void> {
+  const { admin, say } = fixture;
   report(objectCostRows());
-  for (const { targets, kilobytes } of sizes.fanOuts) {
+  const measure = async (what: string, request?: BareRequest): Promise<void> =>
+    report(await whileWatched(fixture, what, request));
+  for (const { targets, kilobytes } of size.big.fanOuts) {
     const project = `big-${kilobytes}`;
-    await fixture.admin.pour(targets, (index) => namespaceRequest(`${project}-${index}`, project));
+    const path = sharedSecretPath(home, project);
+    await seedNamespaces({ ...fixture, say: () => {} }, project, targets);
     const what = `${targets} copies of ${kilobytes} kB`;
-    fixture.say(what);
-    report(
-      await whileWatched(fixture, `${what}: written`, async ({ readings }) => {
-        await put(fixture, { name: project, project, kilobytes });
-        await readings.settled(patienceMs);
-      }),
-    );
-    report(await whileWatched(fixture, `${what}: start over them`, () => Promise.resolve()));
-    report(
-      await whileWatched(fixture, `${what}: changed`, async ({ readings }) => {
-        await put(fixture, { name: project, project, kilobytes, method: "PATCH" });
-        await readings.settled(patienceMs);
-      }),
-    );
-    report(
-      await whileWatched(fixture, `${what}: deleted`, async ({ readings }) => {
-        await fixture.admin.send({ method: "DELETE", path: sharedSecretPath(home, project) });
-        await readings.settled(patienceMs);
-      }),
-    );
+    say(what);
+    await measure(`${what}: written`, createBig(project, kilobytes, project));
+    await measure(`${what}: start over them`);
+    await measure(`${what}: changed`, patch(path, { spec: { data: bigData(kilobytes) } }));
+    await measure(`${what}: deleted`, remove(path));
   }
-  const { count, kilobytes } = sizes.unsynced;
+  const { count, kilobytes } = size.big.unsynced;
   const what = `${count} SharedSecrets of ${kilobytes} kB, not synced`;
-  fixture.say(what);
+  const name = (index: number): string => `unsynced-${index}`;
+  say(what);
   for (let index = 0; index < count; index += 1)
-    await put(fixture, { name: `unsynced-${index}`, kilobytes });
-  report(await whileWatched(fixture, `${what}: first start`, () => Promise.resolve()));
-  report(await whileWatched(fixture, `${what}: start over them`, () => Promise.resolve()));
-  await fixture.admin.pour(count, (index) => ({
-    method: "DELETE",
-    path: sharedSecretPath(home, `unsynced-${index}`),
-  }));
-  report(await whileWatched(fixture, `${what}: deleted`, () => Promise.resolve()));
+    await admin.send(createBig(name(index), kilobytes));
+  await measure(`${what}: first start`);
+  await measure(`${what}: start over them`);
+  await admin.pour(count, (index) => remove(sharedSecretPath(home, name(index))));
+  await measure(`${what}: deleted`);
 }
 
-interface Big {
-  readonly name: string;
-  readonly project?: string;
-  readonly kilobytes: number;
-  readonly method?: "PATCH";
+function createBig(name: string, kilobytes: number, project?: string): BareRequest {
+  const data = bigData(kilobytes);
+  return createRequest("SharedSecret", { name, ...toProjects(project) }, { data });
 }
 
-/** Creates a SharedSecret of random bytes, or replaces its data. */
-async function put(
-  { admin }: BenchFixture,
-  { name, project, kilobytes, method }: Big,
-): Promise<void> {
-  const data = { bundle: randomBytes(kilobytes * 1000).toString("base64") };
-  if (method !== undefined)
-    return void (await admin.send({
-      method,
-      path: sharedSecretPath(home, name),
-      body: { spec: { data } },
-    }));
-  const to =
-    project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
-  await admin.send({
-    method: "POST",
-    path: sharedSecretPath(home),
-    body: { apiVersion, kind: "SharedSecret", metadata: { name, ...to }, spec: { data } },
-  });
-}
+const bigData = (kilobytes: number): object => ({
+  bundle: randomBytes(kilobytes * 1000).toString("base64"),
+});
 
 /**
- * Starts a controller with the shipped settings, lets it sync and do the work, and stops it. A
- * controller that exits or never becomes ready is a row too.
+ * Starts a controller with the shipped settings, lets it sync, sends the request if there is one,
+ * waits until it is done, and stops it. A controller that exits or never becomes ready is a row
+ * too.
  */
 async function whileWatched(
   fixture: BenchFixture,
   name: string,
-  work: (running: Running) => Promise<void>,
+  request: BareRequest | undefined,
 ): Promise<readonly Row[]> {
   const blocks = join(fixture.controlPlane.directory, "blocks");
   rmSync(blocks, { force: true });
   const probe = `--import=${new URL("processor-blocks.ts", import.meta.url).href}`;
   const running = await fixture.start(`${shippedNodeOptions()} ${probe}`, { BLOCKS_FILE: blocks });
+  const { readings } = running;
   const peak = watchPeak(running.pid);
   const began = performance.now();
   try {
     const ready = ((await running.ready()) - running.startedAt) / 1000;
-    const longest = (await running.readings.read()).blockMs;
-    const end = await running.readings.begin();
-    await running.readings.settled(patienceMs);
+    const longest = (await readings.read()).blockMs;
+    const end = await readings.begin();
+    await readings.settled(patienceMs);
     const settled = performance.now();
-    await work(running);
+    if (request !== undefined) {
+      await fixture.admin.send(request);
+      await readings.settled(patienceMs);
+    }
     const spent = await end();
     const usage = { ...spent, blockMs: Math.max(spent.blockMs, longest) };
-    return rowsOf(name, {
-      peakMB: peak.stop(),
-      usage,
-      processorMs: lastNumber(blocks),
-      note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first reconcile of all objects`,
-    });
-  } catch {
+    const done = ((performance.now() - settled) / 1000).toFixed(1);
     return [
-      {
-        name,
-        measured: peak.stop(),
-        unit: "MB peak",
-        wanted: `< ${limitMB.toFixed(0)} MB`,
-        met: false,
-        note: `not ready or dead after ${((performance.now() - began) / 1000).toFixed(0)} s`,
-      },
+      row(name, [peak.stop(), "MB peak"], {
+        ...{ goal: memoryGoal, usage },
+        note: `ready after ${ready.toFixed(1)} s, done ${done} s after the first reconcile of all objects`,
+      }),
+      row(`${name}: longest block`, [lastNumber(blocks), "ms"], {
+        goal: "< 50 ms",
+        note: `of processor time; with the time without a core ${usage.blockMs.toFixed(0)} ms`,
+      }),
     ];
+  } catch {
+    const note = `not ready or dead after ${((performance.now() - began) / 1000).toFixed(0)} s`;
+    const dead = row(name, [peak.stop(), "MB peak"], { goal: memoryGoal, note });
+    return [{ ...dead, met: false }];
   } finally {
     await running.stop();
   }
-}
-
-function rowsOf(
-  name: string,
-  {
-    peakMB,
-    usage,
-    processorMs,
-    note,
-  }: {
-    readonly peakMB: number;
-    readonly processorMs: number;
-    readonly usage: Awaited<ReturnType<Awaited<ReturnType<Readings["begin"]>>>>;
-    readonly note: string;
-  },
-): readonly Row[] {
-  return [
-    {
-      name,
-      measured: peakMB,
-      unit: "MB peak",
-      wanted: `< ${limitMB.toFixed(0)} MB`,
-      met: peakMB < limitMB,
-      usage,
-      note,
-    },
-    {
-      name: `${name}: longest block`,
-      measured: processorMs,
-      unit: "ms",
-      wanted: "< 50 ms",
-      met: processorMs < 50,
-      note: `of processor time; with the time without a core ${usage.blockMs.toFixed(0)} ms`,
-    },
-  ];
 }
 
 /** The last line of a file of numbers, 0 if the file is empty. */

@@ -1,4 +1,11 @@
-import type { BareClient } from "../support/bare-client.ts";
+import {
+  type BareClient,
+  type BareRequest,
+  patch,
+  post,
+  put,
+  remove,
+} from "../support/bare-client.ts";
 import {
   ceilingName,
   copyLikeBody,
@@ -24,10 +31,10 @@ export async function warmBareClient({ account }: BenchFixture): Promise<void> {
 /** Secrets of the same form as Latchkey's, one in each namespace, written by the bare client. */
 export interface SecretCeiling {
   /** Milliseconds to create all of them. */
-  create(): Promise<number>;
+  readonly create: () => Promise<number>;
   /** Milliseconds to replace all of them. */
-  replace(): Promise<number>;
-  remove(): Promise<void>;
+  readonly replace: () => Promise<number>;
+  readonly remove: () => Promise<void>;
 }
 
 /**
@@ -46,36 +53,24 @@ export function secretCeiling(
   let version = 1;
   const note = (body: string, index: number): void =>
     void (versions[index] = metadataOf(parsed(body)).resourceVersion);
+  const createAt = (index: number): BareRequest =>
+    post(
+      `${secretPath(at(index))}?fieldManager=${creator}`,
+      copyLikeBody(at(index), { version, form }),
+    );
+  const replaceAt = (index: number): BareRequest =>
+    put(
+      `${secretPath(at(index), ceilingName)}?fieldManager=${ceilingName}`,
+      copyLikeBody(at(index), { version, form, resourceVersion: versions[index] ?? "" }),
+    );
   return {
-    create: () =>
-      client.pour(
-        count,
-        (index) => ({
-          method: "POST",
-          path: `${secretPath(at(index))}?fieldManager=${creator}`,
-          body: copyLikeBody(at(index), { version, form }),
-        }),
-        note,
-      ),
+    create: () => client.pour(count, createAt, note),
     replace() {
       version += 1;
-      const body = (index: number): object =>
-        copyLikeBody(at(index), { version, form, resourceVersion: versions[index] ?? "" });
-      return client.pour(
-        count,
-        (index) => ({
-          method: "PUT",
-          path: `${secretPath(at(index), ceilingName)}?fieldManager=${ceilingName}`,
-          body: body(index),
-        }),
-        note,
-      );
+      return client.pour(count, replaceAt, note);
     },
     async remove() {
-      await client.pour(count, (index) => ({
-        method: "DELETE",
-        path: secretPath(at(index), ceilingName),
-      }));
+      await client.pour(count, (index) => remove(secretPath(at(index), ceilingName)));
     },
   };
 }
@@ -89,19 +84,13 @@ export async function tokenCeiling({ admin, account }: BenchFixture): Promise<nu
   const count = 500;
   const name = (index: number): string => `ceiling-${index}`;
   const path = (index: number): string => ownPath("directclusterendpointtokens", name(index));
+  const annotated = { metadata: { annotations: { ceiling: "x" } } };
+  const withStatus = { status: { keyID: "x", token: "x".repeat(600) } };
   const took = [
     await admin.pour(count, (index) => tokenRequest(name(index), "ceiling")),
-    await account.pour(count, (index) => ({
-      method: "PATCH",
-      path: path(index),
-      body: { metadata: { annotations: { ceiling: "x" } } },
-    })),
-    await account.pour(count, (index) => ({
-      method: "PATCH",
-      path: `${path(index)}/status`,
-      body: { status: { keyID: "x", token: "x".repeat(600) } },
-    })),
+    await account.pour(count, (index) => patch(path(index), annotated)),
+    await account.pour(count, (index) => patch(`${path(index)}/status`, withStatus)),
   ];
-  await admin.pour(count, (index) => ({ method: "DELETE", path: path(index) }));
+  await admin.pour(count, (index) => remove(path(index)));
   return (count * 1000) / took.reduce((sum, ms) => sum + ms, 0);
 }

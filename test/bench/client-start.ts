@@ -4,36 +4,25 @@ import { home, sharedSecretRequest } from "../support/bench-objects.ts";
 import { clientBundle } from "../support/bundle.ts";
 import { compiled, compilerRuns } from "../support/cli-form.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import { inTurns } from "../support/measured-run.ts";
 import { median } from "../support/percentile.ts";
-import type { BenchFixture } from "./bench-fixture.ts";
-import type { Row } from "./report.ts";
+import type { Bench } from "./bench-fixture.ts";
+import { type Row, row } from "./report.ts";
 
 const name = "client-start";
-const goal = 1.1;
-
-/** A form of the client that is timed. */
-interface Started {
-  readonly label: string;
-  readonly words: readonly string[];
-}
 
 /**
  * Times `version` and `get` of the client as bundle and program beside kubectl, each in turn, so
  * that all three meet the same load.
  */
-export async function clientStartRows(
-  { admin, controlPlane, say }: BenchFixture,
-  rounds: number,
-): Promise<readonly Row[]> {
+export async function clientStart({ fixture, size, report }: Bench): Promise<void> {
+  const { admin, controlPlane, say } = fixture;
   await admin.send(sharedSecretRequest({ name, project: "nowhere" }, 1));
   const bundle = await clientBundle(say);
-  const clients: readonly Started[] = [
-    { label: "bundle", words: [process.execPath, bundle] },
-    ...(compilerRuns(say)
-      ? [{ label: "program", words: compiled(bundle, controlPlane.directory).words }]
-      : []),
-  ];
-  const { kubectl } = controlPlane;
+  const clients: Readonly<Record<string, readonly string[]>> = {
+    bundle: [process.execPath, bundle],
+    ...(compilerRuns(say) && { program: compiled(bundle, controlPlane.directory).words }),
+  };
   const kinds = ["get", "sharedsecret", name, "-n", home, "-o", "jsonpath={.spec.data}"];
   const commands = [
     { what: "version", own: ["version", "--client"], others: ["version", "--client"] },
@@ -45,39 +34,42 @@ export async function clientStartRows(
     KUBERC: "off",
     HOME: controlPlane.directory,
   };
-  return commands.flatMap(({ what, own, others }) => {
-    const lines = [[kubectl, ...others], ...clients.map(({ words }) => [...words, ...own])];
-    const [beside = [], ...times] = timedInTurns(lines, rounds, env);
-    return clients.map(({ label }, at) =>
-      rowOf(`start: ${what}, ${label}`, times[at] ?? [], beside),
-    );
-  });
+  const rows: Row[] = [];
+  for (const { what, own, others } of commands) {
+    const lines = { kubectl: [controlPlane.kubectl, ...others] };
+    for (const [form, words] of Object.entries(clients))
+      Object.assign(lines, { [form]: [...words, ...own] });
+    const { kubectl = [], ...times } = await timedInTurns(lines, size.samples, env);
+    for (const [form, list] of Object.entries(times))
+      rows.push(rowOf(`start: ${what}, ${form}`, list, kubectl));
+  }
+  report(rows);
 }
 
 function rowOf(title: string, times: readonly number[], beside: readonly number[]): Row {
-  const [measured, ceiling] = [Math.min(...times), Math.min(...beside)];
   const medians = [times, beside].map((list) => median(list).toFixed(0)).join(" and ");
-  return {
-    ...{ name: title, measured, unit: "ms", ceiling },
-    ...(title.endsWith("program") && { wanted: `<= ${goal}`, met: measured / ceiling <= goal }),
+  return row(title, [Math.min(...times), "ms"], {
+    ceiling: Math.min(...beside),
+    ratioGoal: title.endsWith("program") ? "<= 1.1" : undefined,
     note: `medians ${medians} ms`,
-  };
+  });
 }
 
 /** Wall times in milliseconds of each command line; the first round is not counted. */
-function timedInTurns(
-  lines: readonly (readonly string[])[],
+async function timedInTurns(
+  lines: Readonly<Record<string, readonly string[]>>,
   rounds: number,
   env: NodeJS.ProcessEnv,
-): readonly (readonly number[])[] {
-  const times = lines.map((): number[] => []);
-  for (let round = 0; round <= rounds; round++) {
-    for (const [at, [program = "", ...args]] of lines.entries()) {
+): Promise<Readonly<Record<string, readonly number[]>>> {
+  const runs = Object.entries(lines).map(([form, [program = "", ...args]]) => {
+    const run = (): Promise<number> => {
       const begun = performance.now();
       const { status } = spawnSync(program, args, { env, stdio: "ignore" });
       if (status !== 0) throw new Error(`${program} ended with exit code ${status}`);
-      if (round > 0) times[at]?.push(performance.now() - begun);
-    }
-  }
-  return times;
+      return Promise.resolve(performance.now() - begun);
+    };
+    return [form, run] as const;
+  });
+  const times = await inTurns(rounds + 1, Object.fromEntries(runs));
+  return Object.fromEntries(Object.entries(times).map(([form, list]) => [form, list.slice(1)]));
 }

@@ -19,8 +19,8 @@ describe("readingOf", () => {
     expect(readingOf(text)).toMatchObject({
       requests: { POST: 4, GET: 14 },
       waiting: 7,
-      passes: 40,
-      leads: true,
+      reconciles: 40,
+      isLeading: true,
       cpuSeconds: 1.5,
       residentMB: 100,
     });

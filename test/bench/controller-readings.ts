@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { performance } from "node:perf_hooks";
+import { sumOf, type Vitals, vitalsIn } from "../support/controller-vitals.ts";
 import type { Usage } from "./report.ts";
 
 /**
@@ -10,51 +11,27 @@ import type { Usage } from "./report.ts";
 const loopTimerMs = 20;
 
 /** Values of /metrics at one time. */
-export interface Reading {
+export interface Reading extends Vitals {
   readonly requests: Readonly<Record<string, number>>;
   readonly cpuSeconds: number;
   readonly residentMB: number;
   /** The longest block since the previous reading. */
   readonly blockMs: number;
-  /** Items in the queue. */
-  readonly waiting: number;
-  /** Finished reconciles. */
-  readonly passes: number;
-  readonly leads: boolean;
-}
-
-/** One sample of Prometheus' text format. */
-interface Sample {
-  readonly name: string;
-  readonly labels: string;
-  readonly value: number;
 }
 
 /** Reads Prometheus' text format. */
 export function readingOf(text: string): Reading {
-  const samples = text.split("\n").flatMap(sampleOf);
-  const named = (name: string): readonly Sample[] =>
-    samples.filter((sample) => sample.name === name);
-  const sum = (name: string): number => named(name).reduce((total, { value }) => total + value, 0);
   const requests: Record<string, number> = {};
-  for (const { labels, value } of named("rest_client_requests_total")) {
-    const method = /method="([A-Z]+)"/.exec(labels)?.[1] ?? "?";
-    requests[method] = (requests[method] ?? 0) + value;
-  }
+  const lines = /^rest_client_requests_total\{.*method="([A-Z]+)".*\} (\S+)$/gm;
+  for (const [, method = "", value] of text.matchAll(lines))
+    requests[method] = (requests[method] ?? 0) + Number(value);
   return {
+    ...vitalsIn(text),
     requests,
-    cpuSeconds: sum("process_cpu_seconds_total"),
-    residentMB: sum("process_resident_memory_bytes") / 1e6,
-    blockMs: Math.max(0, sum("nodejs_eventloop_lag_max_seconds") * 1000 - loopTimerMs),
-    waiting: sum("workqueue_depth"),
-    passes: sum("controller_runtime_reconcile_total"),
-    leads: sum("leader_election_master_status") === 1,
+    cpuSeconds: sumOf(text, "process_cpu_seconds_total"),
+    residentMB: sumOf(text, "process_resident_memory_bytes") / 1e6,
+    blockMs: Math.max(0, sumOf(text, "nodejs_eventloop_lag_max_seconds") * 1000 - loopTimerMs),
   };
-}
-
-function sampleOf(line: string): Sample[] {
-  const [, name, labels = "", value] = /^([a-z_]+)(\{[^}]*\})? (\S+)$/.exec(line) ?? [];
-  return name === undefined ? [] : [{ name, labels, value: Number(value) }];
 }
 
 /** The readings of one controller. */
@@ -68,6 +45,8 @@ export interface Readings {
    * /metrics is not read more often because each read costs the controller CPU.
    */
   settled(within?: number): Promise<number>;
+  /** Waits for the same; returns how long the work took, and what it used. */
+  untilSettled(within: number): Promise<{ readonly seconds: number; readonly usage: Usage }>;
 }
 
 /** Reads a controller's /metrics. */
@@ -79,42 +58,48 @@ export function readingsOf(url: string): Readings {
     longest = Math.max(longest, reading.blockMs);
     return reading;
   };
+  const begin = async (): Promise<() => Promise<Usage>> => {
+    const before = await read();
+    longest = 0;
+    return async () => {
+      const after = await read();
+      const counts = Object.entries(after.requests).map(
+        ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
+      );
+      return {
+        requests: Object.fromEntries(counts.filter(([, count]) => count > 0)),
+        cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+        residentMB: after.residentMB,
+        blockMs: longest,
+      };
+    };
+  };
+  const settled = async (within = 600_000): Promise<number> => {
+    const deadline = performance.now() + within;
+    let before = -1;
+    let since = performance.now();
+    for (;;) {
+      const now = performance.now();
+      const { isLeading, waiting, reconciles } = await read();
+      if (!isLeading || waiting > 0 || reconciles !== before) since = now;
+      before = reconciles;
+      if (now - since >= 1_000) return since;
+      if (now > deadline)
+        throw new Error(
+          `waited ${within / 1000} s for the controller to have nothing to do: ${waiting} keys wait`,
+        );
+      await pause(250);
+    }
+  };
   return {
     read,
-    async begin() {
-      const before = await read();
-      longest = 0;
-      return async () => {
-        const after = await read();
-        const counts = Object.entries(after.requests).map(
-          ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
-        );
-        const requests = Object.fromEntries(counts.filter(([, count]) => count > 0));
-        return {
-          requests,
-          cpuSeconds: after.cpuSeconds - before.cpuSeconds,
-          residentMB: after.residentMB,
-          blockMs: longest,
-        };
-      };
-    },
-    async settled(within = 600_000) {
-      const deadline = performance.now() + within;
-      let passes = -1;
-      let since = performance.now();
-      for (;;) {
-        const now = performance.now();
-        const reading = await read();
-        const isQuiet = reading.leads && reading.waiting === 0 && reading.passes === passes;
-        if (!isQuiet) since = now;
-        passes = reading.passes;
-        if (now - since >= 1_000) return since;
-        if (now > deadline)
-          throw new Error(
-            `waited ${within / 1000} s for the controller to have nothing to do: ${reading.waiting} keys wait`,
-          );
-        await pause(250);
-      }
+    begin,
+    settled,
+    async untilSettled(within) {
+      const end = await begin();
+      const began = performance.now();
+      const seconds = ((await settled(within)) - began) / 1000;
+      return { seconds, usage: await end() };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { labels } from "../../src/api/names.ts";
-import type { BareRequest } from "../support/bare-client.ts";
+import { type BareRequest, patch, post, remove } from "../support/bare-client.ts";
 import {
   dataOf,
   home,
@@ -31,12 +31,9 @@ export function latchkeyCopier(fixture: BenchFixture): Copier {
   return {
     name: "Latchkey",
     create: (name, project) => sharedSecretRequest({ name, project }, 1),
-    update: (name, version) => ({
-      method: "PATCH",
-      path: sharedSecretPath(home, name),
-      body: { spec: { data: dataOf(version) } },
-    }),
-    remove: (name) => ({ method: "DELETE", path: sharedSecretPath(home, name) }),
+    update: (name, version) =>
+      patch(sharedSecretPath(home, name), { spec: { data: dataOf(version) } }),
+    remove: (name) => remove(sharedSecretPath(home, name)),
     async start() {
       const running = await fixture.start();
       await running.ready();
@@ -55,20 +52,13 @@ export function otherCopier(
   const { name: copier, copyTo } = replicator;
   return {
     name: copier,
-    create: (name, project) => ({
-      method: "POST",
-      path: secretPath(home),
-      body: {
+    create: (name, project) =>
+      post(secretPath(home), {
         metadata: { name, annotations: copyTo(`${labels.project}=${project}`) },
         data: dataOf(1),
-      },
-    }),
-    update: (name, version) => ({
-      method: "PATCH",
-      path: secretPath(home, name),
-      body: { data: dataOf(version) },
-    }),
-    remove: (name) => ({ method: "DELETE", path: secretPath(home, name) }),
+      }),
+    update: (name, version) => patch(secretPath(home, name), { data: dataOf(version) }),
+    remove: (name) => remove(secretPath(home, name)),
     start: () => startReplicator(replicator, found.program, adminKubeconfig),
   };
 }

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { labels } from "../../src/api/names.ts";
-import { ceilingName, metadataOf, parsed } from "../support/bench-objects.ts";
+import { ceilingName } from "../support/bench-objects.ts";
 import type { BenchFixture, Running } from "./bench-fixture.ts";
 import { type Costs, type Processes, usedDuring } from "./processor-costs.ts";
 import type { Usage } from "./report.ts";
@@ -18,18 +18,13 @@ export type BareRound = Omit<Round, "usage">;
 
 /** Measures rounds: the processor time of all processes, and what the controller reports. */
 export function timerOf(
-  { controlPlane }: BenchFixture,
+  { servers }: BenchFixture,
   running: Running,
 ): {
   bare(work: () => Promise<Arrivals>): Promise<BareRound>;
   latchkey(work: () => Promise<Arrivals>): Promise<Round>;
 } {
-  const processes: Processes = {
-    "kube-apiserver": controlPlane.pidOf("kube-apiserver") ?? 0,
-    etcd: controlPlane.pidOf("etcd") ?? 0,
-    controller: running.pid,
-    bench: process.pid,
-  };
+  const processes: Processes = { ...servers, controller: running.pid, bench: process.pid };
   const bare = async (work: () => Promise<Arrivals>): Promise<BareRound> => {
     const began = performance.now();
     let arrivals: Arrivals = { first: Number.NaN, last: Number.NaN };
@@ -89,17 +84,10 @@ export async function countArrivals({ admin }: BenchFixture): Promise<{
   readonly stop: () => void;
 }> {
   const [latchkey, bare] = [new Count(), new Count()];
-  const { resourceVersion } = metadataOf(
-    parsed(await admin.send({ method: "GET", path: "/api/v1/secrets?limit=1" })),
-  );
   const [ofLatchkey, ofBare] = [`"${labels.sourceUid}":`, `"name":"${ceilingName}"`];
-  const watch = admin.watch(
-    `/api/v1/secrets?watch=1&resourceVersion=${resourceVersion}`,
-    (line, at) => {
-      if (line.includes(ofLatchkey)) latchkey.add(at);
-      else if (line.includes(ofBare)) bare.add(at);
-    },
-  );
-  await watch.opened;
-  return { latchkey, bare, stop: watch.stop };
+  const stop = await admin.watch("/api/v1/secrets", (line, at) => {
+    if (line.includes(ofLatchkey)) latchkey.add(at);
+    else if (line.includes(ofBare)) bare.add(at);
+  });
+  return { latchkey, bare, stop };
 }

@@ -1,10 +1,10 @@
 import { performance } from "node:perf_hooks";
 import { numberAt, recordAt } from "../../src/api/parse.ts";
-import { secretCeiling, type SecretCeiling } from "./ceiling.ts";
+import { patch, remove } from "../support/bare-client.ts";
 import {
   dataOf,
   home,
-  parsed,
+  namesOf,
   placeholderRequest,
   secretPath,
   sharedSecretPath,
@@ -13,6 +13,14 @@ import {
 } from "../support/bench-objects.ts";
 import { median } from "../support/percentile.ts";
 import {
+  type Bench,
+  type BenchFixture,
+  removeSource,
+  type Running,
+  withWarmController,
+} from "./bench-fixture.ts";
+import { secretCeiling, type SecretCeiling } from "./ceiling.ts";
+import {
   type Arrivals,
   type BareRound,
   countArrivals,
@@ -20,13 +28,12 @@ import {
   timerOf,
 } from "./fan-out-rounds.ts";
 import type { Costs } from "./processor-costs.ts";
-import type { Row, Usage } from "./report.ts";
-import type { Running, BenchFixture } from "./bench-fixture.ts";
+import { type Row, row, type Usage } from "./report.ts";
 
 /** Rounds of the same change, with as many rounds of the bare client. */
-interface Rounds {
-  readonly latchkey: Round[];
-  readonly bare: BareRound[];
+class Rounds {
+  readonly latchkey: Round[] = [];
+  readonly bare: BareRound[] = [];
 }
 
 /** What is measured, and where. */
@@ -37,63 +44,59 @@ interface Terms {
   readonly form: TargetForm;
 }
 
+/** Syncs to as many namespaces as the sizes say, as copies or into placeholders. */
+export function fanOut({ fixture, size, report }: Bench, form: TargetForm): Promise<void> {
+  return withWarmController(fixture, async (running) => {
+    for (const { targets, rounds } of size.fanOuts) {
+      fixture.say(`${form} in ${targets} namespaces`);
+      const project = `of-${targets}`;
+      const namespaces = namesOf(project, targets);
+      report(await fanOutRows(fixture, running, { project, namespaces, rounds, form }));
+    }
+  });
+}
+
 /**
  * Syncs one SharedSecret to all namespaces of a project, repeatedly, alternating with the bare
  * client, which writes the same number of Secrets of the same size with the same account; the rows
  * are those of the median rounds.
  */
-export async function fanOutRows(
+async function fanOutRows(
   fixture: BenchFixture,
   running: Running,
   terms: Terms,
 ): Promise<readonly Row[]> {
   const { project, namespaces, form } = terms;
-  const [first, second]: readonly [Rounds, Rounds] = [
-    { latchkey: [], bare: [] },
-    { latchkey: [], bare: [] },
-  ];
-  const unchanged: Round[] = [];
+  const [first, second, unchanged] = [new Rounds(), new Rounds(), new Rounds().latchkey];
   const { admin, account } = fixture;
   const bare = secretCeiling(account, namespaces, form);
   const width = namespaces.length;
   const timed = timerOf(fixture, running);
   for (let round = 0; round < terms.rounds; round += 1) {
     const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
-    const place = sharedSecretPath(home, name);
     await preparePlaceholders(fixture, running, { ...terms, name, bare });
     const arrivals = await countArrivals(fixture);
-    first.bare.push(
-      await timed.bare(async () => {
-        await (form === "copies" ? bare.create() : bare.replace());
-        return arrivals.bare.take(width);
-      }),
-    );
-    first.latchkey.push(
-      await timed.latchkey(async () => {
-        await admin.send(sharedSecretRequest({ name, project }, 1));
-        return arrivals.latchkey.take(width);
-      }),
-    );
-    await running.readings.settled();
-    second.bare.push(
-      await timed.bare(async () => {
-        await bare.replace();
-        return arrivals.bare.take(width);
-      }),
-    );
-    second.latchkey.push(
-      await timed.latchkey(async () => {
-        await admin.send({ method: "PATCH", path: place, body: { spec: { data: dataOf(2) } } });
-        return arrivals.latchkey.take(width);
-      }),
-    );
-    await running.readings.settled();
+    const measure = async (
+      { latchkey, bare: beside }: Rounds,
+      writeBare: () => Promise<unknown>,
+      change: Parameters<typeof admin.send>[0],
+    ): Promise<void> => {
+      beside.push(await timed.bare(() => writeBare().then(() => arrivals.bare.take(width))));
+      const sent = (): Promise<Arrivals> =>
+        admin.send(change).then(() => arrivals.latchkey.take(width));
+      latchkey.push(await timed.latchkey(sent));
+      await running.readings.settled();
+    };
+    const create = form === "copies" ? bare.create : bare.replace;
+    await measure(first, create, sharedSecretRequest({ name, project }, 1));
+    const update = patch(sharedSecretPath(home, name), { spec: { data: dataOf(2) } });
+    await measure(second, bare.replace, update);
     unchanged.push(await timed.latchkey(() => describeAnew(fixture, name)));
     arrivals.stop();
     await bare.remove();
-    await admin.send({ method: "DELETE", path: place });
-    await running.readings.settled();
-    await removePlaceholders(fixture, { ...terms, name });
+    await removeSource(fixture, running, name);
+    if (form === "placeholders")
+      await admin.pour(width, (index) => remove(secretPath(namespaces[index] ?? "", name)));
     await running.readings.settled();
   }
   const names = form === "copies" ? ["create", "update"] : ["fill", "update placeholders of"];
@@ -107,7 +110,7 @@ export async function fanOutRows(
 /** Creates a Secret in each namespace for the round, and one for the bare client. */
 async function preparePlaceholders(
   { admin }: BenchFixture,
-  running: Running,
+  { readings }: Running,
   { namespaces, form, name, bare }: Terms & { readonly name: string; readonly bare: SecretCeiling },
 ): Promise<void> {
   if (form === "copies") return;
@@ -115,30 +118,16 @@ async function preparePlaceholders(
     placeholderRequest(namespaces[index] ?? "", { namespace: home, name }),
   );
   await bare.create();
-  await running.readings.settled();
-}
-
-async function removePlaceholders(
-  { admin }: BenchFixture,
-  { namespaces, form, name }: Terms & { readonly name: string },
-): Promise<void> {
-  if (form === "copies") return;
-  await admin.pour(namespaces.length, (index) => ({
-    method: "DELETE",
-    path: secretPath(namespaces[index] ?? "", name),
-  }));
+  await readings.settled();
 }
 
 /** A change of the display name changes no copy; it is done when the status is updated. */
 async function describeAnew({ admin }: BenchFixture, name: string): Promise<Arrivals> {
   const path = sharedSecretPath(home, name);
-  const generation = (text: string): number =>
-    numberAt(recordAt(parsed(text), "metadata"), "generation") ?? 0;
-  const wanted = generation(
-    await admin.send({ method: "PATCH", path, body: { spec: { description: "described anew" } } }),
-  );
+  const changed = await admin.ask(patch(path, { spec: { description: "described anew" } }));
+  const wanted = numberAt(recordAt(changed, "metadata"), "generation") ?? 0;
   for (;;) {
-    const status = recordAt(parsed(await admin.send({ method: "GET", path })), "status");
+    const status = recordAt(await admin.get(path), "status");
     if (numberAt(status, "observedGeneration") !== wanted) continue;
     const now = performance.now();
     return { first: now, last: now };
@@ -149,42 +138,30 @@ async function describeAnew({ admin }: BenchFixture, name: string): Promise<Arri
 function ratesOf(name: string, width: number, { latchkey, bare }: Rounds): readonly Row[] {
   const rate = (rounds: readonly BareRound[]): number =>
     (width * 1000) / median(rounds.map(({ ms }) => ms));
-  const [measured, ceiling] = [rate(latchkey), rate(bare)];
   const [costs, bareCosts] = [costsOf(latchkey, width), costsOf(bare, width)];
   return [
-    {
-      name,
-      measured,
-      unit: "targets/s",
-      ceiling,
-      wanted: ">= 0.90",
-      met: measured / ceiling >= 0.9,
+    row(name, [rate(latchkey), "targets/s"], {
+      ceiling: rate(bare),
+      ratioGoal: ">= 0.90",
       ...spent(latchkey, width),
       note: `${spreadOf(latchkey)}; first after ${firstOf(latchkey)} (bare ${firstOf(bare)})`,
-    },
-    {
-      name: `${name}: processor time`,
-      measured: sumOf(costs),
-      unit: "ms/target",
+    }),
+    row(`${name}: processor time`, [sumOf(costs), "ms/target"], {
       ceiling: sumOf(bareCosts),
       note: Object.keys(costs)
         .map((process) => `${process} ${ms(costs[process])} (bare ${ms(bareCosts[process])})`)
         .join(", "),
-    },
+    }),
   ];
 }
 
 function unchangedRow(width: number, rounds: readonly Round[]): Row {
   const writes = Math.max(...rounds.map(({ usage }) => writesBesideStatus(usage)));
-  return {
-    name: `no change ${width}`,
-    measured: writes,
-    unit: "writes",
-    wanted: "0",
-    met: writes === 0,
+  return row(`no change ${width}`, [writes, "writes"], {
+    goal: "0",
     ...spent(rounds, width),
     note: `status after ${median(rounds.map((round) => round.ms)).toFixed(0)} ms`,
-  };
+  });
 }
 
 function firstOf(rounds: readonly BareRound[]): string {
@@ -213,28 +190,27 @@ function writesBesideStatus({ requests: { POST = 0, PUT = 0, DELETE = 0 } }: Usa
 }
 
 function spreadOf(rounds: readonly Round[]): string {
-  const ms = rounds.map((round) => round.ms);
-  return `${rounds.length} rounds, ${Math.min(...ms).toFixed(0)} to ${Math.max(...ms).toFixed(0)} ms`;
+  const all = rounds.map((round) => round.ms);
+  return `${rounds.length} rounds, ${Math.min(...all).toFixed(0)} to ${Math.max(...all).toFixed(0)} ms`;
 }
 
 function spent(
   rounds: readonly Round[],
   width: number,
 ): { readonly usage: Usage; readonly writesPerTarget: number } {
+  const usages = rounds.map(({ usage }) => usage);
   const sum = (of: (usage: Usage) => number): number =>
-    rounds.reduce((total, { usage }) => total + of(usage), 0);
-  const methods = [...new Set(rounds.flatMap(({ usage }) => Object.keys(usage.requests)))];
+    usages.reduce((total, usage) => total + of(usage), 0);
+  const methods = [...new Set(usages.flatMap(({ requests }) => Object.keys(requests)))];
   const requests = Object.fromEntries(
     methods.map((method) => [method, sum((usage) => usage.requests[method] ?? 0)]),
   );
   const usage = {
     requests,
     cpuSeconds: sum(({ cpuSeconds }) => cpuSeconds) / rounds.length,
-    residentMB: Math.max(...rounds.map((round) => round.usage.residentMB)),
-    blockMs: Math.max(...rounds.map((round) => round.usage.blockMs)),
+    residentMB: Math.max(...usages.map(({ residentMB }) => residentMB)),
+    blockMs: Math.max(...usages.map(({ blockMs }) => blockMs)),
   };
-  return {
-    usage,
-    writesPerTarget: ((requests.POST ?? 0) + (requests.PUT ?? 0)) / (width * rounds.length),
-  };
+  const writes = (requests.POST ?? 0) + (requests.PUT ?? 0);
+  return { usage, writesPerTarget: writes / (width * rounds.length) };
 }

@@ -2,13 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { post } from "../support/bare-client.ts";
 import { home } from "../support/bench-objects.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
+import { inTurns } from "../support/measured-run.ts";
 import { median } from "../support/percentile.ts";
 import { runningPodRequests } from "../support/pod-requests.ts";
 import type { BenchFixture } from "./bench-fixture.ts";
 import type { Ways } from "./gateway-ways.ts";
-import type { Row } from "./report.ts";
+import { type Row, row } from "./report.ts";
 
 const megabytes = 20;
 const bytes = megabytes * 1024 * 1024;
@@ -30,28 +32,21 @@ export async function execRows(fixture: BenchFixture, { http1 }: Ways): Promise<
     ["up", ["--stdin", pod.name, "--", "sh", "-c", "cat > /dev/null"], Buffer.alloc(bytes)],
     ["down", [pod.name, "--", "head", "-c", String(bytes), "/dev/zero"], Buffer.alloc(0)],
   ] as const) {
-    const rates: Record<"direct" | "gateway", number[]> = { direct: [], gateway: [] };
-    for (let round = 0; round < rounds; round += 1) {
-      rates.direct.push(await rateOf(fixture, { kubeconfig: adminKubeconfig, args, input }));
-      rates.gateway.push(await rateOf(fixture, { kubeconfig: through, args, input }));
-    }
-    rows.push({
-      name: `kubectl exec, ${megabytes} MB ${name}`,
-      measured: median(rates.gateway),
-      ceiling: median(rates.direct),
-      unit: "MB/s",
+    const rates = await inTurns(rounds, {
+      direct: () => rateOf(fixture, { kubeconfig: adminKubeconfig, args, input }),
+      gateway: () => rateOf(fixture, { kubeconfig: through, args, input }),
     });
+    const figure = [median(rates.gateway), "MB/s"] as const;
+    const ceiling = median(rates.direct);
+    rows.push(row(`kubectl exec, ${megabytes} MB ${name}`, figure, { ceiling }));
   }
   return rows;
 }
 
 async function makePod({ admin, kubeletPort }: BenchFixture): Promise<void> {
   // Without kube-controller-manager, no controller creates the service account that a pod needs.
-  await admin.send({
-    method: "POST",
-    path: `/api/v1/namespaces/${home}/serviceaccounts`,
-    body: { metadata: { name: "default" } },
-  });
+  const account = { metadata: { name: "default" } };
+  await admin.send(post(`/api/v1/namespaces/${home}/serviceaccounts`, account));
   const { node, pod: create, status } = runningPodRequests(pod, { name: pod.name, kubeletPort });
   for (const request of [node, create, status]) await admin.send(request);
 }

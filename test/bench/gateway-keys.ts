@@ -1,29 +1,23 @@
 import { performance } from "node:perf_hooks";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { ownPath, parsed, tokenRequest } from "../support/bench-objects.ts";
-import type { RunningGateway } from "./bench-fixture.ts";
-import type { Ways } from "./gateway-ways.ts";
-import { latencyRow } from "./latency.ts";
-import type { Row } from "./report.ts";
+import { repeated } from "../support/measured-run.ts";
+import type { RunningServer } from "./bench-fixture.ts";
+import { getThrough, type Ways } from "./gateway-ways.ts";
+import { latencyRow, type Row, row } from "./report.ts";
 
 /** Unknown keys, more at a time than the gateway lets wait. */
 export async function garbageRow(
   { http2 }: Ways,
-  { readings }: Pick<RunningGateway, "readings">,
+  { readings }: Pick<RunningServer, "readings">,
   requests: number,
 ): Promise<Row> {
-  const { pool, prefix } = http2;
   let sent = 0;
   const client = async (): Promise<void> => {
     while (sent < requests) {
       sent += 1;
-      const { statusCode, body } = await pool.request({
-        method: "GET",
-        path: `${prefix}/api`,
-        headers: { authorization: `Bearer garbage-${sent}-${"x".repeat(40)}` },
-      });
-      await body.dump({ limit: Number.MAX_SAFE_INTEGER });
-      if (statusCode !== 401) throw new Error(`an unknown key got ${statusCode}`);
+      const authorization = `Bearer garbage-${sent}-${"x".repeat(40)}`;
+      await getThrough({ ...http2, authorization }, "/api", 401);
     }
   };
   const end = await readings.begin();
@@ -31,18 +25,14 @@ export async function garbageRow(
   await Promise.all(Array.from({ length: 400 }, client));
   const seconds = (performance.now() - began) / 1000;
   const { cpuSeconds } = await end();
-  return {
-    name: "unknown keys, 400 at a time, HTTP/2",
-    measured: sent / seconds,
-    unit: "/s",
+  return row("unknown keys, 400 at a time, HTTP/2", [sent / seconds, "/s"], {
     note: `${((cpuSeconds * 1e6) / sent).toFixed(0)} us of the gateway; each waits 100 ms`,
-  };
+  });
 }
 
 /** POST of a token to its answer with `status.token`. */
 export async function mintRow({ http1 }: Ways, tokens: number): Promise<Row> {
-  const times: number[] = [];
-  for (let token = 0; token < tokens; token += 1) {
+  const times = await repeated(tokens, async (token) => {
     const began = performance.now();
     const { statusCode, body } = await http1.pool.request({
       method: "POST",
@@ -54,7 +44,7 @@ export async function mintRow({ http1 }: Ways, tokens: number): Promise<Row> {
     const minted = stringAt(recordAt(answer, "status"), "token") !== undefined;
     if (statusCode !== 201 || !minted)
       throw new Error(`POST of a token: ${statusCode}, ${minted ? "a" : "no"} token`);
-    times.push(performance.now() - began);
-  }
+    return performance.now() - began;
+  });
   return latencyRow("POST of a token to its answer with status.token", times);
 }

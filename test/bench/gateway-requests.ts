@@ -1,11 +1,11 @@
 import { performance } from "node:perf_hooks";
+import { inTurns } from "../support/measured-run.ts";
 import { median, percentile } from "../support/percentile.ts";
-import type { RunningGateway } from "./bench-fixture.ts";
-import type { Way, Ways } from "./gateway-ways.ts";
-import type { Row, Usage } from "./report.ts";
+import type { RunningServer } from "./bench-fixture.ts";
+import { getThrough, type Way, type Ways } from "./gateway-ways.ts";
+import { type Row, row } from "./report.ts";
 
 const rounds = 3;
-const shareOfDirect = 0.8;
 
 /** What a series of requests took. */
 interface Series {
@@ -25,22 +25,24 @@ export interface Requests {
 /** Requests through the gateway beside the same requests to the API server, in alternation. */
 export async function requestRows(
   ways: Ways,
-  { readings }: Pick<RunningGateway, "readings">,
+  { readings }: Pick<RunningServer, "readings">,
   { name, path, requests, concurrency }: Requests,
 ): Promise<readonly Row[]> {
   const terms = { path, requests: Math.ceil(requests / rounds), concurrency };
-  const series: Record<keyof Ways, Series[]> = { direct: [], http1: [], http2: [] };
-  const usages: Record<"http1" | "http2", Usage[]> = { http1: [], http2: [] };
   for (const way of ["direct", "http1", "http2"] as const)
     await measured(ways[way], { ...terms, requests: 50 });
-  for (let round = 0; round < rounds; round += 1) {
-    series.direct.push(await measured(ways.direct, terms));
-    for (const way of ["http1", "http2"] as const) {
-      const end = await readings.begin();
-      series[way].push(await measured(ways[way], terms));
-      usages[way].push(await end());
-    }
-  }
+  const spent = { http1: 0, http2: 0 };
+  const through = async (way: "http1" | "http2"): Promise<Series> => {
+    const end = await readings.begin();
+    const one = await measured(ways[way], terms);
+    spent[way] += (await end()).cpuSeconds;
+    return one;
+  };
+  const series = await inTurns(rounds, {
+    direct: () => measured(ways.direct, terms),
+    http1: () => through("http1"),
+    http2: () => through("http2"),
+  });
   const rateOf = (way: keyof Ways): number => median(series[way].map(({ rate }) => rate));
   const latency = (way: keyof Ways, p: number): number =>
     percentile(
@@ -48,29 +50,19 @@ export async function requestRows(
       p,
     );
   return (["http1", "http2"] as const).map((way) => {
-    const cpu = usages[way].reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
-    const micros = (cpu / (rounds * terms.requests)) * 1e6;
-    const added = [0.5, 0.99].map((p) => latency(way, p) - latency("direct", p));
-    const [p50 = 0, p99 = 0] = added;
-    const isGoal = concurrency === 16 && name === "GET 1 KB";
-    return {
-      name: `${name}, ${concurrency} at a time, ${way === "http1" ? "HTTP/1.1" : "HTTP/2"}`,
-      measured: rateOf(way),
+    const micros = (spent[way] / (rounds * terms.requests)) * 1e6;
+    const added = (p: number): string => (latency(way, p) - latency("direct", p)).toFixed(2);
+    const version = way === "http1" ? "HTTP/1.1" : "HTTP/2";
+    return row(`${name}, ${concurrency} at a time, ${version}`, [rateOf(way), "/s"], {
       ceiling: rateOf("direct"),
-      unit: "/s",
-      ...(isGoal
-        ? {
-            wanted: `>= ${shareOfDirect} of direct`,
-            met: rateOf(way) >= shareOfDirect * rateOf("direct"),
-          }
-        : {}),
-      note: `added p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; ${micros.toFixed(0)} us of the gateway`,
-    };
+      ratioGoal: concurrency === 16 && name === "GET 1 KB" ? ">= 0.8 of direct" : undefined,
+      note: `added p50 ${added(0.5)} ms, p99 ${added(0.99)} ms; ${micros.toFixed(0)} us of the gateway`,
+    });
   });
 }
 
 async function measured(
-  { pool, prefix, authorization }: Way,
+  way: Way,
   { path, requests, concurrency }: Omit<Requests, "name">,
 ): Promise<Series> {
   const latencies: number[] = [];
@@ -78,13 +70,7 @@ async function measured(
   const client = async (): Promise<void> => {
     for (let index = next++; index < requests; index = next++) {
       const began = performance.now();
-      const { statusCode, body } = await pool.request({
-        method: "GET",
-        path: prefix + path,
-        headers: { authorization },
-      });
-      await body.dump({ limit: Number.MAX_SAFE_INTEGER });
-      if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode}`);
+      await getThrough(way, path);
       latencies.push(performance.now() - began);
     }
   };

@@ -1,8 +1,9 @@
 import { Pool } from "undici";
 import { ownObjects } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { keyRequest, parsed, plainKeyOf, secretPath } from "../support/bench-objects.ts";
-import type { BenchFixture, RunningGateway } from "./bench-fixture.ts";
+import { post } from "../support/bare-client.ts";
+import { keyRequest, plainKeyOf, secretPath } from "../support/bench-objects.ts";
+import type { BenchFixture, RunningServer } from "./bench-fixture.ts";
 
 const day = 86_400;
 const admins = "gateway-bench";
@@ -32,26 +33,36 @@ export async function makeAdminKey({ admin }: BenchFixture, name: string): Promi
 
 /** Makes a group an administrator, by default that of {@link makeAdminKey}. */
 export async function grantAdmins({ admin }: BenchFixture, name = admins): Promise<void> {
-  const group = "rbac.authorization.k8s.io";
-  await admin.send({
-    method: "POST",
-    path: `/apis/${group}/v1/clusterrolebindings`,
-    body: {
+  const apiGroup = "rbac.authorization.k8s.io";
+  await admin.send(
+    post(`/apis/${apiGroup}/v1/clusterrolebindings`, {
       metadata: { name },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ apiGroup: group, kind: "Group", name }],
-    },
-  });
+      roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ apiGroup, kind: "Group", name }],
+    }),
+  );
+}
+
+/** Sends a GET and reads its response; throws on another status. */
+export async function getThrough(
+  { pool, prefix, authorization }: Way,
+  path: string,
+  expected = 200,
+): Promise<void> {
+  const headers = { authorization };
+  const { statusCode, body } = await pool.request({ method: "GET", path: prefix + path, headers });
+  await body.dump({ limit: Number.MAX_SAFE_INTEGER });
+  if (statusCode !== expected) throw new Error(`GET ${path}: ${statusCode}`);
 }
 
 /** Opens the three ways with an access key; `close` ends their connections. */
 export async function openWays(
   fixture: BenchFixture,
-  { gatewayUrl }: RunningGateway,
+  { url }: RunningServer,
   key: string,
 ): Promise<OpenWays> {
   const ca = await secretCa(fixture, ownObjects.gatewayCertificates);
-  return openWaysTo(fixture, { url: gatewayUrl, ca, prefix: management, credential: key });
+  return openWaysTo(fixture, { url, ca, prefix: management, credential: key });
 }
 
 /** Ways with connections. */
@@ -99,7 +110,6 @@ export function openWaysTo(
 
 /** The CA in a Secret of certificates, in PEM. */
 export async function secretCa({ admin }: BenchFixture, name: string): Promise<string> {
-  const path = secretPath("latchkey-system", name);
-  const secret = parsed(await admin.send({ method: "GET", path }));
+  const secret = await admin.get(secretPath("latchkey-system", name));
   return Buffer.from(stringAt(recordAt(secret, "data"), "ca.crt") ?? "", "base64").toString();
 }

@@ -1,11 +1,16 @@
+import { post } from "../support/bare-client.ts";
 import { home } from "../support/bench-objects.ts";
-import type { BenchFixture, RunningGateway } from "./bench-fixture.ts";
+import {
+  type Bench,
+  type BenchFixture,
+  type RunningServer,
+  withController,
+} from "./bench-fixture.ts";
 import { execRows } from "./gateway-exec.ts";
 import { garbageRow, mintRow } from "./gateway-keys.ts";
 import { requestRows } from "./gateway-requests.ts";
 import { cutRow, type Watched, watchRows } from "./gateway-streams.ts";
 import { grantAdmins, makeAdminKey, openWays, type Ways } from "./gateway-ways.ts";
-import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 
 const user = "gateway-bench";
@@ -14,65 +19,54 @@ const concurrencies = [1, 16, 64];
 /** What the rows are measured with. */
 interface Terms {
   readonly fixture: BenchFixture;
-  readonly gateway: RunningGateway;
+  readonly gateway: RunningServer;
   readonly ways: Ways;
   readonly size: Size["gateway"];
+  readonly paths: Paths;
+  readonly report: Bench["report"];
 }
 
 /** Requests and streams through the gateway; requests beside the same ones to the API server. */
-export async function gatewayRows(
-  fixture: BenchFixture,
-  size: Size["gateway"],
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
+export async function gateway({ fixture, size: { gateway: size }, report }: Bench): Promise<void> {
   await grantAdmins(fixture);
   const key = await makeAdminKey(fixture, user);
   const paths = await seed(fixture);
   // Each part has a gateway of its own: memory that another part took is not given back.
   const measured = async (part: (terms: Terms) => Promise<void>): Promise<void> => {
-    const gateway = await fixture.startGateway();
-    const ways = await openWays(fixture, gateway, key);
-    await part({ fixture, gateway, ways, size });
+    const running = await fixture.startGateway();
+    const ways = await openWays(fixture, running, key);
+    await part({ ...{ fixture, size, report, paths, ways }, gateway: running });
     await ways.close();
-    await gateway.stop();
+    await running.stop();
   };
   for (const watches of size.watches)
-    await measured(async ({ gateway, ways }) => {
+    await measured(async ({ gateway: running, ways }) => {
       fixture.say(`${watches} watches`);
-      report(await watchRows(fixture, ways, gateway, { ...paths, watches }));
+      report(await watchRows(fixture, ways, running, { ...paths, watches }));
     });
-  await measured((terms) => measureRequests(terms, paths, report));
-  await measured((terms) => measureStreams(terms, paths, report));
+  await measured(measureRequests);
+  await measured(measureStreams);
 }
 
-async function measureRequests(
-  { fixture, gateway, ways, size }: Terms,
-  paths: Paths,
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
+async function measureRequests(terms: Terms): Promise<void> {
+  const { fixture, ways, size, paths, report } = terms;
   for (const { name, path, requests } of [
     { name: "GET 1 KB", path: paths.object, requests: size.small },
     { name: "list 1 MB", path: paths.list, requests: size.lists },
   ])
     for (const concurrency of concurrencies) {
       fixture.say(`${name}, ${concurrency} at a time`);
-      report(await requestRows(ways, gateway, { name, path, requests, concurrency }));
+      report(await requestRows(ways, terms.gateway, { name, path, requests, concurrency }));
     }
 }
 
-async function measureStreams(
-  { fixture, gateway, ways, size }: Terms,
-  paths: Paths,
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
+async function measureStreams(terms: Terms): Promise<void> {
+  const { fixture, ways, size, paths, report } = terms;
   fixture.say("unknown keys, cuts, exec, tokens");
-  report([await garbageRow(ways, gateway, size.small)]);
+  report([await garbageRow(ways, terms.gateway, size.small)]);
   report([await cutRow(fixture, ways, { ...paths, cuts: size.cuts, user })]);
   report(await execRows(fixture, ways));
-  const controller = await fixture.start();
-  await controller.ready();
-  report([await mintRow(ways, size.cuts)]);
-  await controller.stop();
+  await withController(fixture, async () => report([await mintRow(ways, size.cuts)]));
 }
 
 interface Paths extends Watched {
@@ -82,11 +76,7 @@ interface Paths extends Watched {
 async function seed({ admin }: BenchFixture): Promise<Paths> {
   const configMaps = `/api/v1/namespaces/${home}/configmaps`;
   const configMap = (name: string, bytes: number, labels: object) =>
-    admin.send({
-      method: "POST",
-      path: configMaps,
-      body: { metadata: { name, labels }, data: { text: "x".repeat(bytes) } },
-    });
+    admin.send(post(configMaps, { metadata: { name, labels }, data: { text: "x".repeat(bytes) } }));
   await configMap("one", 600, { size: "small" });
   for (let at = 0; at < 10; at += 1) await configMap(`big-${at}`, 100_000, { size: "big" });
   return {

@@ -1,11 +1,18 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { latencyRow } from "./latency.ts";
-import { metadataOf, ownPath, tokenRequest } from "../support/bench-objects.ts";
-import type { Row } from "./report.ts";
+import { metadataOf, namesOf, ownPath, tokenRequest } from "../support/bench-objects.ts";
+import { repeated } from "../support/measured-run.ts";
+import {
+  type Bench,
+  type BenchFixture,
+  type RunningController,
+  withWarmController,
+} from "./bench-fixture.ts";
+import { tokenCeiling } from "./ceiling.ts";
+import { latencyRow, type Row, row } from "./report.ts";
+import type { Size } from "./sizes.ts";
 import { watchCollection } from "./watch-collection.ts";
-import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const collection = ownPath("directclusterendpointtokens");
 
@@ -16,56 +23,53 @@ const collection = ownPath("directclusterendpointtokens");
  */
 const aloneMs = 150;
 
+/** Mints tokens; the ceiling is measured before and after, without a controller. */
+export async function mint({ fixture, size, report }: Bench): Promise<void> {
+  fixture.say("minting");
+  const before = await tokenCeiling(fixture);
+  const minted = await withWarmController(fixture, (running) => mintRounds(fixture, running, size));
+  report(minted((before + (await tokenCeiling(fixture))) / 2));
+}
+
 /**
  * Tokens with a pause between them, tokens one after the other, then many at once; the rows need
  * the ceiling, in tokens per second.
  */
-export async function mintRounds(
+async function mintRounds(
   fixture: BenchFixture,
-  running: Running,
-  { tokens, samples }: { readonly tokens: number; readonly samples: number },
+  { readings }: RunningController,
+  { tokens, samples }: Size,
 ): Promise<(ceiling: number) => readonly Row[]> {
   const { admin } = fixture;
   const minted = await watchMinted(fixture);
-  const waitsOf = async (prefix: string, pauseMs: number): Promise<readonly number[]> => {
-    const waits: number[] = [];
-    for (let sample = 0; sample < samples; sample += 1) {
+  const waitsOf = (prefix: string, pauseMs: number): Promise<readonly number[]> =>
+    repeated(samples, async (sample) => {
       const name = `${prefix}-${sample}`;
       await pause(pauseMs);
       await admin.send(tokenRequest(name, prefix));
       const answered = performance.now();
-      waits.push(Math.max(0, (await minted.of(name)) - answered));
-    }
-    return waits;
-  };
+      return Math.max(0, (await minted.of(name)) - answered);
+    });
   const alone = await waitsOf("lone", aloneMs);
   const inRow = await waitsOf("row", 0);
-  await running.readings.settled();
-  const end = await running.readings.begin();
+  await readings.settled();
+  const end = await readings.begin();
   const began = performance.now();
-  await admin.pour(tokens, (index) => tokenRequest(`mass-${index}`, "masses"));
+  const names = namesOf("mass", tokens);
+  await admin.pour(tokens, (index) => tokenRequest(names[index] ?? "", "masses"));
   const created = performance.now();
-  const all = await Promise.all(
-    Array.from({ length: tokens }, (_, index) => minted.of(`mass-${index}`)),
-  );
+  const all = await Promise.all(names.map((name) => minted.of(name)));
   const usage = await end();
   minted.stop();
-  await running.readings.settled();
-  const measured = (tokens * 1000) / (Math.max(...all) - began);
+  await readings.settled();
   const { POST = 0, PUT = 0, PATCH = 0 } = usage.requests;
   const note = `created in ${(created - began).toFixed(0)} ms, ${((POST + PUT + PATCH) / tokens).toFixed(2)} writes/token beside the create`;
+  const measured = (tokens * 1000) / (Math.max(...all) - began);
   return (ceiling) => [
-    {
-      name: `mint ${tokens} tokens`,
-      measured,
-      unit: "tokens/s",
-      ceiling,
-      wanted: ">= 1000/s",
-      met: measured >= 1000,
-      usage,
-      note,
-    },
-    latencyRow("create to status.token, alone", alone, { belowMs: 100 }),
+    row(`mint ${tokens} tokens`, [measured, "tokens/s"], {
+      ...{ ceiling, goal: ">= 1000/s", usage, note },
+    }),
+    latencyRow("create to status.token, alone", alone, { goal: "< 100 ms" }),
     latencyRow("create to status.token, one right after the other", inRow),
   ];
 }

@@ -1,46 +1,41 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { listAt, recordAt } from "../../src/api/parse.ts";
-import type { BareRequest } from "../support/bare-client.ts";
+import { type BareRequest, patch, remove } from "../support/bare-client.ts";
 import {
   dataOf,
   foreignRequest,
   metadataOf,
-  parsed,
+  namesOf,
   secretPath,
 } from "../support/bench-objects.ts";
 import { median } from "../support/percentile.ts";
-import { processorSeconds } from "../support/processor-time.ts";
 import { replicators } from "../support/replicators.ts";
-import type { BenchFixture } from "./bench-fixture.ts";
+import type { Bench, BenchFixture } from "./bench-fixture.ts";
+import { repeated } from "../support/measured-run.ts";
 import { type Copier, latchkeyCopier, otherCopier } from "./copiers.ts";
-import type { Row } from "./report.ts";
+import { type Row, row as rowOf, type RowDetails } from "./report.ts";
+import { usedDuring } from "./processor-costs.ts";
 import { type SeenCopy, watchCopies, type WatchedCopies } from "./watched-copies.ts";
 
 const rounds = 2;
 const copiedWithinMs = 300_000;
 const repairedWithinMs = 20_000;
 
-/** The targets, which are the same for all copiers. */
-export interface CopyTargets {
+/** What is measured with one copier; the targets are the same for all copiers. */
+interface Terms {
+  readonly fixture: BenchFixture;
+  readonly copier: Copier;
   readonly project: string;
   readonly namespaces: readonly string[];
   /** Copies that are edited, and that are deleted. */
   readonly repairs: number;
 }
 
-/** What is measured with one copier. */
-interface Terms extends CopyTargets {
-  readonly fixture: BenchFixture;
-  readonly copier: Copier;
-}
-
 /** Latchkey beside other replicators that copy into the same namespaces, one after the other. */
-export async function replicatorRows(
-  fixture: BenchFixture,
-  targets: CopyTargets,
-  report: (rows: readonly Row[]) => void,
-): Promise<void> {
+export async function replication({ fixture, size, report }: Bench): Promise<void> {
+  const project = "of-200";
+  const targets = { project, namespaces: namesOf(project, 200) };
   const copiers = [latchkeyCopier(fixture), ...replicators.map((one) => otherCopier(fixture, one))];
   for (const copier of copiers) {
     if ("missing" in copier) {
@@ -49,7 +44,7 @@ export async function replicatorRows(
     }
     fixture.say(copier.name);
     const running = await copier.start();
-    const terms = { ...targets, fixture, copier };
+    const terms = { ...targets, fixture, copier, repairs: Math.min(20, size.samples) };
     await warmUp(terms);
     report(await fanOutRows(terms, running.pid));
     report(await repairRows(terms));
@@ -103,31 +98,30 @@ async function warmUp(terms: Terms): Promise<void> {
 
 async function fanOutRows(terms: Terms, pid: number): Promise<readonly Row[]> {
   const { fixture, copier, project, namespaces } = terms;
-  const server = fixture.controlPlane.pidOf("kube-apiserver") ?? 0;
-  const [create, update, ofCopier, ofServer]: number[][] = [[], [], [], []];
-  for (let round = 0; round < rounds; round += 1) {
-    const source = await openSource(terms, `compared-${round}`);
-    const before = [processorMs(pid), processorMs(server)];
-    create?.push(await source.reach(copier.create(source.name, project), 1));
-    update?.push(await source.reach(copier.update(source.name, 2), 2));
-    // The status and other work after the last copy count, too.
-    await pause(1_000);
-    const writes = 2 * namespaces.length;
-    ofCopier?.push((processorMs(pid) - (before[0] ?? 0)) / writes);
-    ofServer?.push((processorMs(server) - (before[1] ?? 0)) / writes);
-    await source.leave();
-  }
-  const note = `${rounds} rounds`;
   const count = namespaces.length;
+  const measured = await repeated(rounds, async (round) => {
+    const source = await openSource(terms, `compared-${round}`);
+    const times = { create: Number.NaN, update: Number.NaN };
+    const processes = { copier: pid, server: fixture.servers["kube-apiserver"] ?? 0 };
+    const used = await usedDuring(processes, async () => {
+      times.create = await source.reach(copier.create(source.name, project), 1);
+      times.update = await source.reach(copier.update(source.name, 2), 2);
+      // The status and other work after the last copy count, too.
+      await pause(1_000);
+    });
+    await source.leave();
+    const ofCopy = (ms = Number.NaN): number => ms / (2 * count);
+    return { ...times, copier: ofCopy(used["copier"]), server: ofCopy(used["server"]) };
+  });
+  const medianRow = (what: string, of: (round: (typeof measured)[number]) => number): Row =>
+    row(terms, what, [median(measured.map(of)), "ms"], { note: `${rounds} rounds` });
   return [
-    row(terms, `create ${count}`, { measured: median(create ?? []), unit: "ms", note }),
-    row(terms, `update ${count}`, { measured: median(update ?? []), unit: "ms", note }),
-    row(terms, "CPU of a copy", { measured: median(ofCopier ?? []), unit: "ms", note }),
-    row(terms, "CPU of kube-apiserver", { measured: median(ofServer ?? []), unit: "ms", note }),
+    medianRow(`create ${count}`, ({ create }) => create),
+    medianRow(`update ${count}`, ({ update }) => update),
+    medianRow("CPU of a copy", (round) => round.copier),
+    medianRow("CPU of kube-apiserver", ({ server }) => server),
   ];
 }
-
-const processorMs = (pid: number): number => (processorSeconds(pid) ?? Number.NaN) * 1000;
 
 async function repairRows(terms: Terms): Promise<readonly Row[]> {
   const { fixture, copier, project } = terms;
@@ -135,19 +129,18 @@ async function repairRows(terms: Terms): Promise<readonly Row[]> {
   await source.reach(copier.create(source.name, project), 1);
   const edited = await repairs(terms, source, async (path) => {
     const body = { data: { password: Buffer.from("edited").toString("base64") } };
-    const answer = await fixture.admin.send({ method: "PATCH", path, body });
-    const edit = BigInt(metadataOf(parsed(answer)).resourceVersion);
+    const edit = BigInt(metadataOf(await fixture.admin.ask(patch(path, body))).resourceVersion);
     return ({ resourceVersion }) => resourceVersion > edit;
   });
   const deleted = await repairs(terms, source, async (path) => {
-    const { uid: before } = metadataOf(parsed(await fixture.admin.send({ method: "GET", path })));
-    await fixture.admin.send({ method: "DELETE", path });
+    const { uid: before } = metadataOf(await fixture.admin.get(path));
+    await fixture.admin.send(remove(path));
     return ({ uid }) => uid !== before;
   });
   await source.leave();
   return [
-    row(terms, "repair of an edited copy", edited),
-    row(terms, "repair of a deleted copy", deleted),
+    row(terms, "repair of an edited copy", ...edited),
+    row(terms, "repair of a deleted copy", ...deleted),
   ];
 }
 
@@ -156,7 +149,7 @@ async function repairs(
   { namespaces, repairs: count }: Terms,
   { name, copies }: Source,
   damage: (path: string) => Promise<(copy: SeenCopy) => boolean>,
-): Promise<Pick<Row, "measured" | "unit" | "note">> {
+): Promise<Figure> {
   const { password } = dataOf(1);
   const times: number[] = [];
   for (const namespace of namespaces.slice(0, count)) {
@@ -166,13 +159,11 @@ async function repairs(
       const copy = seen.get(namespace);
       return copy !== undefined && isLater(copy) && copy.password === password;
     }, repairedWithinMs);
-    if (at === undefined) {
-      const note = `not repaired within ${repairedWithinMs / 1000} s`;
-      return { measured: Number.NaN, unit: "ms p50", note };
-    }
+    if (at === undefined)
+      return [[Number.NaN, "ms p50"], { note: `not repaired within ${repairedWithinMs / 1000} s` }];
     times.push(Math.max(0, at - answered));
   }
-  return { measured: median(times), unit: "ms p50", note: `${times.length} copies` };
+  return [[median(times), "ms p50"], { note: `${times.length} copies` }];
 }
 
 /** A Secret that another user has created in a target, with a name that a source gets later. */
@@ -191,14 +182,13 @@ async function foreignRow(terms: Terms): Promise<Row> {
   await pause(3_000);
   const end = await stateOf(fixture, taken, source.name);
   source.copies.stop();
-  if (end !== undefined)
-    await admin.send({ method: "DELETE", path: secretPath(taken, source.name) });
+  if (end !== undefined) await admin.send(remove(secretPath(taken, source.name)));
   const changes = after === before ? 0 : 1;
   const note = [
     changes === 0 ? "unchanged" : "overwritten",
     end === undefined ? "deleted with the source" : "stays when the source is deleted",
   ].join(", ");
-  return row(terms, "unmanaged Secrets", { measured: changes, unit: "changed", note });
+  return row(terms, "unmanaged Secrets", [changes, "changed"], { note });
 }
 
 /** Data, labels and annotations of a Secret as text; undefined if there is none. */
@@ -208,15 +198,16 @@ async function stateOf(
   name: string,
 ): Promise<string | undefined> {
   const query = `fieldSelector=metadata.name%3D${name}`;
-  const list = parsed(
-    await admin.send({ method: "GET", path: `${secretPath(namespace)}?${query}` }),
-  );
+  const list = await admin.get(`${secretPath(namespace)}?${query}`);
   const [object] = listAt(list, "items");
   if (object === undefined) return undefined;
   const { labels, annotations } = recordAt(object, "metadata");
   return JSON.stringify([recordAt(object, "data"), labels, annotations]);
 }
 
-function row({ copier }: Terms, what: string, rest: Omit<Row, "name">): Row {
-  return { name: `${copier.name}: ${what}`, ...rest };
+function row({ copier }: Terms, what: string, ...figure: Figure): Row {
+  return rowOf(`${copier.name}: ${what}`, ...figure);
 }
+
+/** What was measured, and what a row says besides. */
+type Figure = readonly [figure: readonly [number, string], details: RowDetails];

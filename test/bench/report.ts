@@ -1,3 +1,5 @@
+import { percentile } from "../support/percentile.ts";
+
 /** The resources that a controller used for a piece of work. */
 export interface Usage {
   /** Requests that got a response from the API server, by HTTP method; a watch is a GET. */
@@ -17,13 +19,47 @@ export interface Row {
   /** The result of a bare client with the same kind of write, in the same run. */
   readonly ceiling?: number;
   /** The goal, in words. */
-  readonly wanted?: string;
+  readonly wanted?: string | undefined;
   /** Whether the goal was met; undefined without a goal. */
-  readonly met?: boolean;
+  readonly met?: boolean | undefined;
   /** Creates and replaces for each target that changed. */
-  readonly writesPerTarget?: number;
-  readonly usage?: Usage;
-  readonly note?: string;
+  readonly writesPerTarget?: number | undefined;
+  readonly usage?: Usage | undefined;
+  readonly note?: string | undefined;
+}
+
+/** What a row may say besides its figure. */
+export interface RowDetails extends Pick<Row, "ceiling" | "writesPerTarget" | "usage" | "note"> {
+  /** The goal of the figure, such as `< 50 ms` or `>= 2000/s`; without a sign, exactly this. */
+  readonly goal?: string | undefined;
+  /** The goal of the figure divided by its ceiling. */
+  readonly ratioGoal?: string | undefined;
+}
+
+/** A row of the table, with whether its goal is met. */
+export function row(
+  name: string,
+  [measured, unit]: readonly [measured: number, unit: string],
+  { goal, ratioGoal, ...details }: RowDetails = {},
+): Row {
+  const wanted = goal ?? ratioGoal;
+  const judged = goal === undefined ? measured / (details.ceiling ?? Number.NaN) : measured;
+  const verdict = wanted !== undefined && { wanted, met: isMet(judged, wanted) };
+  return { name, measured, unit, ...verdict, ...details };
+}
+
+function isMet(value: number, goal: string): boolean {
+  const [, sign, text] = /^(<=|>=|<)? ?([\d.]+)/.exec(goal) ?? [];
+  const limit = Number(text);
+  if (sign === undefined) return value === limit;
+  return sign === "<" ? value < limit : sign === "<=" ? value <= limit : value >= limit;
+}
+
+/** The row of a latency: its 99th percentile, with the median as a note. */
+export function latencyRow(name: string, values: readonly number[], details: RowDetails = {}): Row {
+  const p50 = `p50 ${percentile(values, 0.5).toFixed(1)} ms, n ${values.length}`;
+  const note = details.note === undefined ? p50 : `${p50}, ${details.note}`;
+  return row(name, [percentile(values, 0.99), "ms p99"], { ...details, note });
 }
 
 /** Measured divided by its ceiling. */

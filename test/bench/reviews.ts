@@ -20,14 +20,13 @@ import {
   keyRequest,
   metadataOf,
   ownPath,
-  parsed,
   plainKeyOf,
   secretPath,
 } from "../support/bench-objects.ts";
 import { percentile } from "../support/percentile.ts";
-import type { Row, Usage } from "./report.ts";
+import { type Row, row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import type { RunningWebhook, BenchFixture } from "./bench-fixture.ts";
+import type { Bench, BenchFixture, RunningServer } from "./bench-fixture.ts";
 
 const day = 86_400;
 /**
@@ -49,15 +48,16 @@ const scope = {
   ],
 };
 
-/** Keys with a scope, created by the bare client. */
-export async function seedScopedKeys(
-  { admin, say }: BenchFixture,
-  { lasting, requesters }: Size["keys"],
-): Promise<void> {
-  say(`seeding ${lasting} keys with a scope`);
-  await admin.pour(lasting, (index) =>
+/** Reviews of many keys with a scope, which the bare client creates. */
+export async function reviews({ fixture, size: { keys: size }, report }: Bench): Promise<void> {
+  const { lasting, requesters } = size;
+  fixture.say(`seeding ${lasting} keys with a scope`);
+  await fixture.admin.pour(lasting, (index) =>
     keyRequest(`scoped-${index}`, `holder-${index % requesters}`, day, { scope }),
   );
+  const webhook = await fixture.startWebhook();
+  report(await reviewRows(fixture, webhook, size));
+  await webhook.stop();
 }
 
 /** One kind of request, sent repeatedly. */
@@ -72,25 +72,18 @@ interface Question {
 /**
  * The rate at which the webhook responds to kube-apiserver, compared with a webhook without logic.
  */
-export async function reviewRows(
+async function reviewRows(
   fixture: BenchFixture,
-  webhook: RunningWebhook,
-  { lasting, reviews }: Size["keys"],
+  webhook: RunningServer,
+  { lasting, reviews: count }: Size["keys"],
 ): Promise<readonly Row[]> {
   const { admin, say } = fixture;
   const certificates = parseWebhookCertificates(
-    parsed(
-      await admin.send({
-        method: "GET",
-        path: secretPath("latchkey-system", ownObjects.webhookCertificates),
-      }),
-    ),
+    await admin.get(secretPath("latchkey-system", ownObjects.webhookCertificates)),
   );
   const idle = await startIdleWebhook(fixture, certificates);
-  const ids = listAt(
-    parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })),
-    "items",
-  ).map((key) => metadataOf(key).uid);
+  const listed = await admin.get(`${ownPath("ownedaccesskeys")}?limit=500`);
+  const ids = listAt(listed, "items").map((key) => metadataOf(key).uid);
   const spread = (index: number): number =>
     ((index % used) * Math.max(1, Math.floor(lasting / used))) % lasting;
   const questions: readonly Question[] = [
@@ -114,57 +107,38 @@ export async function reviewRows(
     },
   ];
   const rows: Row[] = [];
+  const askWebhook = (question: Asking) => ask(webhook.url, certificates, question);
+  const askIdle = (question: Asking) => ask(idle.url, certificates, { ...question, expects: "" });
   for (const question of questions) {
-    say(`${reviews} times ${question.name}`);
-    await ask(idle.url, certificates, { ...question, count: reviews / 4, expects: "" });
-    await ask(webhook.webhookUrl, certificates, { ...question, count: reviews / 4 });
+    const [all, quarter] = [
+      { ...question, count },
+      { ...question, count: count / 4 },
+    ];
+    say(`${count} times ${question.name}`);
+    await askIdle(quarter);
+    await askWebhook(quarter);
     await eventually(async () => (await webhook.readings.read()).waiting === 0, {
       what: "the first uses of keys to be written",
     });
-    const ceiling = await ask(idle.url, certificates, { ...question, count: reviews, expects: "" });
+    const ceiling = await askIdle(all);
     const end = await webhook.readings.begin();
-    const asked = await ask(webhook.webhookUrl, certificates, { ...question, count: reviews });
+    const asked = await askWebhook(all);
     const usage = await end();
-    const few = { ...question, count: reviews / 4, askers: fewAskers };
-    const [alone, ceilingAlone] = [
-      await ask(webhook.webhookUrl, certificates, few),
-      await ask(idle.url, certificates, { ...few, expects: "" }),
-    ];
+    const few = { ...quarter, askers: fewAskers };
+    const [alone, ceilingAlone] = [await askWebhook(few), await askIdle(few)];
     rows.push(
-      rateRow(question.name, asked, ceiling, usage),
-      reviewLatencyRow(question.name, alone, ceilingAlone),
+      row(question.name, [asked.rate, "/s"], {
+        ...{ ceiling: ceiling.rate, goal: ">= 2000/s", usage },
+        note: `${concurrency} at a time, p50 ${percentile(asked.latencies, 0.5).toFixed(2)} ms`,
+      }),
+      row(`${question.name}, latency`, [percentile(alone.latencies, 0.99), "ms p99"], {
+        ...{ ceiling: percentile(ceilingAlone.latencies, 0.99), goal: "< 5 ms" },
+        note: `${fewAskers} at a time, ${alone.rate.toFixed(0)}/s, p50 ${percentile(alone.latencies, 0.5).toFixed(2)} ms`,
+      }),
     );
   }
   await idle.stop();
   return [...rows, garbageRow()];
-}
-
-function rateRow(name: string, { rate, latencies }: Asked, ceiling: Asked, usage: Usage): Row {
-  const note = `${concurrency} at a time, p50 ${percentile(latencies, 0.5).toFixed(2)} ms`;
-  return {
-    name,
-    measured: rate,
-    unit: "/s",
-    ceiling: ceiling.rate,
-    wanted: ">= 2000/s",
-    met: rate >= 2000,
-    usage,
-    note,
-  };
-}
-
-function reviewLatencyRow(name: string, asked: Asked, ceiling: Asked): Row {
-  const p99 = percentile(asked.latencies, 0.99);
-  const note = `${fewAskers} at a time, ${asked.rate.toFixed(0)}/s, p50 ${percentile(asked.latencies, 0.5).toFixed(2)} ms`;
-  return {
-    name: `${name}, latency`,
-    measured: p99,
-    unit: "ms p99",
-    ceiling: percentile(ceiling.latencies, 0.99),
-    wanted: "< 5 ms",
-    met: p99 < 5,
-    note,
-  };
 }
 
 /** The cost of rejecting garbage, without the network. */
@@ -177,14 +151,16 @@ function garbageRow(): Row {
   const began = performance.now();
   const found = keys.filter((key) => presentedKey(key) !== undefined).length;
   const microseconds = ((performance.now() - began) * 1000) / count;
-  return {
-    name: "garbage refused",
-    measured: microseconds,
-    unit: "us",
-    wanted: "< 100 us",
-    met: microseconds < 100,
+  return row("garbage refused", [microseconds, "us"], {
+    goal: "< 100 us",
     note: `a wrong checksum, in the process; ${found} of ${count} had a right one`,
-  };
+  });
+}
+
+/** How often a question is sent, and how many at a time. */
+interface Asking extends Question {
+  readonly count: number;
+  readonly askers?: number;
 }
 
 interface Asked {
@@ -197,13 +173,7 @@ interface Asked {
 async function ask(
   url: string,
   { client, ca }: WebhookCertificates,
-  {
-    path,
-    bodyOf,
-    expects,
-    count,
-    askers = concurrency,
-  }: Question & { readonly count: number; readonly askers?: number },
+  { path, bodyOf, expects, count, askers = concurrency }: Asking,
 ): Promise<Asked> {
   const connect = {
     ca: ca.certificate,
@@ -258,17 +228,10 @@ async function startIdleWebhook(
     { log },
   );
   const url = `https://127.0.0.1:${port}`;
-  const answers = async (): Promise<boolean> =>
-    (
-      await ask(url, certificates, {
-        name: "",
-        path: "/",
-        bodyOf: () => "{}",
-        expects: "",
-        count: 1,
-      })
-    ).rate > 0;
-  await eventually(answers, { what: "the webhook that does nothing to answer" });
+  const question = { name: "", path: "/", bodyOf: () => "{}", expects: "", count: 1 };
+  await eventually(async () => (await ask(url, certificates, question)).rate > 0, {
+    what: "the webhook that does nothing to answer",
+  });
   return { url, stop: () => child.stop() };
 }
 
@@ -283,13 +246,8 @@ function tokenReview(token: string): string {
 }
 
 function accessReview(keyId: string): string {
-  const resourceAttributes = {
-    namespace: "pay",
-    verb: "list",
-    group: "apps",
-    version: "v1",
-    resource: "deployments",
-  };
+  const resource = { group: "apps", version: "v1", resource: "deployments" };
+  const resourceAttributes = { namespace: "pay", verb: "list", ...resource };
   const spec = {
     resourceAttributes,
     user: "holder-1",

@@ -38,45 +38,39 @@ export interface Size {
   };
 }
 
+const fanOut = (rounds: number, targets: number) => ({ rounds, targets });
+const copiesOf = (kilobytes: number, targets: number) => ({ kilobytes, targets });
+
 const tiny: Size = {
   name: "tiny",
-  fanOuts: [
-    { targets: 50, rounds: 3 },
-    { targets: 200, rounds: 3 },
-  ],
+  fanOuts: [fanOut(3, 50), fanOut(3, 200)],
   samples: 20,
   newcomers: { atLeast: 10, beside: 500 },
   many: { sources: 50, targets: 4, foreign: 100 },
   memory: { sources: 100, targets: 10 },
   big: {
-    fanOuts: [
-      { targets: 20, kilobytes: 220 },
-      { targets: 20, kilobytes: 900 },
-    ],
+    fanOuts: [copiesOf(220, 20), copiesOf(900, 20)],
     unsynced: { count: 10, kilobytes: 1000 },
   },
   gateway: { small: 300, lists: 60, watches: [50], cuts: 5 },
   admission: { rounds: 1, count: 60 },
   idleSeconds: 10,
   tokens: 100,
-  keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
+  keys: {
+    ...{ lasting: 90, requesters: 2, reviews: 400 },
+    ...{ expiring: 10, withinSeconds: 5, together: 100 },
+  },
 };
 
 const small: Size = {
   name: "small",
-  fanOuts: [
-    { targets: 200, rounds: 5 },
-    { targets: 1000, rounds: 3 },
-  ],
+  fanOuts: [fanOut(5, 200), fanOut(3, 1000)],
   samples: 100,
   newcomers: { atLeast: 60, beside: 5000 },
   many: { sources: 500, targets: 10, foreign: 2500 },
   memory: { sources: 1000, targets: 50 },
   big: {
-    fanOuts: [
-      { targets: 100, kilobytes: 220 },
-      { targets: 100, kilobytes: 900 },
-    ],
+    fanOuts: [copiesOf(220, 100), copiesOf(900, 100)],
     unsynced: { count: 50, kilobytes: 1000 },
   },
   gateway: { small: 3000, lists: 300, watches: [200, 2000], cuts: 30 },
@@ -84,30 +78,20 @@ const small: Size = {
   idleSeconds: 30,
   tokens: 1000,
   keys: {
-    lasting: 1950,
-    expiring: 50,
-    withinSeconds: 15,
-    together: 1000,
-    requesters: 10,
-    reviews: 10_000,
+    ...{ lasting: 1950, requesters: 10, reviews: 10_000 },
+    ...{ expiring: 50, withinSeconds: 15, together: 1000 },
   },
 };
 
 const full: Size = {
   name: "full",
-  fanOuts: [
-    { targets: 200, rounds: 10 },
-    { targets: 1000, rounds: 5 },
-  ],
+  fanOuts: [fanOut(10, 200), fanOut(5, 1000)],
   samples: 500,
   newcomers: { atLeast: 200, beside: 5000 },
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
   memory: { sources: 10_000, targets: 50 },
   big: {
-    fanOuts: [
-      { targets: 500, kilobytes: 220 },
-      { targets: 600, kilobytes: 900 },
-    ],
+    fanOuts: [copiesOf(220, 500), copiesOf(900, 600)],
     unsynced: { count: 300, kilobytes: 1000 },
   },
   gateway: { small: 15_000, lists: 1500, watches: [200, 2000], cuts: 100 },
@@ -115,12 +99,8 @@ const full: Size = {
   idleSeconds: 30,
   tokens: 1000,
   keys: {
-    lasting: 99_000,
-    expiring: 1000,
-    withinSeconds: 60,
-    together: 1000,
-    requesters: 100,
-    reviews: 40_000,
+    ...{ lasting: 99_000, requesters: 100, reviews: 40_000 },
+    ...{ expiring: 1000, withinSeconds: 60, together: 1000 },
   },
 };
 

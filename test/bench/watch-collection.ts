@@ -1,7 +1,7 @@
 import { labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { BareClient } from "../support/bare-client.ts";
-import { metadataOf, parsed } from "../support/bench-objects.ts";
+import { parsed } from "../support/bench-objects.ts";
 
 /** An event of a watch. */
 export interface TimedEvent {
@@ -28,24 +28,20 @@ export async function watchCollection(
   client: BareClient,
   path: string,
   {
-    selector = "",
+    query,
     isKept = () => true,
-  }: { readonly selector?: string; readonly isKept?: (line: string) => boolean } = {},
+  }: { readonly query?: string; readonly isKept?: (line: string) => boolean } = {},
 ): Promise<CollectionWatch> {
-  const { resourceVersion } = metadataOf(
-    parsed(await client.send({ method: "GET", path: `${path}?limit=1` })),
-  );
   const kept: TimedEvent[] = [];
   const waiting = new Set<(seen: TimedEvent) => void>();
-  const query = `watch=1&resourceVersion=${resourceVersion}${selector}`;
-  const watch = client.watch(`${path}?${query}`, (line, at) => {
+  const note = (line: string, at: number): void => {
     if (!isKept(line)) return;
     const event = parsed(line);
     const seen = { type: stringAt(event, "type") ?? "", object: recordAt(event, "object"), at };
     kept.push(seen);
     for (const look of waiting) look(seen);
-  });
-  await watch.opened;
+  };
+  const stop = await client.watch(path, note, query);
   return {
     first(isWanted) {
       const past = kept.find(isWanted);
@@ -60,9 +56,9 @@ export async function watchCollection(
       });
     },
     each: (look) => void waiting.add(look),
-    stop: watch.stop,
+    stop,
   };
 }
 
 /** Only copies. */
-export const copiesOnly = `&labelSelector=${encodeURIComponent(labels.sourceUid)}`;
+export const copiesOnly = `labelSelector=${encodeURIComponent(labels.sourceUid)}`;

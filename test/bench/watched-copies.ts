@@ -24,19 +24,13 @@ export interface WatchedCopies {
 
 /** Watches the Secrets of a name from now on; none exists yet. */
 export async function watchCopies(admin: BareClient, name: string): Promise<WatchedCopies> {
-  const { resourceVersion } = metadataOf(
-    parsed(await admin.send({ method: "GET", path: "/api/v1/secrets?limit=1" })),
-  );
   const copies = new Map<string, SeenCopy>();
   const waiting = new Set<(at: number) => void>();
-  const watch = admin.watch(
-    `/api/v1/secrets?watch=1&fieldSelector=metadata.name%3D${name}&resourceVersion=${resourceVersion}`,
-    (line, at) => {
-      note(copies, parsed(line));
-      for (const look of waiting) look(at);
-    },
-  );
-  await watch.opened;
+  const look = (line: string, at: number): void => {
+    note(copies, parsed(line));
+    for (const wake of waiting) wake(at);
+  };
+  const stop = await admin.watch("/api/v1/secrets", look, `fieldSelector=metadata.name%3D${name}`);
   return {
     until(isDone, within) {
       if (isDone(copies)) return Promise.resolve(performance.now());
@@ -53,7 +47,7 @@ export async function watchCopies(admin: BareClient, name: string): Promise<Watc
         waiting.add(look);
       });
     },
-    stop: watch.stop,
+    stop,
   };
 }
 

@@ -103,6 +103,12 @@ const grantBinding = {
   subjects: [{ kind: "User", name: "alice" }],
 };
 
+/** An object with other metadata. */
+const changed = <T extends { readonly metadata: object }>(object: T, metadata: object): T => ({
+  ...object,
+  metadata: { ...object.metadata, ...metadata },
+});
+
 const right: Seen = {
   sharedSecrets: [shared],
   namespaces: [
@@ -120,8 +126,10 @@ const right: Seen = {
   grantBindings: [grantBinding],
 };
 
-const moved = { ...copy, metadata: { ...copy.metadata, namespace: "pay-1" } };
-const younger = { ...key, metadata: { ...key.metadata, ...createdAt(2), name: "k" } };
+const moved = changed(copy, { namespace: "pay-1" });
+const younger = changed(key, createdAt(2));
+const bob = { kind: "User", name: "bob" };
+const annotated = { ...asking.metadata.annotations, [annotations.syncKeys]: "PASS=password" };
 
 describe("the end state of a soak", () => {
   test("has no differences if every object follows from what was requested", () => {
@@ -154,15 +162,7 @@ describe("the end state of a soak", () => {
     ],
     [
       "a placeholder has all data although it asks for a part",
-      withFirst({
-        metadata: {
-          ...asking.metadata,
-          annotations: {
-            ...asking.metadata.annotations,
-            [annotations.syncKeys]: "PASS=password",
-          },
-        },
-      }),
+      withFirst(changed(asking, { annotations: annotated })),
       /^too much: the placeholder .* has other data$/,
     ],
     [
@@ -177,22 +177,18 @@ describe("the end state of a soak", () => {
     ],
     [
       "a placeholder keeps its marks when it does not ask any more",
-      withFirst({
-        metadata: { ...asking.metadata, labels: { [labels.sourceUid]: "u1" } },
-      }),
+      withFirst(changed(asking, { labels: { [labels.sourceUid]: "u1" } })),
       /^missing: the placeholder soak-target-0\/soak-asking-0 has no data of Latchkey$/,
     ],
     ["a user lacks a grant of an access rule", { bindings: [] }, /^missing: User alice may get/],
     [
       "a user has a grant without an access rule",
-      {
-        bindings: [{ ...binding, subjects: [...binding.subjects, { kind: "User", name: "bob" }] }],
-      },
+      { bindings: [{ ...binding, subjects: [...binding.subjects, bob] }] },
       /^too much: User bob may get/,
     ],
     [
       "a Role is orphaned",
-      { roles: [role, { ...role, metadata: { namespace: "home", name: "r2" } }] },
+      { roles: [role, changed(role, { name: "r2" })] },
       /no user is bound to home\/r2/,
     ],
     [
@@ -202,7 +198,7 @@ describe("the end state of a soak", () => {
     ],
     [
       "a status is of an earlier spec",
-      { keys: [{ ...key, metadata: { ...key.metadata, generation: 2 } }] },
+      { keys: [changed(key, { generation: 2 })] },
       /^missing: the status of k is current/,
     ],
     [
@@ -217,7 +213,7 @@ describe("the end state of a soak", () => {
     ],
     [
       "a newer duplicate key is active",
-      { keys: [{ ...key, metadata: { ...key.metadata, name: "old", uid: "u0" } }, younger] },
+      { keys: [changed(key, { name: "old", uid: "u0" }), younger] },
       /^missing: k is DuplicateKey/,
     ],
     [
@@ -227,11 +223,7 @@ describe("the end state of a soak", () => {
     ],
     [
       "the deletion of a key does not finish",
-      {
-        keys: [
-          { ...key, metadata: { ...key.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } },
-        ],
-      },
+      { keys: [changed(key, { deletionTimestamp: "2026-01-01T00:00:00Z" })] },
       /^too much: k is going/,
     ],
     [

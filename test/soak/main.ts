@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { revokedTokensName } from "../../src/api/names.ts";
 import { stringMapAt } from "../../src/api/parse.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { type RevokedData, withoutSweeps } from "./revoked-end.ts";
+import { runMeasured, type Say } from "../support/measured-run.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { prepareMarkers } from "./markers.ts";
 import { MemoryWatch } from "./memory.ts";
@@ -16,30 +17,22 @@ import {
   targets,
 } from "./objects.ts";
 import { breakEveryMs, comeToRest, perSecond, soak, type Soaked } from "./play.ts";
-import { bundleFor, startBehind } from "./soaked-controller.ts";
+import { bundleFor, type Soakable, startBehind } from "./soaked-controller.ts";
 import { type Findings, mustsOf, shortestForSlope, summaryOf } from "./verdict.ts";
 
-const began = performance.now();
 const minutes = Number(process.env.MINUTES || 30);
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const sampleEveryMs = 5_000;
 /** How long an idle controller is observed. */
 const quietMs = 10_000;
 
-function say(line: string): void {
-  process.stdout.write(
-    `${((performance.now() - began) / 60_000).toFixed(1).padStart(5)} min  ${line}\n`,
-  );
-}
-
-/** A controller behind a proxy that can break its watches. */
-interface Behind {
-  readonly proxy: FaultProxy;
+/** What the proxy and the controllers behind it have done. */
+interface Behind extends Soakable {
   readonly writes: string[];
   readonly deaths: string[];
 }
 
-async function openProxy(cluster: ProxiedCluster): Promise<Behind> {
+async function openProxy(cluster: ProxiedCluster, program: string): Promise<Behind> {
   const writes: string[] = [];
   const onWrite = ({ method, path }: { readonly method: string; readonly path: string }) =>
     void writes.push(`${method} ${path}`);
@@ -50,18 +43,15 @@ async function openProxy(cluster: ProxiedCluster): Promise<Behind> {
     steering: {},
     events,
   });
-  return { proxy, writes, deaths: [] };
+  return { cluster, program, proxy, writes, deaths: [] };
 }
 
 /** The writes of another controller when all work is done, except those that time requires. */
-async function freshWrites(
-  cluster: ProxiedCluster,
-  { proxy, writes, deaths }: Behind,
-): Promise<readonly string[]> {
-  say("starting another controller, which should find nothing to do");
+async function freshWrites(behind: Behind): Promise<readonly string[]> {
+  const { cluster, writes, deaths } = behind;
   writes.length = 0;
   const before = await revokedData(cluster);
-  const other = await startBehind(proxy, cluster, deaths);
+  const other = await startBehind(behind, deaths);
   await pause(quietMs);
   await other.stop();
   const after = await revokedData(cluster);
@@ -73,27 +63,20 @@ async function revokedData(cluster: ProxiedCluster): Promise<RevokedData> {
   return stringMapAt(await cluster.arrange({ method: "GET", path }), "data");
 }
 
-async function run(cluster: ProxiedCluster): Promise<Findings> {
-  bundleFor(cluster);
+async function run(cluster: ProxiedCluster, say: Say): Promise<Findings> {
+  const program = await bundleFor(cluster, say);
   for (const name of [...homes, ...targets]) await cluster.arrange(createNamespace(name));
   for (const place of placeholders) await cluster.arrange(createPlaceholder(place));
   await prepareMarkers(cluster);
-  const behind = await openProxy(cluster);
+  const behind = await openProxy(cluster, program);
   const { proxy, writes, deaths } = behind;
-  const controller = await startBehind(proxy, cluster, deaths);
+  const controller = await startBehind(behind, deaths);
   say(
     `soaking for ${minutes} min with ${perSecond} changes a second and a broken watch every ${breakEveryMs / 1000} s, SEED=${seed}; log: ${controller.log}`,
   );
   const memory = new MemoryWatch(controller.url, sampleEveryMs);
-  const soaked: Soaked = {
-    cluster,
-    minutes,
-    seed,
-    proxy,
-    memory,
-    isDead: () => deaths.length > 0,
-    say,
-  };
+  const isDead = (): boolean => deaths.length > 0;
+  const soaked: Soaked = { cluster, minutes, seed, proxy, memory, isDead, say };
   const { breaker, markers, driver } = await soak(soaked);
   memory.stop();
   const report = memory.report(minutes < shortestForSlope ? minutes / 2 : 5);
@@ -102,6 +85,7 @@ async function run(cluster: ProxiedCluster): Promise<Findings> {
   const { reconciles, cpuSeconds, bugs } = await memory.sample();
   const count = writes.length;
   await controller.stop();
+  say("starting another controller, which should find nothing to do");
   const lines = readFileSync(controller.log, "utf8").split("\n");
   return {
     ...{ seed, minutes, perSecond, deaths, reconciles, cpuSeconds, bugs },
@@ -119,22 +103,15 @@ async function run(cluster: ProxiedCluster): Promise<Findings> {
     writes: count,
     errorLines: lines.filter((line) => line.includes('"level":"error"')),
     secretLines: lines.filter(showsSecret).length,
-    freshWrites: await freshWrites(cluster, behind),
+    freshWrites: await freshWrites(behind),
   };
 }
 
-async function main(): Promise<number> {
-  if (!(minutes > 0))
-    throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
-  const cluster = await startProxiedCluster(say);
-  try {
-    const findings = await run(cluster);
-    process.stdout.write(`\n${summaryOf(findings)}\n`);
-    if (process.env.JSON) writeFileSync(process.env.JSON, `${JSON.stringify(findings, null, 2)}\n`);
-    return mustsOf(findings).every(({ holds }) => holds) ? 0 : 1;
-  } finally {
-    await cluster.stop();
-  }
-}
-
-process.exit(await main());
+if (!(minutes > 0)) throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
+const findings = await runMeasured({
+  unit: "min",
+  start: startProxiedCluster,
+  measure: run,
+  summary: summaryOf,
+});
+process.exit(mustsOf(findings).every(({ holds }) => holds) ? 0 : 1);

@@ -1,20 +1,22 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import { ownPath, sharedSecretPath } from "../support/bench-objects.ts";
+import {
+  createRequest,
+  ownPath,
+  secretPath,
+  sharedSecretPath,
+  toProjects,
+} from "../support/bench-objects.ts";
 import { admin } from "../support/cluster-connection.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import {
   canary,
-  copyPath,
-  createKey,
   createNamespace,
-  createSharedSecret,
   derivedPath,
   merge,
   requester,
   secretValue,
   timed,
-  toProjects,
   users,
 } from "./objects.ts";
 import type { WatchBreaker } from "./breaks.ts";
@@ -46,19 +48,15 @@ const keyName = "soak-timed-key";
 export async function prepareMarkers(cluster: ProxiedCluster): Promise<void> {
   await cluster.arrange(createNamespace(timed.home));
   await cluster.arrange(createNamespace(timed.target, timed.project));
+  const synced = { ...secretOf.data, ...toProjects(timed.project) };
   await cluster.arrange(
-    createSharedSecret(
-      secretOf.data,
-      { data: { version: secretValue(0) } },
-      toProjects(timed.project),
-    ),
+    createRequest("SharedSecret", synced, { data: { version: secretValue(0) } }),
   );
-  await cluster.arrange(createSharedSecret(secretOf.access, { access: accessOf(0) }));
+  await cluster.arrange(createRequest("SharedSecret", secretOf.access, { access: accessOf(0) }));
   const user = users[0] ?? "";
-  const { code, message } = await cluster.ask(
-    requester(user),
-    createKey(keyName, user, { key: `${canary}timed-key-0123456789` }),
-  );
+  const spec = { user, key: `${canary}timed-key-0123456789` };
+  const create = createRequest("OwnedAccessKey", { name: keyName }, spec);
+  const { code, message } = await cluster.ask(requester(user), create);
   if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
 }
 
@@ -127,50 +125,29 @@ function accessOf(version: number): readonly object[] {
 
 function markersOf(cluster: ProxiedCluster): readonly Marker[] {
   const versions = { data: 0, access: 0 };
-  const pathOf = ({
-    namespace,
-    name,
-  }: {
-    readonly namespace: string;
-    readonly name: string;
-  }): string => sharedSecretPath(namespace, name);
+  const get = (path: string) => cluster.ask(admin, { method: "GET", path });
+  const change = async (what: keyof typeof versions, specOf: (version: number) => object) => {
+    const version = (versions[what] += 1);
+    const { namespace, name } = secretOf[what];
+    await cluster.arrange(merge(sharedSecretPath(namespace, name), { spec: specOf(version) }));
+    return version;
+  };
+  const keyPath = ownPath("ownedaccesskeys", keyName);
   return [
     {
       name: "data to copy",
-      async change() {
-        versions.data += 1;
-        await cluster.arrange(
-          merge(pathOf(secretOf.data), { spec: { data: { version: secretValue(versions.data) } } }),
-        );
-        return versions.data;
-      },
+      change: () => change("data", (version) => ({ data: { version: secretValue(version) } })),
       async seen() {
-        const copy = await cluster.ask(admin, {
-          method: "GET",
-          path: copyPath(timed.target, secretOf.data.name),
-        });
+        const copy = await get(secretPath(timed.target, secretOf.data.name));
         const text = Buffer.from(stringMapAt(copy, "data").version ?? "", "base64").toString();
         return Number(/-(\d+)-/.exec(text)?.[1]);
       },
     },
     {
       name: "access to RoleBinding",
-      async change() {
-        versions.access += 1;
-        await cluster.arrange(
-          merge(pathOf(secretOf.access), { spec: { access: accessOf(versions.access) } }),
-        );
-        return versions.access;
-      },
+      change: () => change("access", (version) => ({ access: accessOf(version) })),
       async seen() {
-        const bindings = listAt(
-          await cluster.ask(admin, {
-            method: "GET",
-            path: derivedPath("rolebindings", timed.home),
-          }),
-          "items",
-        );
-        const subjects = bindings
+        const subjects = listAt(await get(derivedPath("rolebindings", timed.home)), "items")
           .flatMap((binding) => listAt(binding, "subjects"))
           .map((subject) => stringAt(subject, "name") ?? "");
         return Math.max(...subjects.map((name) => Number(name.replace("reader-", ""))));
@@ -179,24 +156,12 @@ function markersOf(cluster: ProxiedCluster): readonly Marker[] {
     {
       name: "key to status",
       async change() {
-        const { spec = {} } = await cluster.arrange({
-          method: "GET",
-          path: ownPath("ownedaccesskeys", keyName),
-        });
-        const { metadata } = await cluster.arrange(
-          merge(ownPath("ownedaccesskeys", keyName), {
-            spec: { disabled: spec.disabled !== true },
-          }),
-        );
+        const { spec = {} } = await cluster.arrange({ method: "GET", path: keyPath });
+        const disabled = spec.disabled !== true;
+        const { metadata } = await cluster.arrange(merge(keyPath, { spec: { disabled } }));
         return numberAt(metadata, "generation") ?? 0;
       },
-      async seen() {
-        const key = await cluster.ask(admin, {
-          method: "GET",
-          path: ownPath("ownedaccesskeys", keyName),
-        });
-        return numberAt(recordAt(key, "status"), "observedGeneration") ?? 0;
-      },
+      seen: async () => numberAt(recordAt(await get(keyPath), "status"), "observedGeneration") ?? 0,
     },
   ];
 }

@@ -1,5 +1,5 @@
 import { lowsOf, type Point, slopeOf } from "../support/slope.ts";
-import { valuesOf } from "../support/controller-vitals.ts";
+import { sumOf } from "../support/controller-vitals.ts";
 
 /** Memory and errors of a controller, from /metrics. */
 export interface Sample {
@@ -82,10 +82,7 @@ function meanOf(points: readonly Point[]): number {
 }
 
 function sampleOf(at: number, text: string | undefined): Sample {
-  const sum = (name: string): number =>
-    text === undefined
-      ? Number.NaN
-      : valuesOf(text, name).reduce((total, value) => total + value, 0);
+  const sum = (name: string): number => (text === undefined ? Number.NaN : sumOf(text, name));
   return {
     at,
     residentMB: sum("process_resident_memory_bytes") / 1e6,

@@ -1,5 +1,6 @@
-import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { ownPath, secretPath, sharedSecretPath } from "../support/bench-objects.ts";
+import { annotations, labels } from "../../src/api/names.ts";
+import { post } from "../support/bare-client.ts";
+import { namesOf, secretPath } from "../support/bench-objects.ts";
 import { patchTypes, type Ask, type Caller } from "../support/cluster-connection.ts";
 import { requesters } from "../support/actions.ts";
 
@@ -7,31 +8,21 @@ import { requesters } from "../support/actions.ts";
 export const homes = ["soak-home-0", "soak-home-1"] as const;
 
 /** Namespaces that join and leave projects. */
-export const targets: readonly string[] = Array.from(
-  { length: 6 },
-  (_, index) => `soak-target-${index}`,
-);
+export const targets = namesOf("soak-target", 6);
 
 /** Secrets that ask for SharedSecrets: users change them, and never delete them. */
-export const placeholders: readonly { readonly namespace: string; readonly name: string }[] =
-  Array.from({ length: 12 }, (_, index) => ({
-    namespace: targets[index % targets.length] ?? "",
-    name: `soak-asking-${index}`,
-  }));
+export const placeholders = namesOf("soak-asking", 12).map((name, index) => ({
+  namespace: targets[index % targets.length] ?? "",
+  name,
+}));
 
 /** The label of users on each of {@link placeholders}, whatever they ask for. */
 export const placeholderLabel = "example.com/soak";
 
 /** Creates a Secret that does not ask yet. */
 export function createPlaceholder({ namespace, name }: (typeof placeholders)[number]): Ask {
-  return {
-    method: "POST",
-    path: secretPath(namespace),
-    body: {
-      metadata: { name, labels: { [placeholderLabel]: "own" } },
-      data: { former: ownValues.former },
-    },
-  };
+  const metadata = { name, labels: { [placeholderLabel]: "own" } };
+  return post(secretPath(namespace), { metadata, data: { former: ownValues.former } });
 }
 
 /** The source and target namespaces of timed changes; no other changes happen there. */
@@ -44,11 +35,6 @@ export const users: readonly string[] = ["alice", "bob", "carol", "dave", "erin"
 
 /** The prefix of every secret value of a soak, including keys. */
 export const canary = "canary-";
-
-/** Metadata of a merge patch or a body that sets the projects of a SharedSecret; null: none. */
-export function toProjects(projects: string | null): object {
-  return { annotations: { [annotations.syncToProjects]: projects } };
-}
 
 /** A secret value of this length, encoded as in `data`. */
 export function secretValue(version: number | string, length = 40): string {
@@ -72,40 +58,7 @@ export function createNamespace(name: string, project?: string): Ask {
     annotations: { [annotations.sync]: "enabled" },
     ...(project === undefined ? {} : { labels: { [labels.project]: project } }),
   };
-  return { method: "POST", path: "/api/v1/namespaces", body: { metadata } };
-}
-
-/** Creates a SharedSecret of this name. */
-export function createSharedSecret(
-  place: { readonly namespace: string; readonly name: string },
-  spec: object,
-  metadata: object = {},
-): Ask {
-  const body = {
-    apiVersion,
-    kind: "SharedSecret",
-    metadata: { name: place.name, ...metadata },
-    spec,
-  };
-  return { method: "POST", path: sharedSecretPath(place.namespace), body };
-}
-
-/** Creates a key of a user; to be sent as {@link requester}. */
-export function createKey(name: string, user: string, spec: object): Ask {
-  return {
-    method: "POST",
-    path: ownPath("ownedaccesskeys"),
-    body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user, ...spec } },
-  };
-}
-
-/** Creates a token of the requester. */
-export function createToken(name: string, ttl: number): Ask {
-  return {
-    method: "POST",
-    path: ownPath("directclusterendpointtokens"),
-    body: { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec: { ttl } },
-  };
+  return post("/api/v1/namespaces", { metadata });
 }
 
 /** A user who may create keys and tokens. */
@@ -116,11 +69,6 @@ export function requester(user: string): Caller {
 /** A JSON merge patch (RFC 7386). */
 export function merge(path: string, body: object): Ask {
   return { method: "PATCH", path, type: patchTypes.merge, body };
-}
-
-/** The copy of a SharedSecret in a namespace. */
-export function copyPath(namespace: string, name: string): string {
-  return secretPath(namespace, name);
 }
 
 /** RoleBindings or Roles of a namespace that Latchkey has made. */

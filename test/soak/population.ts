@@ -1,13 +1,16 @@
 import { annotations, labels } from "../../src/api/names.ts";
-import { ownPath, sharedSecretPath } from "../support/bench-objects.ts";
+import { remove } from "../support/bare-client.ts";
+import {
+  createRequest,
+  ownPath,
+  secretPath,
+  sharedSecretPath,
+  toProjects,
+} from "../support/bench-objects.ts";
 import type { Ask } from "../support/cluster-connection.ts";
 import { type Change, changeBeside, changeOf, type Sort, sorts } from "./change.ts";
 import {
   canary,
-  copyPath,
-  createKey,
-  createSharedSecret,
-  createToken,
   derivedPath,
   goesTo,
   homes,
@@ -17,7 +20,6 @@ import {
   requester,
   secretValue,
   targets,
-  toProjects,
   users,
 } from "./objects.ts";
 import {
@@ -48,6 +50,9 @@ const rules = [
   // Grants nothing: the verb create cannot be limited to one object.
   { name: "mistaken", verbs: ["create"], users },
 ] as const;
+
+/** A merge patch that takes the mark of its source from a Secret. */
+const unmarked = { metadata: { labels: { [labels.sourceUid]: null } } };
 
 /** A bounded population of all kinds that Latchkey watches, and random changes of it. */
 export class Population {
@@ -107,71 +112,81 @@ export class Population {
   one(sort: Sort, now: number): Change | undefined {
     this.#number += 1;
     switch (sort) {
-      case "namespace":
-        return withIdle(this.#targets, this.#random, (target) => this.#moveNamespace(target));
-      case "bindings deleted":
-        return changeBeside({ isBusy: false }, sort, {
-          method: "DELETE",
-          path: derivedPath("rolebindings", pick(homes, this.#random)),
-        });
-      case "key":
-        return withIdle(this.#keys, this.#random, (slot) => this.#changeKey(slot, now));
-      case "token":
-        return withIdle(this.#tokens, this.#random, (slot) => this.#changeToken(slot, now));
-      case "placeholder asks":
-      case "placeholder edited":
-        return withIdle(this.#placeholders, this.#random, (slot) =>
-          changeBeside(
-            slot,
-            sort,
-            merge(
-              copyPath(slot.namespace, slot.name),
-              sort === "placeholder asks" ? this.#request() : this.#edit(),
-            ),
-          ),
-        );
       case "data":
+        return this.#ofSecret(sort, (path) => merge(path, { spec: { data: this.#data() } }));
       case "access":
+        return this.#ofSecret(sort, (path) => merge(path, { spec: { access: this.#rules() } }));
       case "projects":
+        return this.#ofSecret(sort, (path, slot) => {
+          const projects = pick(projectLists, this.#random);
+          slot.projects = projects ?? undefined;
+          return merge(path, { metadata: toProjects(projects) });
+        });
       case "sharedsecret":
+        return this.#ofSecret(sort, (path, slot) => {
+          slot.isThere = false;
+          return remove(path);
+        });
       case "copy edited":
+        return this.#ofCopy(sort, (path) =>
+          merge(path, { data: { password: secretValue("edited"), added: secretValue("added") } }),
+        );
       case "copy deleted":
+        return this.#ofCopy(sort, remove);
       case "copy unmarked":
-        return withIdle(this.#secrets, this.#random, (slot) => this.#changeSecret(sort, slot));
+        return this.#ofCopy(sort, (path) => merge(path, unmarked));
+      case "placeholder asks":
+        return this.#ofPlaceholder(sort, () => this.#request());
+      case "placeholder edited":
+        return this.#ofPlaceholder(sort, () =>
+          this.#random() < 0.5 ? { data: { added: ownValues.added } } : unmarked,
+        );
+      case "namespace":
+        return this.#ofIdle(this.#targets, (target) => this.#moveNamespace(target));
+      case "bindings deleted": {
+        const path = derivedPath("rolebindings", pick(homes, this.#random));
+        return changeBeside({ isBusy: false }, sort, remove(path));
+      }
+      case "key":
+        return this.#ofIdle(this.#keys, (slot) => this.#changeKey(slot, now));
+      case "token":
+        return this.#ofIdle(this.#tokens, (slot) => this.#changeToken(slot, now));
     }
   }
 
-  #changeSecret(
-    sort: Exclude<
-      Sort,
-      "namespace" | "bindings deleted" | "key" | "token" | "placeholder asks" | "placeholder edited"
-    >,
-    slot: SecretSlot,
-  ): Change {
-    const path = sharedSecretPath(slot.namespace, slot.name);
-    if (!slot.isThere) return this.#createSecret(slot);
-    switch (sort) {
-      case "data":
-        return changeOf(slot, sort, merge(path, { spec: { data: this.#data() } }));
-      case "access":
-        return changeOf(slot, sort, merge(path, { spec: { access: this.#rules() } }));
-      case "projects": {
-        const projects = pick(projectLists, this.#random);
-        slot.projects = projects ?? undefined;
-        return changeOf(slot, sort, merge(path, { metadata: toProjects(projects) }));
-      }
-      case "sharedsecret":
-        slot.isThere = false;
-        return changeOf(slot, sort, { method: "DELETE", path });
-      case "copy edited":
-      case "copy deleted":
-      case "copy unmarked": {
-        const copy = this.#copyOf(slot);
-        return copy === undefined
-          ? this.#changeSecret("data", slot)
-          : changeBeside(slot, sort, copyRequest(sort, copy));
-      }
-    }
+  #ofIdle<T extends { readonly isBusy: boolean }>(
+    slots: readonly T[],
+    work: (slot: T) => Change,
+  ): Change | undefined {
+    const idle = slots.filter(({ isBusy }) => !isBusy);
+    const slot = pick(idle, this.#random);
+    return slot === undefined ? undefined : work(slot);
+  }
+
+  /** A change of a SharedSecret, which is created if it does not exist. */
+  #ofSecret(sort: Sort, requestOf: (path: string, slot: SecretSlot) => Ask): Change | undefined {
+    return this.#ofIdle(this.#secrets, (slot) =>
+      slot.isThere
+        ? changeOf(slot, sort, requestOf(sharedSecretPath(slot.namespace, slot.name), slot))
+        : this.#createSecret(slot),
+    );
+  }
+
+  /** A change of a copy, or of the data of a SharedSecret without copies. */
+  #ofCopy(sort: Sort, requestOf: (path: string) => Ask): Change | undefined {
+    return this.#ofIdle(this.#secrets, (slot) => {
+      if (!slot.isThere) return this.#createSecret(slot);
+      const copy = this.#copyOf(slot);
+      if (copy !== undefined) return changeBeside(slot, sort, requestOf(copy));
+      const path = sharedSecretPath(slot.namespace, slot.name);
+      return changeOf(slot, "data", merge(path, { spec: { data: this.#data() } }));
+    });
+  }
+
+  #ofPlaceholder(sort: Sort, bodyOf: () => object): Change | undefined {
+    return this.#ofIdle(this.#placeholders, (slot) =>
+      changeBeside(slot, sort, merge(secretPath(slot.namespace, slot.name), bodyOf())),
+    );
   }
 
   /** Half of them reuse the previous name. */
@@ -180,63 +195,49 @@ export class Population {
       slot.name = `${slot.name.replace(/-then-\d+$/, "")}-then-${this.#number}`;
     const projects = pick(projectLists, this.#random);
     Object.assign(slot, { isThere: true, projects: projects ?? undefined });
-    const request = createSharedSecret(
-      slot,
+    const request = createRequest(
+      "SharedSecret",
+      { namespace: slot.namespace, name: slot.name, ...(projects && toProjects(projects)) },
       { data: this.#data(), owner: { team: "soak-ops" }, access: this.#rules() },
-      projects === null ? {} : toProjects(projects),
     );
     return changeOf(slot, "sharedsecret", request);
   }
 
   #moveNamespace(target: TargetSlot): Change {
-    const path = `/api/v1/namespaces/${target.name}`;
+    const change = (metadata: object): Change =>
+      changeBeside(target, "namespace", merge(`/api/v1/namespaces/${target.name}`, { metadata }));
     if (this.#random() < 0.2) {
       target.isOpen = !target.isOpen;
-      return changeBeside(
-        target,
-        "namespace",
-        merge(path, {
-          metadata: { annotations: { [annotations.sync]: target.isOpen ? "enabled" : null } },
-        }),
-      );
+      return change({ annotations: { [annotations.sync]: target.isOpen ? "enabled" : null } });
     }
     const project = pick(["web", "web", "pay", "pay", "ops", null], this.#random);
     target.project = project ?? undefined;
-    return changeBeside(
-      target,
-      "namespace",
-      merge(path, { metadata: { labels: { [labels.project]: project } } }),
-    );
+    return change({ labels: { [labels.project]: project } });
   }
 
   #changeKey(slot: OwnSlot, now: number): Change {
     if (!slot.isThere || slot.endsAt <= now) {
       const ttl = this.#settle(slot, "key", now);
       const value = this.#random() < 0.1 ? "shared-by-many" : slot.name;
-      return changeOf(
-        slot,
-        "key",
-        createKey(slot.name, slot.user, { key: `${canary}key-${value}-0123456789`, ttl }),
-        requester(slot.user),
-      );
+      const spec = { user: slot.user, key: `${canary}key-${value}-0123456789`, ttl };
+      const create = createRequest("OwnedAccessKey", { name: slot.name }, spec);
+      return changeOf(slot, "key", create, requester(slot.user));
     }
     const path = ownPath("ownedaccesskeys", slot.name);
     if (this.#random() < 0.5)
       return changeOf(slot, "key", merge(path, { spec: { disabled: this.#random() < 0.7 } }));
     slot.isThere = false;
-    return changeOf(slot, "key", { method: "DELETE", path });
+    return changeOf(slot, "key", remove(path));
   }
 
   #changeToken(slot: OwnSlot, now: number): Change {
     if (!slot.isThere || slot.endsAt <= now) {
       const ttl = this.#settle(slot, "token", now);
-      return changeOf(slot, "token", createToken(slot.name, ttl), requester(slot.user));
+      const create = createRequest("DirectClusterEndpointToken", { name: slot.name }, { ttl });
+      return changeOf(slot, "token", create, requester(slot.user));
     }
     slot.isThere = false;
-    return changeOf(slot, "token", {
-      method: "DELETE",
-      path: ownPath("directclusterendpointtokens", slot.name),
-    });
+    return changeOf(slot, "token", remove(ownPath("directclusterendpointtokens", slot.name)));
   }
 
   /** Assigns a new object to a slot; returns its ttl. */
@@ -265,19 +266,13 @@ export class Population {
     };
   }
 
-  #edit(): object {
-    return this.#random() < 0.5
-      ? { data: { added: ownValues.added } }
-      : { metadata: { labels: { [labels.sourceUid]: null } } };
-  }
-
   /** One of the expected copies. */
   #copyOf({ projects, name }: SecretSlot): string | undefined {
     const wanted = this.#targets.filter(
       ({ project, isOpen }) => isOpen && goesTo(projects, project),
     );
     const target = pick(wanted, this.#random);
-    return target === undefined ? undefined : copyPath(target.name, name);
+    return target === undefined ? undefined : secretPath(target.name, name);
   }
 
   #data(): object {
@@ -291,30 +286,5 @@ export class Population {
 
   #rules(): readonly object[] {
     return rules.filter(({ name }) => this.#random() < (name === "mistaken" ? 0.05 : 0.4));
-  }
-}
-
-function withIdle<T extends { readonly isBusy: boolean }>(
-  slots: readonly T[],
-  random: () => number,
-  work: (slot: T) => Change,
-): Change | undefined {
-  const slot = pick(
-    slots.filter(({ isBusy }) => !isBusy),
-    random,
-  );
-  return slot === undefined ? undefined : work(slot);
-}
-
-function copyRequest(sort: "copy edited" | "copy deleted" | "copy unmarked", path: string): Ask {
-  switch (sort) {
-    case "copy edited":
-      return merge(path, {
-        data: { password: secretValue("edited"), added: secretValue("added") },
-      });
-    case "copy deleted":
-      return { method: "DELETE", path };
-    case "copy unmarked":
-      return merge(path, { metadata: { labels: { [labels.sourceUid]: null } } });
   }
 }

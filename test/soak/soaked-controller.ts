@@ -1,22 +1,27 @@
-import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
 import { imageNodeFlags } from "../support/image.ts";
-import { repository } from "../support/install.ts";
+import type { Say } from "../support/measured-run.ts";
+import { bundle } from "../support/bundle.ts";
 import { settled } from "../support/dedicated-cluster.ts";
 import { describeExit, type Exit, logTail } from "../support/tied-child.ts";
 import type { FaultProxy } from "../support/fault-proxy.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { removedAfter } from "./population.ts";
 
-const programIn = ({ controlPlane }: ProxiedCluster): string =>
-  join(controlPlane.directory, "latchkey.mjs");
+/** Puts the shipped bundle beside the files of the cluster, and returns its path. */
+export async function bundleFor({ controlPlane }: ProxiedCluster, say: Say): Promise<string> {
+  const program = join(controlPlane.directory, "latchkey.mjs");
+  copyFileSync(await bundle(say), program);
+  return program;
+}
 
-/** Builds the shipped bundle. */
-export function bundleFor(cluster: ProxiedCluster): void {
-  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(cluster)}`], {
-    cwd: repository,
-  });
+/** What is run: the program, with the proxy in front of the cluster. */
+export interface Soakable {
+  readonly cluster: ProxiedCluster;
+  readonly program: string;
+  readonly proxy: FaultProxy;
 }
 
 /**
@@ -24,8 +29,7 @@ export function bundleFor(cluster: ProxiedCluster): void {
  * is idle. `deaths` receives its exits.
  */
 export async function startBehind(
-  proxy: FaultProxy,
-  cluster: ProxiedCluster,
+  { cluster, program, proxy }: Soakable,
   deaths: string[],
 ): Promise<LatchkeyProcess> {
   const ends = [
@@ -42,15 +46,10 @@ export async function startBehind(
   const onDeath = (exit: Exit) =>
     void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
   const controller = await startController({
-    controlPlane,
-    program: programIn(cluster),
+    ...{ controlPlane, program, args, env, log, onDeath },
     nodeFlags: imageNodeFlags(),
-    args,
-    env,
-    log,
     restart: "never",
     identity: "soak",
-    onDeath,
   });
   await controller.waitReady();
   await settled(controller);

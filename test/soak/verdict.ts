@@ -53,77 +53,59 @@ export interface Must {
 
 /** The goals of a soak. */
 export function mustsOf(findings: Findings): readonly Must[] {
-  const { total, memory } = findings;
-  const all = total.done + total.late + total.failed + findings.heldBack;
+  const { total, memory, heldBack, failures, differences, deaths, errorLines } = findings;
+  const all = total.done + total.late + total.failed + heldBack;
   const must = (sentence: string, holds: boolean, details: readonly string[] = []): Must => ({
     sentence,
     holds,
     details,
   });
-  const isLong = findings.minutes >= shortestForSlope;
+  const none = (sentence: string, found: readonly string[]): Must =>
+    must(sentence, found.length === 0, found);
+  const areMost = total.done >= 0.8 * all && total.failed <= 0.01 * all;
+  const grows = `resident memory grows by less than ${slopeLimit} MB a minute`;
   return [
     must(
       "of a hundred changes, the API server makes 80 and fails at no more than one",
-      total.done >= 0.8 * all && total.failed <= 0.01 * all,
-      findings.failures,
+      areMost,
+      failures,
     ),
-    must(
-      "the last change of every sort arrives, and nothing else is left",
-      findings.differences.length === 0,
-      findings.differences,
-    ),
+    none("the last change of every sort arrives, and nothing else is left", differences),
     must("every timed change has its effect", findings.withoutEffect === 0),
-    must(
-      "a controller started afterwards writes nothing",
-      findings.freshWrites.length === 0,
-      findings.freshWrites,
-    ),
-    must("the controller never dies", findings.deaths.length === 0, findings.deaths),
-    must("nothing is logged at level error", findings.errorLines.length === 0, findings.errorLines),
+    none("a controller started afterwards writes nothing", findings.freshWrites),
+    none("the controller never dies", deaths),
+    none("nothing is logged at level error", errorLines),
     must("no reconcile meets a bug", findings.bugs === 0),
     must("no secret is in the log", findings.secretLines === 0),
-    ...(isLong
-      ? [
-          must(
-            `resident memory grows by less than ${slopeLimit} MB a minute`,
-            memory.residentSlope < slopeLimit,
-          ),
-        ]
-      : []),
+    ...(isLong(findings) ? [must(grows, memory.residentSlope < slopeLimit)] : []),
   ];
 }
+
+const isLong = ({ minutes }: Findings): boolean => minutes >= shortestForSlope;
 
 /** The summary that is printed at the end. */
 export function summaryOf(findings: Findings): string {
   const { memory, total } = findings;
   const row = (what: string, value: string): string => `${what.padEnd(34)} ${value}`;
-  const isLong = findings.minutes >= shortestForSlope;
   const below = memory.residentSlope < slopeLimit ? "below" : "NOT below";
-  const verdict = isLong
+  const verdict = isLong(findings)
     ? `${below} ${slopeLimit} MB/min`
     : `no verdict: a soak of less than ${shortestForSlope} minutes is too short for one`;
+  const made = `${total.done} made, ${total.late} too late (404, 409), ${total.failed} failed, ${findings.heldBack} held back`;
+  const rate = (total.done / findings.minutes / 60).toFixed(1);
+  const broken = Object.entries(findings.broken).map(([sort, count]) => `${count} ${sort}`);
+  const { reconciles, cpuSeconds, errorLines, bugs } = findings;
   return [
-    row(
-      "changes",
-      `${total.done} made, ${total.late} too late (404, 409), ${total.failed} failed, ${findings.heldBack} held back; ${(total.done / findings.minutes / 60).toFixed(1)} a second for ${findings.minutes} min, SEED=${findings.seed}`,
-    ),
+    row("changes", `${made}; ${rate} a second for ${findings.minutes} min, SEED=${findings.seed}`),
     row("writes of the controller", String(findings.writes)),
     ...Object.entries(findings.outcomes).map(([sort, { done, late, failed }]) =>
       row(`  ${sort}`, `${done} made, ${late} too late, ${failed} failed`),
     ),
-    row(
-      "watches broken",
-      Object.entries(findings.broken)
-        .map(([sort, count]) => `${count} ${sort}`)
-        .join(", "),
-    ),
+    row("watches broken", broken.join(", ")),
     ...latencyRows(findings.latencies).map(([what, value]) => row(what, value)),
     row("all right after the last change", `${findings.settledAfter.toFixed(1)} s`),
-    row(
-      "reconciles, processor time",
-      `${findings.reconciles}, ${findings.cpuSeconds.toFixed(0)} s`,
-    ),
-    row("errors logged, bugs", `${findings.errorLines.length}, ${findings.bugs}`),
+    row("reconciles, processor time", `${reconciles}, ${cpuSeconds.toFixed(0)} s`),
+    row("errors logged, bugs", `${errorLines.length}, ${bugs}`),
     row(
       `resident after ${memory.warmUpMinutes} min of warm-up`,
       `${memory.residentAfterWarmUp.toFixed(1)} MB`,

@@ -1,7 +1,7 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { copyOfText } from "../../src/domain/sync/copy.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { BareRequest } from "./bare-client.ts";
+import { type BareRequest, post } from "./bare-client.ts";
 
 /** The namespace of all SharedSecrets except the many. */
 export const home = "bench-home";
@@ -22,11 +22,9 @@ export function namespaceRequest(name: string, project?: string): BareRequest {
     labels: { [labels.project]: project ?? "" },
     annotations: { [annotations.sync]: "enabled" },
   };
-  return {
-    method: "POST",
-    path: "/api/v1/namespaces",
-    body: { metadata: { name, ...(project === undefined ? {} : inProject) } },
-  };
+  return post("/api/v1/namespaces", {
+    metadata: { name, ...(project !== undefined && inProject) },
+  });
 }
 
 /** The path of a SharedSecret, or of all in a namespace. */
@@ -34,24 +32,46 @@ export function sharedSecretPath(namespace: string, name?: string): string {
   return `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
 }
 
+const plurals = {
+  OwnedAccessKey: "ownedaccesskeys",
+  DirectClusterEndpointToken: "directclusterendpointtokens",
+} as const;
+
+/** The metadata of a new object. */
+interface NewMetadata {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly labels?: object;
+  readonly annotations?: object;
+}
+
+/** Creates an object of Latchkey; a SharedSecret is in {@link home} by default. */
+export function createRequest(
+  kind: "SharedSecret" | keyof typeof plurals,
+  { namespace = home, ...metadata }: NewMetadata,
+  spec: object,
+): BareRequest {
+  const path = kind === "SharedSecret" ? sharedSecretPath(namespace) : ownPath(plurals[kind]);
+  return post(path, { apiVersion, kind, metadata, spec });
+}
+
+/** Metadata that syncs a SharedSecret to projects; none if undefined. */
+export function toProjects(projects: string | null | undefined): {
+  readonly annotations?: object;
+} {
+  return projects === undefined ? {} : { annotations: { [annotations.syncToProjects]: projects } };
+}
+
 /** A SharedSecret that syncs to a project. */
 export function sharedSecretRequest(
   {
-    namespace = home,
-    name,
     project,
+    ...place
   }: { readonly namespace?: string; readonly name: string; readonly project?: string },
   version: number | string,
 ): BareRequest {
-  const to =
-    project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
-  const body = {
-    apiVersion,
-    kind: "SharedSecret",
-    metadata: { name, ...to },
-    spec: { data: dataOf(version) },
-  };
-  return { method: "POST", path: sharedSecretPath(namespace), body };
+  const metadata = { ...place, ...toProjects(project) };
+  return createRequest("SharedSecret", metadata, { data: dataOf(version) });
 }
 
 /** The path of a Secret, or of all in a namespace. */
@@ -68,11 +88,8 @@ export function placeholderRequest(
     [labels.sharedSecretName]: source.name,
     [labels.sharedSecretNamespace]: source.namespace,
   };
-  return {
-    method: "POST",
-    path: secretPath(namespace),
-    body: { metadata: { name: source.name, labels: asked }, type: "Opaque" },
-  };
+  const metadata = { name: source.name, labels: asked };
+  return post(secretPath(namespace), { metadata, type: "Opaque" });
 }
 
 /** The name of the bare client's Secret in each namespace. */
@@ -121,18 +138,15 @@ export function copyLikeBody(
 
 /** A Secret that Latchkey does not manage. */
 export function foreignRequest(namespace: string, name: string): BareRequest {
-  return {
-    method: "POST",
-    path: secretPath(namespace),
-    body: { metadata: { name, labels: { app: "foreign" } }, data: dataOf("foreign") },
-  };
+  const metadata = { name, labels: { app: "foreign" } };
+  return post(secretPath(namespace), { metadata, data: dataOf("foreign") });
 }
 
+/** Kinds whose requesters create them. */
+export type OwnPlural = (typeof plurals)[keyof typeof plurals];
+
 /** The path of keys or tokens, or of one of them. */
-export function ownPath(
-  plural: "ownedaccesskeys" | "directclusterendpointtokens",
-  name?: string,
-): string {
+export function ownPath(plural: OwnPlural, name?: string): string {
   return `/apis/${apiVersion}/${plural}${name === undefined ? "" : `/${name}`}`;
 }
 
@@ -149,28 +163,13 @@ export function keyRequest(
   more: object = {},
 ): BareRequest {
   const spec = { user: requester, key: plainKeyOf(name), ttl, ...more };
-  return {
-    method: "POST",
-    path: ownPath("ownedaccesskeys"),
-    by: impersonated(requester),
-    body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec },
-  };
+  return { ...createRequest("OwnedAccessKey", { name }, spec), by: impersonated(requester) };
 }
 
 /** A token of a user, created by that user. */
 export function tokenRequest(name: string, requester: string): BareRequest {
-  const body = {
-    apiVersion,
-    kind: "DirectClusterEndpointToken",
-    metadata: { name },
-    spec: { ttl: 3600 },
-  };
-  return {
-    method: "POST",
-    path: ownPath("directclusterendpointtokens"),
-    by: impersonated(requester),
-    body,
-  };
+  const create = createRequest("DirectClusterEndpointToken", { name }, { ttl: 3600 });
+  return { ...create, by: impersonated(requester) };
 }
 
 const impersonated = (user: string) => ({ user, groups: ["system:masters"] });
@@ -195,4 +194,9 @@ export function metadataOf(object: unknown): {
 /** Parses JSON. */
 export function parsed(text: string): unknown {
   return JSON.parse(text);
+}
+
+/** Numbered names. */
+export function namesOf(prefix: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 }

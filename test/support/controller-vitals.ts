@@ -10,13 +10,21 @@ export interface Vitals {
 /** Reads /metrics of the controller at this URL. */
 export async function readVitals(url: string, signal?: AbortSignal): Promise<Vitals> {
   const response = await fetch(`${url}/metrics`, signal === undefined ? {} : { signal });
-  const metrics = await response.text();
-  const sum = (name: string) => valuesOf(metrics, name).reduce((total, value) => total + value, 0);
+  return vitalsIn(await response.text());
+}
+
+/** The work of a controller in Prometheus' text format. */
+export function vitalsIn(metrics: string): Vitals {
   return {
-    isLeading: sum("leader_election_master_status") === 1,
-    waiting: sum("workqueue_depth"),
-    reconciles: sum("controller_runtime_reconcile_total"),
+    isLeading: sumOf(metrics, "leader_election_master_status") === 1,
+    waiting: sumOf(metrics, "workqueue_depth"),
+    reconciles: sumOf(metrics, "controller_runtime_reconcile_total"),
   };
+}
+
+/** The sum of a metric in Prometheus' text format over all labels. */
+export function sumOf(metrics: string, name: string): number {
+  return valuesOf(metrics, name).reduce((total, value) => total + value, 0);
 }
 
 /** The values of a metric in Prometheus' text format, with any labels. */
