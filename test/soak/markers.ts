@@ -8,6 +8,7 @@ import {
   toProjects,
 } from "../support/bench-objects.ts";
 import { admin } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import {
   canary,
@@ -56,8 +57,13 @@ export async function prepareMarkers(cluster: ProxiedCluster): Promise<void> {
   const user = users[0] ?? "";
   const spec = { user, key: `${canary}timed-key-0123456789` };
   const create = createRequest("OwnedAccessKey", { name: keyName }, spec);
-  const { code, message } = await cluster.ask(requester(user), create);
-  if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
+  const isCreated = async (): Promise<boolean> => {
+    const { code, message } = await cluster.ask(requester(user), create);
+    if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
+    return true;
+  };
+  // The policies of a new API server know a kind of a CRD some seconds later.
+  await eventually(isCreated, { what: "the key to be timed" });
 }
 
 /** Makes one change after the other and records when its effect is visible, to about 20 ms. */
