@@ -3,6 +3,7 @@ import { cleanupFinalizer } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   admin,
+  api,
   arrange,
   ask,
   makeNamespace,
@@ -10,7 +11,7 @@ import {
   type Answer,
   type Caller,
 } from "../support/policy-request.ts";
-import { remove, sharedSecretPath } from "../support/shared-secret-requests.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 import {
   collectionOf,
   gone,
@@ -129,12 +130,12 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       // the older one.
       const orphaned = await owned("orphaned");
       const deleted = await owned("deleted");
-      await remove(deleted.owner, "Background");
+      await api.delete(deleted.owner);
       await eventually(
         async () => (await ask({}, { method: "GET", path: deleted.path })).code === 404,
         { what: "the SharedSecret to be deleted with its owner", within: 120_000 },
       );
-      await remove(orphaned.owner, "Orphan");
+      await api.orphan(orphaned.owner);
       const lone = () => arrange({ method: "GET", path: orphaned.path });
       await eventually(async () => (await lone()).metadata.ownerReferences === undefined, {
         what: "the SharedSecret to be orphaned",
