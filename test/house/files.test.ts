@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join, matchesGlob } from "node:path";
+import { dirname, join, matchesGlob } from "node:path";
 import { describe, expect, test } from "vitest";
 import { recordAt, stringsAt } from "../../src/api/parse.ts";
 import config from "../../vitest.config.ts";
@@ -128,7 +128,7 @@ describe("files of test", () => {
   test("in support import nothing from other directories of test", () => {
     const others = tests
       .filter((path) => path.startsWith("support/"))
-      .map((path) => sourceFile(path, readFileSync(join(import.meta.dirname, "..", path), "utf8")))
+      .map(testFile)
       .flatMap(({ path, imports }) =>
         imports.flatMap((found) =>
           found.kind === "ours" && !/^(?:support|\.\.\/src|\.\.\/crds)\//.test(found.path)
@@ -139,17 +139,35 @@ describe("files of test", () => {
     expect(others).toEqual([]);
   });
 
-  test("mirror the files of src", () => {
-    const paths = sourceFiles.map(({ path }) => path);
+  test("are named like the file of src that they test, or import several files of its directory", () => {
     const pure = tests.filter(
       (path) => path.endsWith(".test.ts") && mirrored.some((room) => path.startsWith(`${room}/`)),
     );
     expect(pure.length).toBeGreaterThan(0);
-    expect(
-      pure.filter((path) => !paths.includes(path.replace(/(\.[a-z]+)?\.test\.ts$/, ".ts"))),
-    ).toEqual([]);
+    expect(pure.map(testFile).flatMap(withoutMirror)).toEqual([]);
+    const other = (...names: readonly string[]) =>
+      sourceFile(
+        "kube/other.test.ts",
+        names.map((name) => `import "../../src/${name}.ts";\n`).join(""),
+      );
+    expect(withoutMirror(other("kube/store", "kube/watch"))).toEqual([]);
+    expect(withoutMirror(other("kube/store", "api/names"))).toEqual(["kube/other.test.ts"]);
   });
 });
+
+function testFile(path: string): SourceFile {
+  return sourceFile(path, readFileSync(join(import.meta.dirname, "..", path), "utf8"));
+}
+
+/** The path of a test that neither has the name of a file of src nor imports two of its directory. */
+function withoutMirror({ path, imports }: SourceFile): readonly string[] {
+  const named = path.replace(/(\.[a-z]+)?\.test\.ts$/, ".ts");
+  const beside = imports.filter(
+    (found) => found.kind === "ours" && dirname(found.path) === `../src/${dirname(path)}`,
+  );
+  const isNamed = sourceFiles.some((file) => file.path === named);
+  return isNamed || beside.length > 1 ? [] : [path];
+}
 
 function isJunkDrawer(path: string): boolean {
   const names = path.replace(/(?:\.test)?\.ts$/, "").split("/");
