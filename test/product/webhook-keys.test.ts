@@ -122,18 +122,18 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is rejec
     return key;
   }
 
-  it.each<[string, Spec, number, (key: KnownKey) => Promise<unknown>]>([
-    ["when it is disabled", {}, 403, ({ path }) => merge(path, { spec: { disabled: true } })],
+  it.each<[string, Spec, readonly number[], (key: KnownKey) => Promise<unknown>]>([
+    ["when it is disabled", {}, [403], ({ path }) => merge(path, { spec: { disabled: true } })],
     [
       "when its scope is narrowed",
       {},
-      403,
+      [403],
       ({ path }) => merge(path, { spec: { scope: { projects: [{ project: "web" }] } } }),
     ],
     [
       "when its ttl is set to a time that is over",
       { ttl: 3600 },
-      403,
+      [403],
       ({ path }) => merge(path, { spec: { ttl: 1 } }),
     ],
     // Its object is valid: the former plain key is rejected only when the cached TokenReview
@@ -141,22 +141,23 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is rejec
     [
       "when its spec.key changes",
       {},
-      401,
+      [401],
       ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } }),
     ],
-    ["when its object is deleted", {}, 403, ({ path }) => api.delete(path)],
-    ["when it expires", { ttl: 12 }, 403, async () => {}],
+    ["when its object is deleted", {}, [403], ({ path }) => api.delete(path)],
+    // The cached TokenReview may expire first.
+    ["when it expires", { ttl: 12 }, [401, 403], async () => {}],
     [
       "when it was not used for its ttl",
       { ttl: 12, ttlAfterLastActivity: true },
-      403,
+      [401, 403],
       () => new Promise((resolve) => setTimeout(resolve, 14_000)),
     ],
   ])("%s", async (what, spec, expected, change) => {
     const key = await working(spec);
     await change(key);
     const { code, ms } = await refusalOf(key, secrets);
-    expect(code).toBe(expected);
+    expect(expected).toContain(code);
     process.stderr.write(`webhook: a key is refused ${what}: ${code} after ${ms} ms\n`);
   });
 });
