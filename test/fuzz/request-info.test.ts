@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { methods } from "../../src/domain/gateway/request-info.ts";
+import { runs } from "../support/property-runs.ts";
 import { startRequestInfoOracle } from "../support/request-info-oracle.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { randomRequest } from "./random-request.ts";
@@ -8,7 +9,7 @@ import { compare, understand } from "./request-info-comparison.ts";
 
 /** SEED= asks for other requests. */
 const seed = Number(process.env.SEED ?? 12);
-const batches = 150;
+const batches = runs(20).numRuns;
 const batchSize = 1_000;
 /** Many times what a slow machine needs. */
 const limitMs = 600_000;
