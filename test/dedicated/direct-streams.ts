@@ -5,18 +5,11 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mergePatch, patchTypes, remove } from "../support/cluster-connection.ts";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import {
-  alice,
-  type DirectFixture,
-  directPath,
-  startDirectFixture,
-  tokenPath,
-} from "../support/direct-fixture.ts";
+import { alice, type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { type EchoServer, startEchoServer } from "../support/echo-server.ts";
-import { keysPath, makeDevsAdmin, postKey, withKey } from "../support/latchkey-objects.ts";
+import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
-import { type FakeKubelet, startFakeKubelet } from "../support/fake-kubelet.ts";
+import type { FakeKubelet } from "../support/fake-kubelet.ts";
 import { askGateway, cutWithinMs, type GatewayStream } from "../support/gateway-request.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
@@ -28,7 +21,6 @@ import {
 import { isRunning, type KubectlInPod, openInPod, podActions } from "../support/kubectl-streams.ts";
 import { type RunningPod, runningPodRequests } from "../support/pod-requests.ts";
 import { cutEnd, openStatus, shownEnd, streamClients } from "../support/stream-clients.ts";
-import { allowRequesters } from "../support/scenario-play.ts";
 
 const pod: RunningPod = { namespace: "default", name: "streams" };
 const clients = streamClients(directPath);
@@ -43,7 +35,10 @@ interface Loss {
   readonly begin: () => Promise<{ readonly token: string; readonly lose: () => Promise<number> }>;
 }
 
-describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
+/** The tests of streams at a direct endpoint; the kubelet is that of the connected cluster. */
+export function describeStreams(
+  given: () => { readonly fixture: DirectFixture; readonly kubelet: FakeKubelet },
+): void {
   const directory = mkdtempSync(join(tmpdir(), "latchkey-direct-"));
   const started: KubectlProcess[] = [];
   let fixture: DirectFixture;
@@ -51,11 +46,8 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
   let echo: EchoServer;
 
   beforeAll(async () => {
-    const report = (line: string) => void process.stderr.write(`connected cluster: ${line}\n`);
-    kubelet = await startFakeKubelet(report);
-    fixture = await startDirectFixture(allowRequesters, { apiServerFlags: kubelet.apiServerFlags });
+    ({ fixture, kubelet } = given());
     const { arrange } = fixture;
-    await arrange(makeDevsAdmin);
     const node = { name: "node", kubeletPort: kubelet.port };
     await arrange(runningPodRequests(pod, node).node);
     for (const made of [pod, silentPod]) {
@@ -66,12 +58,10 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     }
     echo = await startEchoServer();
   });
-  afterAll(async () => {
+  afterAll(() => {
     for (const child of started) child.kill();
     echo?.close();
     rmSync(directory, { recursive: true, force: true });
-    await fixture?.stop();
-    await kubelet?.stop();
   });
 
   /** kubectl with a token at the endpoint. */
@@ -239,4 +229,4 @@ describe.skipIf(!hasDedicatedClusters)("streams at a direct endpoint", () => {
     expect(ends).toBe(0);
     for (const stream of others) stream.close();
   });
-});
+}

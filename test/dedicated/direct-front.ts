@@ -1,17 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { bytesFor, type FrontWay } from "../support/front-ways.ts";
-import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import {
-  type DirectFixture,
-  directPath,
-  startDirectFixture,
-  tokenPath,
-} from "../support/direct-fixture.ts";
+import { type DirectFixture, directPath, tokenPath } from "../support/direct-fixture.ts";
 import { requesters } from "../support/actions.ts";
-import { makeDevsAdmin } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { askRaw, rawConnection, requestText } from "../support/raw-client.ts";
@@ -21,7 +14,6 @@ import { fieldRows, type FrameRow, requestFieldsOf } from "../gateway/raw-frames
 import { framingRows, type RawRow } from "../gateway/raw-framing.ts";
 import { headRows } from "../gateway/raw-heads.ts";
 import { streamRows } from "../gateway/raw-streams.ts";
-import { allowRequesters } from "../support/scenario-play.ts";
 import { post, remove } from "../support/cluster-connection.ts";
 
 const noForward = ({ forwarded }: { readonly forwarded: number }) => forwarded === 0;
@@ -31,14 +23,15 @@ const rawRows = [...framingRows, ...headRows].filter(noForward);
 const unnamed = { prefix: directPath, alice: "", bob: "" };
 const frameRules = [...fieldRows(unnamed), ...streamRows(unnamed)].filter(noForward);
 
-describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () => {
+/** The tests of how the process of a direct endpoint reads requests; its log level is debug. */
+export function describeFront(given: () => DirectFixture): void {
   let fixture: DirectFixture;
   let way: Pick<FrontWay, "prefix" | "alice" | "bob">;
   let endpoint: { readonly port: number; readonly ca: string };
   let frames: ReadonlyMap<string, FrameRow>;
 
   beforeAll(async () => {
-    fixture = await startDirectFixture(allowRequesters, { args: ["--log-level=debug"] });
+    fixture = given();
     const { url, certificateAuthority: ca } = fixture.server;
     endpoint = { port: Number(new URL(url).port), ca };
     const bob = { user: "bob", groups: ["devs", requesters] };
@@ -48,10 +41,8 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
       bob: await fixture.mint("raw-bob", {}, bob),
     };
     frames = new Map([...fieldRows(way), ...streamRows(way)].map((row) => [row.rule, row]));
-    await fixture.arrange(makeDevsAdmin);
     await eventually(async () => (await next()).statuses[0] === 200, { what: "the token to work" });
   });
-  afterAll(() => fixture?.stop());
 
   const next = () => askRaw(endpoint, bytesFor(way, requestText("GET /api")));
   const auditLog = () => readFileSync(fixture.connected.auditLogPath ?? "", "utf8");
@@ -249,7 +240,7 @@ describe.skipIf(!hasDedicatedClusters)("the process of a direct endpoint", () =>
     );
     expect(shown.map(([what]) => what)).toEqual([]);
   });
-});
+}
 
 /** Forms in which a secret could appear. */
 function formsOf(text: string): readonly string[] {
