@@ -98,18 +98,19 @@ const report = (line: string) => void process.stderr.write(`control plane: ${lin
 
 async function startWhole(): Promise<Running> {
   const kubelet = await startFakeKubelet(report);
-  const product = await startProduct(report, {
-    controlPlane: { extraApiServerFlags: kubelet.apiServerFlags },
-    controller: controllerArgs,
-    webhook: [`--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`],
-    gateways: [gatewayArgs, gatewayArgs],
-  });
-  const { controlPlane, controller, webhook, gateways } = product;
+  const stops = [() => kubelet.stop()];
   const stop = async () => {
-    await product.stop();
-    await kubelet.stop();
+    for (const each of stops.splice(0).toReversed()) await each();
   };
   try {
+    const product = await startProduct(report, {
+      controlPlane: { extraApiServerFlags: kubelet.apiServerFlags },
+      controller: controllerArgs,
+      webhook: [`--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`],
+      gateways: [gatewayArgs, gatewayArgs],
+    });
+    stops.push(() => product.stop());
+    const { controlPlane, controller, webhook, gateways } = product;
     const { signal: _, ...authenticating } = await controlPlane.addApiServer(
       await trustFiles(controlPlane, webhook, product.program),
     );
