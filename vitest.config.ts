@@ -19,7 +19,8 @@ const everyChange = [
     include: [
       "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,gateway,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
     ],
-    testTimeout: 60_000,
+    // A property takes PROPERTY_RUNS times as long.
+    testTimeout: 120_000 * Number(process.env.PROPERTY_RUNS || 1),
     maxWorkers,
     isolate,
   },

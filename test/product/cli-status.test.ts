@@ -24,8 +24,11 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const spec = { data: { a: "c2VjcmV0dmFsdWU=" }, access: [{ verbs: ["get"], users: ["bob"] }] };
     const kinds = { apiVersion: "management.service/v1", kind: "SharedSecret" };
     await api.create(path, { ...kinds, metadata, spec });
-    const isSynced = async () => (await status()).stdout.includes(`"${target}/shared"`);
-    await eventually(isSynced, { what: "the copy" });
+    const isSynced = async () => {
+      const { code, stdout } = await status();
+      return code === 0 && stdout.includes(`"${target}/shared"`);
+    };
+    await eventually(isSynced, { what: "the copy and its status" });
     await eventually(async () => (await status("bob")).stdout.includes("shared"), {
       what: "bob's grant",
     });
