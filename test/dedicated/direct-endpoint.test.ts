@@ -26,6 +26,10 @@ describe.skipIf(!hasDedicatedClusters)("a direct endpoint", () => {
     await kubelet?.stop();
   });
 
-  describe("its process", () => describeFront(() => fixture));
-  describe("its streams", () => describeStreams(() => ({ fixture, kubelet })));
+  describe("its process", () => {
+    describeFront(() => fixture);
+  });
+  describe("its streams", () => {
+    describeStreams(() => ({ fixture, kubelet }));
+  });
 });
