@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { beforeAll, expect, it } from "vitest";
@@ -15,6 +15,7 @@ import { framingRows, type RawRow } from "../gateway/raw-framing.ts";
 import { headRows } from "../gateway/raw-heads.ts";
 import { streamRows } from "../gateway/raw-streams.ts";
 import { post, remove } from "../support/cluster-connection.ts";
+import { formsOf } from "../support/secret-forms.ts";
 
 const noForward = ({ forwarded }: { readonly forwarded: number }) => forwarded === 0;
 const rawRows = [...framingRows, ...headRows].filter(noForward);
@@ -240,16 +241,4 @@ export function describeFront(given: () => DirectFixture): void {
     );
     expect(shown.map(([what]) => what)).toEqual([]);
   });
-}
-
-/** Forms in which a secret could appear. */
-function formsOf(text: string): readonly string[] {
-  const bytes = Buffer.from(text);
-  return [
-    text,
-    bytes.toString("base64").replace(/=+$/, ""),
-    bytes.toString("base64url"),
-    encodeURIComponent(text),
-    createHash("sha256").update(text).digest("hex"),
-  ];
 }

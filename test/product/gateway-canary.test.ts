@@ -1,27 +1,16 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { makeKey } from "../support/key-request.ts";
 import { api, unique } from "../support/policy-request.ts";
+import { formsOf } from "../support/secret-forms.ts";
 
 const own = "/kubernetes/management/apis/management.service/v1";
 const json = { "content-type": "application/json" };
 
 const canary = (what: string): string => `canary.${what}.${randomBytes(12).toString("hex")}`;
-
-/** Forms in which a secret could appear. */
-function formsOf(text: string): readonly string[] {
-  const bytes = Buffer.from(text);
-  return [
-    text,
-    bytes.toString("base64").replace(/=+$/, ""),
-    bytes.toString("base64url"),
-    encodeURIComponent(text),
-    createHash("sha256").update(text).digest("hex"),
-  ];
-}
 
 describe.skipIf(inject("gateway") === undefined)("the gateway", () => {
   it("shows no key and no body in logs at debug level, metrics or its own responses", async () => {
