@@ -3,7 +3,7 @@ import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { cellsOf } from "../text-table.ts";
-import { requestOf, requestRows } from "./scope-text.ts";
+import { requestOf, requestRows, scopeOf } from "./scope-text.ts";
 import { context, isAllowed } from "./verdict-of.ts";
 
 const pod = requestOf("pod");
@@ -338,3 +338,17 @@ test("the reason of a denial names an invalid scope", () => {
       "the scope of this credential does not allow get pods p in namespace ns: the scope is invalid",
   });
 });
+
+test.each(["pod projct=web", "get pods in ns extra"])(
+  "the request %s of a row is rejected as a typo",
+  (text) => {
+    expect(() => requestOf(text)).toThrow(/^not a/);
+  },
+);
+
+test.each(["projct web", "rule verb=get", "project web + sapce web/blue"])(
+  "the scope %s of a row is rejected as a typo",
+  (text) => {
+    expect(() => scopeOf(text)).toThrow(/^not a field/);
+  },
+);

@@ -30,6 +30,10 @@ export function requestOf(text: string): ScopedRequest {
     words.filter((word) => word.includes("=")).map((word) => word.split("=")),
   );
   const [verb = "", object = "", ...rest] = words.filter((word) => !word.includes("="));
+  // A typo must not become another request: most of these say what is not allowed.
+  for (const field of Object.keys(changes)) known(field, locations, text);
+  if (!/^(\S+ )?(in \S+ )?$|^\S+ $/.test(rest.map((word) => `${word} `).join("")))
+    throw new Error(`not a request: ${text}`);
   if (object.startsWith("/")) return pathRequest(object, { verb, ...changes });
   const [resource = "", subresource = ""] = before(object, ".").split("/");
   const at = rest.indexOf("in");
@@ -68,13 +72,29 @@ function entryOf(kind: string, words: readonly string[]): Readonly<Record<string
     case "virtualCluster":
       return { project, [kind]: name };
     default:
-      return { [kind]: named };
+      return { [known(kind, ["project", "cluster"], words.join(" "))]: named };
   }
+}
+
+/** The fields of a request that a text sets by name. */
+const locations = [
+  ...["target", "cluster", "project", "space", "virtualCluster", "virtualClusterNamespace"],
+  "resourceScope",
+];
+/** The fields of a rule. */
+const ruleFields = [
+  ...["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets"],
+  ...["cluster", "virtualClusters"],
+];
+
+function known(field: string, fields: readonly string[], text: string): string {
+  if (!fields.includes(field)) throw new Error(`not a field: ${field} in ${text}`);
+  return field;
 }
 
 function fieldOf(word: string): readonly [string, unknown] {
   const [field, values] = listOf(word);
-  switch (field) {
+  switch (known(field, ruleFields, word)) {
     case "cluster":
       return [field, values[0]];
     case "resources":
