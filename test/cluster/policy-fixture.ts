@@ -2,7 +2,8 @@ import { describe, inject } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import {
   allow,
-  arrange,
+  api,
+  as,
   ask,
   bind,
   patchTypes,
@@ -47,7 +48,7 @@ export function manifest(kind: string, metadata: object = {}, spec: object = {})
 
 /** Creates an object as the caller. */
 export function create(by: Caller, path: string, body: object): Promise<Answer> {
-  return ask(by, { method: "POST", path, body });
+  return as(by).create(path, body);
 }
 
 /** Creates an object as the caller, in a dry run. */
@@ -57,13 +58,13 @@ export function dryCreate(by: Caller, path: string, body: object): Promise<Answe
 
 /** Creates an object as the administrator; returns its path. */
 export async function made(path: string, body: object): Promise<string> {
-  const { metadata } = await arrange({ method: "POST", path, body });
+  const { metadata } = await api.create(path, body);
   return `${path}/${metadata.name}`;
 }
 
 /** Merges a change into an object as the caller. */
 export function merge(by: Caller, path: string, body: object): Promise<Answer> {
-  return ask(by, { method: "PATCH", path, type: patchTypes.merge, body });
+  return as(by).merge(path, body);
 }
 
 /** Applies an object server-side as the caller, and takes its fields over from other managers. */

@@ -4,7 +4,10 @@ import { isTrueAt } from "../../src/api/parse.ts";
 import {
   admin,
   connect,
-  patchTypes,
+  get,
+  mergePatch,
+  post,
+  remove,
   send,
   type Answer,
   type Ask,
@@ -65,14 +68,11 @@ const deleteOptions = { apiVersion: "v1", kind: "DeleteOptions" };
 
 /** Requests by what they do. */
 export const request = {
-  get: (path: string): Ask => ({ method: "GET", path }),
-  create: (path: string, body: unknown): Ask => ({ method: "POST", path, body }),
+  get,
+  create: post,
   replace: (path: string, body: unknown): Ask => ({ method: "PUT", path, body }),
-  /** A merge patch. */
-  merge: (path: string, body: unknown): Ask => {
-    return { method: "PATCH", path, type: patchTypes.merge, body };
-  },
-  delete: (path: string): Ask => ({ method: "DELETE", path }),
+  merge: mergePatch,
+  delete: remove,
 };
 
 /** The same, sent. */
