@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { isTrueAt } from "../../src/api/parse.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { accountKubeconfig, type ServiceAccountLogin } from "../support/account-login.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -63,7 +63,7 @@ function isNarrow({ metadata }: Manifest): boolean {
 }
 
 /** Whether the caller is allowed what a text says: `verb group resource [name] [in namespace]`. */
-async function may({ user, groups }: Caller, access: string): Promise<boolean> {
+async function may({ user, groups }: Caller, access: string): Promise<unknown> {
   const [, verb, group = "", resource, subresource, name, namespace] =
     /^(\S+) (\S+) ([a-z]+)(?:\/(\S+))?(?: (?!in )(\S+))?(?: in (\S+))?$/.exec(access) ?? [];
   if (resource === undefined) throw new Error(`not an access: ${access}`);
@@ -71,7 +71,7 @@ async function may({ user, groups }: Caller, access: string): Promise<boolean> {
   const resourceAttributes = { verb, group: apiGroup, resource, subresource, name, namespace };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { spec: { user, groups, resourceAttributes } };
-  return isTrueAt((await arrange({ method: "POST", path, body })).status, "allowed");
+  return recordAt(await arrange({ method: "POST", path, body }), "status").allowed;
 }
 
 const secretAccess = (verb: string, name: string): string =>
