@@ -1,6 +1,5 @@
 import type { Result } from "../api/result.ts";
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
-import { labels } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import { targetState, writtenForm, writtenSource } from "../domain/sync/sync.ts";
@@ -12,7 +11,7 @@ import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/err
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
-import { isSourceGone } from "./live-object.ts";
+import { readLive } from "./live-object.ts";
 import type { Refreshes } from "./refreshes.ts";
 import { keptData, type SourceData } from "./source-data.ts";
 import type { Stores } from "./stores.ts";
@@ -48,7 +47,7 @@ async function reconcileTarget(key: Key, deps: CopyDeps): Promise<Result> {
   const observed = await noting(key, observe(target, deps), deps);
   if (observed === undefined) return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   const { state, data } = observed;
-  if (state.kind === "orphaned" && !(await isOrphan(state, deps.client))) {
+  if (state.kind === "orphaned" && !(await isGone(state.source, deps.client))) {
     return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   }
   try {
@@ -85,11 +84,9 @@ async function observe(
   return data !== undefined && isSame ? { state: since, data } : undefined;
 }
 
-function isOrphan(
-  { copy, source }: Extract<TargetState, { kind: "orphaned" }>,
-  client: Client,
-): Promise<boolean> {
-  return isSourceGone(source, copy.metadata.labels[labels.sourceUid], client);
+/** Whether no SharedSecret of this name exists; the cache catches up with one that does. */
+async function isGone(source: ObjectRef, client: Client): Promise<boolean> {
+  return (await readLive(resources.sharedSecrets, source, client)).kind === "gone";
 }
 
 /**

@@ -39,6 +39,7 @@ export interface Stores extends SyncObjects {
 /** Index names of the stores. */
 export const indexes = {
   ...syncIndexes,
+  sourceUid: "source-uid",
   requester: "requester",
   parentKey: "parent-key",
   scopeRole: "scope-role",

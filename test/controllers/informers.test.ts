@@ -139,7 +139,7 @@ describe("the store of unmanaged Secrets", () => {
       ],
     });
     expect(names(informers.stores.unmanagedSecrets.values())).toEqual(["lost"]);
-    expect(names(informers.stores.unmanagedSecrets.by(indexes.sourceUid, "gone/db"))).toEqual([
+    expect(names(informers.stores.unmanagedSecrets.by(indexes.source, "gone/db"))).toEqual([
       "lost",
     ]);
     expect(informers.stores.unmanagedSecrets.get("pay/lost")?.metadata).toMatchObject({

@@ -192,7 +192,7 @@ describe("the observed target", () => {
   });
 });
 
-test("the copies of a source have its label or its annotation, with their own name and namespace", async () => {
+test("the copies of a source have its annotation, with their own name and namespace, and any label", async () => {
   const pasted = rawCopy("db", "pay", {
     name: "pasted",
     metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } },
@@ -202,6 +202,7 @@ test("the copies of a source have its label or its annotation, with their own na
     secrets: [
       rawCopy("db", "pay"),
       rawCopy("db", "play", { metadata: { labels: {} } }),
+      rawCopy("db", "past", { metadata: { labels: { [labels.sourceUid]: "uid-of-the-past" } } }),
       pasted,
       rawCopy("other", "pay"),
       rawObject({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } }),
@@ -211,5 +212,5 @@ test("the copies of a source have its label or its annotation, with their own na
     copiesOf(sourceOf(stores, "db"), stores)
       .map(({ metadata }) => keyOf(metadata))
       .toSorted(),
-  ).toEqual(["pay/db", "play/db"]);
+  ).toEqual(["past/db", "pay/db", "play/db"]);
 });

@@ -91,32 +91,44 @@ export function putStanding(
 const owners = fc.constantFrom(undefined, live, older, misspelt, deleting, paused);
 
 /** The observed state of a target, and an existing Secret. */
-export const situations = fc.record({
-  standing: fc.option(standingSecrets, { nil: undefined }),
-  context: fc
-    .tuple(
-      fc.subarray([older, live, marked, paused, retyped], { maxLength: 2 }),
-      owners,
-      fc.boolean(),
-      fc.constantFrom(undefined, "argocd.argoproj.io/*"),
-    )
-    .map(([candidates, owner, isTerminating, allowCopyKeys]) => ({
-      candidates,
-      ...(owner === undefined ? {} : { owner }),
-      isTerminating,
-      ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
-    })),
-});
+export const situations = fc
+  .record({
+    standing: fc.option(standingSecrets, { nil: undefined }),
+    candidates: fc.subarray([older, live, marked, paused, retyped], { maxLength: 2 }),
+    owner: owners,
+    isTerminating: fc.boolean(),
+    allowCopyKeys: fc.constantFrom(undefined, "argocd.argoproj.io/*"),
+  })
+  .map(({ standing, candidates, owner: existing, isTerminating, allowCopyKeys }) => {
+    // A SharedSecret that may sync here exists.
+    const owner = [...candidates, existing].find((source) => isNamed(source, standing?.copyOf));
+    return {
+      standing,
+      context: {
+        candidates,
+        ...(owner === undefined ? {} : { owner }),
+        isTerminating,
+        ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
+      },
+    };
+  });
+
+function isNamed(source: Source | undefined, copyOf: string | undefined): boolean {
+  return copyOf === `team/${source?.secret.metadata.name} -> pay/db`;
+}
 
 /**
  * Whether Latchkey may write a Secret: its annotation names this place, or it has the label of the
- * source of this target.
+ * source of this target and need not be deleted for it.
  */
-export function isOurs({ label, copyOf }: StandingSecret, candidates: readonly Source[]): boolean {
+export function isOurs(
+  { label, copyOf, type, immutable, data }: StandingSecret,
+  [source]: readonly Source[],
+): boolean {
   if (copyOf?.endsWith(" -> pay/db") === true) return true;
-  return (
-    copyOf !== elsewhere && label !== undefined && label === candidates[0]?.secret.metadata.uid
-  );
+  if (copyOf === elsewhere || label === undefined || label !== source?.secret.metadata.uid)
+    return false;
+  return type === source.options.secretType && (!immutable || data === source.digest);
 }
 
 /** The counts of a source without targets. */

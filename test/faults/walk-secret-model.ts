@@ -191,12 +191,27 @@ function copy(secret: SecretState, world: World): SecretState | undefined {
   );
   const isManaged =
     from !== undefined || (!isPasted(secret) && secret.labels[labels.sourceUid] === source.uid);
-  if (isPaused || !isManaged) return secret;
+  if (!isManaged) return secret;
+  if (isPaused) return isWithdrawn(secret, world) ? undefined : secret;
   if (from !== undefined && secret.labels[labels.sourceUid] === undefined)
     return relabelled(secret, source);
   if (secret.type !== "Opaque" || (secret.immutable && !haveSame(secret.data, source.data)))
-    return newCopy(secret, world);
+    return from === undefined ? secret : newCopy(secret, world);
   return written(secret, source, source.data, false);
+}
+
+/**
+ * Whether the SharedSecret whose data a copy has does not exist, or may not sync there: one with an
+ * invalid annotation may, if the namespace agrees.
+ */
+function isWithdrawn(secret: SecretState, world: World): boolean {
+  const owner = ownerOf(secret, world);
+  const namespace = world.namespaces[secret.namespace];
+  if (owner === undefined || namespace?.sync !== "enabled") return true;
+  if (!isValid(owner))
+    return !namespaceAgrees(owner, namespace) || !isNamed(owner, namespace, { unreadable: true });
+  const name = owner.annotations[annotations.syncSecretName] ?? owner.name;
+  return !agrees(owner, namespace) || name !== secret.name;
 }
 
 function relabelled(secret: SecretState, { uid }: SharedSecretState): SecretState {
@@ -214,8 +229,10 @@ function copiedTo({ namespace: at, name }: Place, world: World): SharedSecretSta
 }
 
 function ownerOf(secret: SecretState, world: World): SharedSecretState | undefined {
-  const byUid = world.sharedSecrets.find(({ uid }) => uid === secret.labels[labels.sourceUid]);
-  return byUid?.isDeleting === false ? byUid : sourceNamed(copiedFrom(secret), world);
+  const from = copiedFrom(secret);
+  if (from !== undefined) return sourceNamed(from, world);
+  const uid = secret.labels[labels.sourceUid];
+  return world.sharedSecrets.find((source) => source.uid === uid && !source.isDeleting);
 }
 
 function isOlder(one: SharedSecretState, other: SharedSecretState): boolean {

@@ -3,13 +3,12 @@ import { keyOf, refOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { ObservedCopy, UnmanagedSecret } from "../../domain/sync/copy.ts";
 import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
-import { syncIndexers } from "../../domain/sync/sync-objects.ts";
+import { ownerOf, syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { reconcileCopy } from "../copy.ts";
 import { decodeCopy, encodeCopy } from "../copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Secrets with Latchkey's label: metadata and a digest of their data. */
@@ -55,9 +54,6 @@ export function enqueueSecret(
     const requested = source && enqueuer.stores.sharedSecrets.get(keyOf(source));
     if (requested !== undefined) enqueuer.status(requested);
   }
-  const uids = [before, after].map((secret) => secret?.metadata.labels[labels.sourceUid]);
-  for (const uid of new Set(uids)) {
-    const [owner] = uid === undefined ? [] : enqueuer.stores.sharedSecrets.by(indexes.uid, uid);
-    if (owner !== undefined) enqueuer.status(owner);
-  }
+  const owners = [before, after].map((secret) => ownerOf(secret, enqueuer.stores));
+  for (const owner of new Set(owners)) if (owner !== undefined) enqueuer.status(owner);
 }

@@ -166,9 +166,11 @@ function observedAt(
 
 /** Whether the Secret at a target is deleted or emptied, whatever is wanted there afterwards. */
 function isRemoved(seen: ObservedTarget): boolean {
-  const { kind } = targetState(seen);
-  if (kind === "to-empty" || kind === "to-relabel") return true;
-  return isDeletedWithSource(seen) || (kind === "orphaned" && seen.request !== undefined);
+  const state = targetState(seen);
+  if (state.kind === "to-empty" || state.kind === "to-relabel") return true;
+  if (state.kind === "withdrawn" || state.kind === "orphaned")
+    return state.isPaused === true || (state.kind === "orphaned" && seen.request !== undefined);
+  return isDeletedWithSource(seen);
 }
 
 /** Whether the data of the source is at the target, or is going to be. */

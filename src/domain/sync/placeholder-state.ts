@@ -12,7 +12,7 @@ import {
   type PlaceholderRequest,
 } from "./placeholder.ts";
 import { isPaused, isRefusedType } from "./sync-options.ts";
-import type { NamespaceObstacle } from "./sync-target.ts";
+import { isFinalizing, type NamespaceObstacle } from "./sync-target.ts";
 import type { ObservedRequest, ObservedTarget, TargetState } from "./target-state.ts";
 
 /** The state of a Secret with the label of a placeholder. */
@@ -27,7 +27,7 @@ export function placeholderState(
   const why = request.problem ?? problemWith(copy, source, request.keys);
   const hasWithdrawnData = hasDataOfOther(copy, request);
   if ((paused !== undefined || why !== undefined) && hasWithdrawnData)
-    return { kind: "to-empty", copy, why: why ?? pausedText };
+    return { kind: "to-empty", copy, why: why ?? pausedText, ...(paused && { isPaused: true }) };
   if (paused !== undefined) return { kind: "paused", by: paused };
   if (why !== undefined) return { kind: "unfillable", source, copy, why };
   return isCurrentlyFilled(copy, source, request.keys)
@@ -87,12 +87,18 @@ function unansweredState(
   const why = whyUnanswered(request);
   const source = copiedSource(copy.metadata);
   if (source === undefined) return { kind: "unfilled", copy, why };
-  if (hasDataOfOther(copy, request)) return { kind: "to-empty", copy, why };
-  if (owner === undefined) return { kind: "orphaned", copy, source, why };
-  // The reconcile of a source that is being deleted empties its placeholders.
-  if (owner.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (owner.options.problem === undefined || notPermitted) return { kind: "to-empty", copy, why };
-  return { kind: "source-invalid", copy, source, why: owner.options.problem.message };
+  const removal = { copy, why, ...(isPaused(copy.metadata) && { isPaused: true }) };
+  if (hasDataOfOther(copy, request)) return { kind: "to-empty", ...removal };
+  if (owner === undefined) return { kind: "orphaned", source, ...removal };
+  if (isFinalizing(owner)) return { kind: "not-wanted" };
+  const { problem } = owner.options;
+  if (
+    problem === undefined ||
+    notPermitted ||
+    owner.secret.metadata.deletionTimestamp !== undefined
+  )
+    return { kind: "to-empty", ...removal };
+  return { kind: "source-invalid", copy, source, why: problem.message };
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */

@@ -46,7 +46,7 @@ export const syncIndexes = {
   uid: "uid",
   namespace: "namespace",
   secretName: "secret-name",
-  sourceUid: "source-uid",
+  source: "source",
   project: "project",
   request: "request",
 } as const;
@@ -62,25 +62,25 @@ export const syncIndexers = {
     [syncIndexes.project]: (namespace: Metadata) => valuesOf(projectOf(namespace)),
   },
   copies: {
-    [syncIndexes.sourceUid]: ({ metadata }: ObservedCopy) =>
-      valuesOf(metadata.labels[labels.sourceUid]),
+    [syncIndexes.source]: namedSource,
     [syncIndexes.namespace]: ({ metadata }: ObservedCopy) => [metadata.namespace ?? ""],
     [syncIndexes.request]: requestedKeys,
   },
   placeholders: {
-    [syncIndexes.sourceUid]: ({ metadata }: ObservedCopy) => valuesOf(claimedKey(metadata)),
+    [syncIndexes.source]: namedSource,
     [syncIndexes.namespace]: ({ metadata }: ObservedCopy) => [metadata.namespace ?? ""],
     [syncIndexes.request]: requestedKeys,
   },
   unmanagedSecrets: {
-    [syncIndexes.sourceUid]: ({ metadata }: UnmanagedSecret) => valuesOf(claimedKey(metadata)),
+    [syncIndexes.source]: namedSource,
     [syncIndexes.namespace]: ({ metadata }: UnmanagedSecret) => [metadata.namespace ?? ""],
   },
 } as const;
 
-function claimedKey(metadata: Metadata): Key | undefined {
-  const claimed = copiedSource(metadata);
-  return claimed === undefined ? undefined : keyOf(claimed);
+/** The key in the annotation of a copy; without the annotation, the uid in its label. */
+function namedSource({ metadata }: ObservedCopy | UnmanagedSecret): readonly string[] {
+  const source = copiedSource(metadata);
+  return valuesOf(source === undefined ? metadata.labels[labels.sourceUid] : keyOf(source));
 }
 
 function requestedKeys({ metadata }: ObservedCopy): readonly string[] {
@@ -226,38 +226,35 @@ function requestAt(
   };
 }
 
-function ownerOf(
+/**
+ * The SharedSecret that a Secret says it is a copy of: by its annotation, whatever its label says;
+ * without the annotation, by the label. Undefined if it does not exist.
+ */
+export function ownerOf(
   existing: ObservedCopy | UnmanagedSecret | undefined,
   { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
 ): Source | undefined {
   if (existing === undefined) return undefined;
+  const source = copiedSource(existing.metadata);
+  if (source !== undefined) return sharedSecrets.get(keyOf(source));
   const uid = existing.metadata.labels[labels.sourceUid];
-  const byUid = uid === undefined ? undefined : sharedSecrets.by(syncIndexes.uid, uid)[0];
-  if (byUid !== undefined) return byUid;
-  // The label is missing or was edited: the annotation of the copy decides.
-  const claimed = copiedSource(existing.metadata);
-  return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
+  return uid === undefined ? undefined : sharedSecrets.by(syncIndexes.uid, uid)[0];
 }
 
 type CopyObjects = Pick<SyncObjects, "copies" | "placeholders" | "unmanagedSecrets">;
 
 /**
- * Every copy of this source, by label or, if the label is missing, by annotation; without
- * placeholders that ask for another one.
+ * Every copy of this source by annotation, whatever its label says; without placeholders that ask
+ * for another one.
  */
 export function copiesOf(
   { secret }: Source,
   { copies, placeholders, unmanagedSecrets }: CopyObjects,
 ): readonly (ObservedCopy | UnmanagedSecret)[] {
-  const labelled = copies
-    .by(syncIndexes.sourceUid, secret.metadata.uid)
-    .filter(({ metadata }) => copiedSource(metadata) !== undefined);
   const key = keyOf(secret.metadata);
-  return [
-    ...labelled,
-    ...placeholders.by(syncIndexes.sourceUid, key),
-    ...unmanagedSecrets.by(syncIndexes.sourceUid, key),
-  ].filter(({ metadata: copy }) => !asksForOther(copy, secret.metadata));
+  return [copies, placeholders, unmanagedSecrets]
+    .flatMap((secrets) => secrets.by(syncIndexes.source, key))
+    .filter(({ metadata: copy }) => !asksForOther(copy, secret.metadata));
 }
 
 function asksForOther(copy: Metadata, source: ObjectRef): boolean {
@@ -272,9 +269,7 @@ export function isDeletedWithSource(observed: ObservedTarget): boolean {
   if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
     return false;
   if (asksForOther(existing.metadata, owner.secret.metadata)) return false;
-  const claimed = copiedSource(existing.metadata);
-  const uid = existing.metadata.labels[labels.sourceUid];
-  return claimed !== undefined && (uid === undefined || uid === owner.secret.metadata.uid);
+  return copiedSource(existing.metadata) !== undefined;
 }
 
 /** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
@@ -282,10 +277,8 @@ export function copyKeysOf(
   { secret }: Source,
   { copies, placeholders, unmanagedSecrets }: CopyObjects,
 ): readonly Key[] {
-  const key = keyOf(secret.metadata);
-  return [
-    ...copies.keysBy(syncIndexes.sourceUid, secret.metadata.uid),
-    ...placeholders.keysBy(syncIndexes.sourceUid, key),
-    ...unmanagedSecrets.keysBy(syncIndexes.sourceUid, key),
-  ];
+  const names = [keyOf(secret.metadata), secret.metadata.uid];
+  return [copies, placeholders, unmanagedSecrets].flatMap((secrets) =>
+    names.flatMap((name) => secrets.keysBy(syncIndexes.source, name)),
+  );
 }

@@ -1,5 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { hasFinalizer } from "../plan/finalizer.ts";
 import type { Source } from "./copy.ts";
 import { syncList } from "./sync-list.ts";
 import { fitsAny } from "./sync-options.ts";
@@ -173,4 +174,12 @@ export function targetIn(
   source: Source,
 ): ObjectRef & { readonly namespace: string } {
   return { namespace, name: source.options.secretName };
+}
+
+/**
+ * Whether the reconcile of a source that is being deleted removes its copies. It has ended if only
+ * the finalizers of others are left.
+ */
+export function isFinalizing({ secret: { metadata } }: Source): boolean {
+  return metadata.deletionTimestamp !== undefined && hasFinalizer(metadata);
 }

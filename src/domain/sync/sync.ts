@@ -11,6 +11,7 @@ import {
 import { isFilled, isPlaceholder } from "./placeholder.ts";
 import { placeholderState } from "./placeholder-state.ts";
 import { isPaused } from "./sync-options.ts";
+import { isFinalizing } from "./sync-target.ts";
 import type { ObservedTarget, TargetState } from "./target-state.ts";
 
 /** The state of one target. A Secret that is not managed by Latchkey is never changed. */
@@ -43,18 +44,36 @@ function copyState(observed: ObservedTarget): TargetState {
   // A typo in the older source must not hand its targets to a newer one.
   if (isKeptByOlder(observed, source)) return unwanted(observed);
   const state = wanted(observed, source);
-  return (state.kind === "differs" || state.kind === "to-recreate") && hasWithdrawnData(observed)
+  if (!hasWithdrawnData(observed)) return state;
+  // A pause stops writes, but it keeps no data without permission.
+  if (state.kind === "paused") return unwanted(observed);
+  return state.kind === "differs" || state.kind === "to-recreate"
     ? { ...state, hasWithdrawnData: true }
     : state;
 }
 
-/** Whether the copy has data of a source that is no candidate any more. */
-function hasWithdrawnData({ copy, candidates }: ObservedTarget): boolean {
-  const source = copy && copiedSource(copy.metadata);
+/**
+ * Whether the existing Secret has data of a source that does not exist, is being deleted or is not
+ * permitted here any more; a source that is merely invalid keeps its copies.
+ */
+function hasWithdrawnData({
+  copy,
+  unmanaged,
+  owner,
+  ownerIsNotPermitted: notPermitted = false,
+  candidates,
+}: ObservedTarget): boolean {
+  const existing = copy ?? unmanaged;
+  if (existing === undefined || copiedSource(existing.metadata) === undefined) return false;
+  if (owner === undefined || notPermitted || isBeingDeleted(owner)) return true;
   return (
-    source !== undefined &&
-    !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(source))
+    owner.options.problem === undefined &&
+    !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(owner.secret.metadata))
   );
+}
+
+function isBeingDeleted({ secret }: Source): boolean {
+  return secret.metadata.deletionTimestamp !== undefined;
 }
 
 function isKeptByOlder(
@@ -69,9 +88,7 @@ function isKeptByOlder(
     copiedSource(existing.metadata) === undefined
   )
     return false;
-  return (
-    owner.secret.metadata.deletionTimestamp === undefined && byAge(owner.secret, source.secret) < 0
-  );
+  return !isBeingDeleted(owner) && byAge(owner.secret, source.secret) < 0;
 }
 
 function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
@@ -87,9 +104,11 @@ function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetStat
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
   const retyped = copy.type !== source.options.secretType;
-  return sealed || retyped
-    ? { kind: "to-recreate", source, copy }
-    : { kind: "differs", source, copy };
+  if (!sealed && !retyped) return { kind: "differs", source, copy };
+  // A Secret is never deleted because of its label alone.
+  return copiedSource(copy.metadata) === undefined
+    ? { kind: "conflict", source }
+    : { kind: "to-recreate", source, copy };
 }
 
 /**
@@ -108,15 +127,17 @@ function unwanted({
   unmanaged,
   owner,
   ownerIsNotPermitted: notPermitted = false,
+  candidates: [next],
 }: ObservedTarget): TargetState {
   const existing = copy ?? unmanaged;
   const source = existing === undefined ? undefined : copiedSource(existing.metadata);
   if (existing === undefined || source === undefined) return { kind: "not-wanted" };
-  if (owner === undefined) return { kind: "orphaned", copy: existing, source };
-  // The reconcile of a source that is being deleted deletes its copies.
-  if (owner.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (owner.options.problem === undefined || notPermitted)
-    return { kind: "withdrawn", copy: existing };
+  const paused = isPaused(existing.metadata) || next?.options.paused === true;
+  const removal = { copy: existing, source, ...(paused && { isPaused: paused }) };
+  if (owner === undefined) return { kind: "orphaned", ...removal };
+  if (isFinalizing(owner)) return { kind: "not-wanted" };
+  if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
+    return { kind: "withdrawn", ...removal };
   if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
   return { kind: "source-invalid", copy, source, why: owner.options.problem.message };
 }

@@ -11,7 +11,7 @@ export interface ObservedTarget {
   readonly copy?: ObservedCopy;
   /** The existing Secret, if it is none of these. */
   readonly unmanaged?: UnmanagedSecret;
-  /** The SharedSecret with the uid in the label of the copy, if it exists. */
+  /** The SharedSecret that the existing Secret says it is a copy of, if it exists. */
   readonly owner?: Source;
   /**
    * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
@@ -53,17 +53,18 @@ export type TargetState =
       readonly source: ObjectRef;
       readonly why: string;
     }
-  /** The source exists, but the sync is no longer permitted. */
-  | { readonly kind: "withdrawn"; readonly copy: ObservedCopy | UnmanagedSecret }
   /**
-   * The source is not in the cache; to be confirmed with the API server before the copy is deleted.
+   * The source exists, but the sync is no longer permitted; or the source is not in the cache, to be
+   * confirmed with the API server before the copy is deleted.
    */
   | {
-      readonly kind: "orphaned";
+      readonly kind: "withdrawn" | "orphaned";
       readonly copy: ObservedCopy | UnmanagedSecret;
       readonly source: ObjectRef;
       /** Why a placeholder is emptied. */
       readonly why?: string;
+      /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
+      readonly isPaused?: boolean;
     }
   /** A placeholder without data of Latchkey, and without a source that it may have. */
   | { readonly kind: "unfilled"; readonly copy: ObservedCopy; readonly why: string }
@@ -75,7 +76,12 @@ export type TargetState =
       readonly why: string;
     }
   /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
-  | { readonly kind: "to-empty"; readonly copy: ObservedCopy; readonly why?: string }
+  | {
+      readonly kind: "to-empty";
+      readonly copy: ObservedCopy;
+      readonly why?: string;
+      readonly isPaused?: boolean;
+    }
   /** A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole. */
   | { readonly kind: "to-relabel"; readonly unmanaged: UnmanagedSecret; readonly uid: string };
 

@@ -1,9 +1,10 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
+import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import { deleteWrite, type Write } from "../plan/plan.ts";
 import {
+  copiedSource,
   copyManifest,
   emptiedManifest,
   filledManifest,
@@ -65,13 +66,37 @@ export function targetSteps(
     case "unfillable":
       return whySteps(state.copy, state.why);
     case "withdrawn":
-      return [[removalWrite(state.copy)]];
     case "orphaned":
     case "to-empty":
-      return [[removalWrite(state.copy, { why: state.why })]];
+      return removalSteps(state.copy, state);
     case "to-relabel":
       return [[removalWrite(state.unmanaged, { uid: state.uid })]];
   }
+}
+
+/** Removes the data of a copy, and records an Event where a pause would have kept it. */
+function removalSteps(
+  copy: ObservedCopy | UnmanagedSecret,
+  { why, isPaused = false }: { readonly why?: string; readonly isPaused?: boolean },
+): readonly (readonly Write[])[] {
+  const removal = [removalWrite(copy, { why })];
+  return isPaused ? [removal, [dataRevokedEvent(copy.metadata)]] : [removal];
+}
+
+function dataRevokedEvent(metadata: Metadata): Write {
+  const source = copiedSource(metadata);
+  const named = source === undefined ? "its source" : `SharedSecret ${keyOf(source)}`;
+  return {
+    do: "record-event",
+    event: {
+      resource: resources.secrets,
+      subject: metadata,
+      type: "Warning",
+      reason: "DataRevoked",
+      note: `The data of ${named} is removed from this Secret although sync is paused: the SharedSecret does not exist, is being deleted, or is not synced to this Secret any more`,
+      deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
+    },
+  };
 }
 
 function replacement(

@@ -5,7 +5,12 @@ import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/
 import { targetState, writtenSource } from "../../../src/domain/sync/sync.ts";
 import { targetSteps } from "../../../src/domain/sync/target-steps.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
-import { observedCopy, unmanagedSecret, target } from "../../support/observed-copies.ts";
+import {
+  observedCopy,
+  observedSource,
+  unmanagedSecret,
+  target,
+} from "../../support/observed-copies.ts";
 import {
   deleting,
   elsewhere,
@@ -268,6 +273,72 @@ describe("a target without a source", () => {
   });
 });
 
+describe("a paused target", () => {
+  const pausedOlder = observedSource({
+    metadata: older.secret.metadata,
+    options: { paused: true },
+  });
+  const pausedCopy = observedCopy(live, { annotations: pauses });
+  const goneCopy = { kind: "orphaned", isPaused: true };
+  const revokedCopy = { kind: "withdrawn", isPaused: true };
+  const byOthers = { ...deleting.secret.metadata, finalizers: ["example.com/theirs"] };
+
+  test.for<[string, Partial<ObservedTarget>, object]>([
+    ["whose source is gone", {}, goneCopy],
+    ["whose source may not sync here", { owner: misspelt, ownerIsNotPermitted: true }, revokedCopy],
+    ["whose source syncs elsewhere", { owner: live }, revokedCopy],
+    [
+      "whose source is deleted by others",
+      { owner: observedSource({ metadata: byOthers }) },
+      revokedCopy,
+    ],
+    ["whose source is being deleted", { owner: deleting }, { kind: "not-wanted" }],
+  ])("loses a copy %s", ([, observed, expected]) => {
+    const isTerminating = false;
+    const byNext = {
+      isTerminating,
+      candidates: [pausedOlder],
+      copy: observedCopy(live),
+      ...observed,
+    };
+    expect(targetState(byNext)).toMatchObject(expected);
+    const byItself = { isTerminating, candidates: [older], copy: pausedCopy, ...observed };
+    expect(targetState(byItself)).toMatchObject(expected);
+    expect(targetState({ ...byItself, candidates: [] })).toMatchObject(expected);
+  });
+
+  test("keeps a copy whose source is merely invalid", () => {
+    const observed = { owner: misspelt, copy: pausedCopy, isTerminating: false };
+    expect(targetState({ ...observed, candidates: [older] }).kind).toBe("paused");
+  });
+
+  test("records why the copy is deleted, after it is", () => {
+    const state = stateAt("a paused copy", { owner: live });
+    const [[removal] = [], [event] = []] = targetSteps(target, state);
+    expect(removal).toMatchObject({ do: "delete", uid: "uid-copy", resourceVersion: "7" });
+    expect(event).toMatchObject({
+      do: "record-event",
+      event: {
+        subject: { uid: "uid-copy" },
+        reason: "DataRevoked",
+        note: expect.stringContaining("The data of SharedSecret team/db is removed"),
+      },
+    });
+    expect(targetSteps(target, stateAt("a current copy", { owner: live }))).toHaveLength(1);
+  });
+});
+
+test("a Secret is not deleted because of its label alone", () => {
+  const labelled = { annotations: nothing, digest: "old" };
+  for (const copy of [
+    observedCopy(live, { ...labelled, immutable: true }),
+    observedCopy(live, { ...labelled, type: "kubernetes.io/tls" }),
+  ])
+    expect(targetState({ candidates: [live], copy, owner: live, isTerminating: false }).kind).toBe(
+      "conflict",
+    );
+});
+
 test("writes no copy without the data of its source", () => {
   for (const standing of [
     "nothing",
@@ -334,12 +405,13 @@ test("a wanted copy becomes current, unless it is paused or not managed by Latch
       const place = placeWith(standing);
       const { kind } = settle(place, context);
       if (source === undefined || context.isTerminating || kind === "source-invalid") return;
-      const isPaused = source.options.paused || standing?.pauses === true;
       const isForeign = standing !== undefined && !isOurs(standing, context.candidates);
+      const isRemoved = !isForeign && isWithdrawn(standing, context);
+      if (isRemoved && kind === "not-wanted" && context.owner === deleting) return;
+      const isPaused = source.options.paused || (standing?.pauses === true && !isRemoved);
       expect(kind).toBe(isPaused ? "paused" : isForeign ? "conflict" : "current");
-      expect(digestOf(place.secret?.data ?? {})).toBe(
-        kind === "current" ? source.digest : (standing?.data ?? ""),
-      );
+      const former = isRemoved ? "" : (standing?.data ?? "");
+      expect(digestOf(place.secret?.data ?? {})).toBe(kind === "current" ? source.digest : former);
     }),
     runs(2_000),
   );
@@ -350,7 +422,8 @@ test("an overwritten copy keeps other labels, annotations, finalizers, owners an
     fc.property(standingSecrets, (standing) => {
       const place = placeWith(standing);
       const before = place.secret;
-      settle(place, { candidates: [live], isTerminating: false });
+      const owner = standing.copyOf === "team/older -> pay/db" ? older : live;
+      settle(place, { candidates: [live], owner, isTerminating: false });
       fc.pre(place.secret?.metadata.uid === before?.metadata.uid);
       expect(place.secret?.metadata).toMatchObject({
         labels: { team: "blue" },
@@ -364,6 +437,15 @@ test("an overwritten copy keeps other labels, annotations, finalizers, owners an
     }),
   );
 });
+
+/** Whether a Secret has data of a source that is gone, is being deleted, or is valid and not synced here. */
+function isWithdrawn(
+  standing: StandingSecret | undefined,
+  { owner, candidates }: Pick<ObservedTarget, "owner" | "candidates">,
+): boolean {
+  if (standing?.copyOf?.endsWith(" -> pay/db") !== true) return false;
+  return owner === undefined || (owner !== misspelt && !candidates.includes(owner));
+}
 
 function placeWith(standing: StandingSecret | undefined): SecretPlace {
   const place = new SecretPlace();

@@ -19,16 +19,22 @@ function filledFrom(source: Source, { secret: { metadata } }: Source) {
   });
 }
 
-/** The state of a target with this copy or placeholder, and these permitted sources. */
-function stateOf(copy: ObservedCopy, candidates: readonly Source[]) {
+/** The state of a target with this copy or placeholder of `owner`, and these permitted sources. */
+function stateOf(copy: ObservedCopy, owner: Source, candidates: readonly Source[]) {
   const request = placeholderRequestOf(copy.metadata);
-  return targetState({ candidates, copy, isTerminating: false, ...(request && { request }) });
+  return targetState({
+    candidates,
+    copy,
+    owner,
+    isTerminating: false,
+    ...(request && { request }),
+  });
 }
 
 describe("a rejected write", () => {
   test("at a placeholder with the data of another source takes that data away", () => {
     const copy = filledFrom(older, live);
-    const state = stateOf(copy, [live]);
+    const state = stateOf(copy, older, [live]);
     expect(state).toMatchObject({ kind: "differs", hasWithdrawnData: true });
     const [[write] = []] = rejectedSteps(state, "why");
     expect(write).toMatchObject({
@@ -49,7 +55,7 @@ describe("a rejected write", () => {
     "of a copy %s deletes it if its former source may not sync here any more",
     (_, kind, source) => {
       const copy = observedCopy(older);
-      const state = stateOf(copy, [source]);
+      const state = stateOf(copy, older, [source]);
       expect(state).toMatchObject({ kind, hasWithdrawnData: true });
       expect(rejectedSteps(state, "why")).toMatchObject([
         [{ do: "delete", uid: copy.metadata.uid, resourceVersion: copy.metadata.resourceVersion }],
@@ -58,11 +64,11 @@ describe("a rejected write", () => {
   );
 
   test.each([
-    ["a placeholder", filledFrom(live, live), [live]],
-    ["a copy of the same source", observedCopy(live), [live]],
-    ["a copy of a source that may sync here, too", observedCopy(older), [live, older]],
-  ])("at %s keeps the data, and says why", (_, copy, candidates) => {
-    const state = stateOf({ ...copy, digest: "former" }, candidates);
+    ["a placeholder", filledFrom(live, live), live, [live]],
+    ["a copy of the same source", observedCopy(live), live, [live]],
+    ["a copy of a source that may sync here, too", observedCopy(older), older, [live, older]],
+  ])("at %s keeps the data, and says why", (_, copy, owner, candidates) => {
+    const state = stateOf({ ...copy, digest: "former" }, owner, candidates);
     expect(state).toMatchObject({ kind: "differs" });
     expect(rejectedSteps(state, "why")).toMatchObject([
       [{ do: "patch", body: { metadata: { annotations: { [annotations.syncError]: "why" } } } }],
