@@ -1,6 +1,6 @@
 import type { Event } from "../api/event.ts";
 import { type Key, keyOf, type Manifest, type ObjectRef } from "../api/object.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
+import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
@@ -11,6 +11,8 @@ export interface ApplyPlanDeps {
   readonly client: Client;
   /** Puts the response to a write into the store, so that the next reconcile observes it. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
+  /** Removes an object from the store after an own delete, before its watch event arrives. */
+  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
   readonly recordEvent: (notice: Event) => Promise<void>;
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
@@ -116,11 +118,15 @@ function patch(
 
 async function remove(
   write: Extract<Write, { do: "delete" }>,
-  { client, own }: ApplyContext,
+  { client, own, ...deps }: ApplyContext,
 ): Promise<void> {
   const { resource, ref, uid } = write;
   const resourceVersion = own.get(ownKey(resource, ref)) ?? write.resourceVersion;
-  await client.delete(resource, ref, { uid, resourceVersion });
+  const answer = await client.delete(resource, ref, { uid, resourceVersion });
+  if (!isRecord(answer)) return;
+  if (answer["kind"] === "Status") deps.recordDelete(resource, ref, uid);
+  // Finalizers keep the object.
+  else deps.recordWrite(resource, answer);
 }
 
 /**

@@ -6,6 +6,7 @@ import { BodyLimiter } from "../kube/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
+import { Recovery } from "../kube/recovery.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -62,7 +63,8 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const { clock, random, log, metrics } = deps;
   const yielder = new Yielder(clock);
   const transports = new Transports(deps, yielder);
-  const election = newElection(options, transports, deps);
+  const recovery = new Recovery();
+  const election = newElection(options, transports, { ...deps, recovery });
   const [copies, rest] = openFenced(options, transports, { election, metrics });
   // Not fenced by the Lease: every replica reports, and every replica keeps the certificates.
   const ownTransport = transports.open({ connections: 3 });
@@ -84,6 +86,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
     random,
     log,
     metrics,
+    recovery,
   });
 
   let followed = Promise.resolve();
@@ -152,7 +155,7 @@ class Transports {
 function newElection(
   { namespace, identity, lease: times }: AssemblyOptions,
   transports: Transports,
-  { clock, random, log, metrics }: AssemblyDeps,
+  { clock, random, log, metrics, recovery }: AssemblyDeps & { readonly recovery: Recovery },
 ): LeaderElection {
   const transport = transports.open({ connections: 1, timeoutMs: times.renewDeadline / 2 });
   return new LeaderElection({
@@ -164,6 +167,7 @@ function newElection(
     lease: { namespace, name: ownObjects.lease },
     identity,
     times,
+    onRestored: () => recovery.restarted(),
   });
 }
 

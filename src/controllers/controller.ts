@@ -58,6 +58,8 @@ export interface ControllerDeps {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Shared with the leader election; default: a new one. */
+  readonly recovery?: Recovery;
 }
 
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */
@@ -73,7 +75,7 @@ export interface Controller {
 
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
-  const recovery = new Recovery();
+  const { recovery = new Recovery() } = deps;
   const counts = new ObjectCounts(deps.metrics);
   /** Set while this process is the leader. */
   let enqueuer: Enqueuer | undefined;
@@ -206,6 +208,7 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
         held.note(answer);
       informers.recordWrite(resource, answer);
     },
+    recordDelete: informers.recordDelete,
     refresh,
     recordEvent: events.record.bind(events),
   };

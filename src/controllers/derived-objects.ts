@@ -2,7 +2,12 @@ import { annotations } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
 import type { ObservedAccess } from "../domain/shared-secret/access.ts";
-import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import {
+  isAsWritten,
+  isDerivedName,
+  isMarkedWith,
+  sourceUidOf,
+} from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client.ts";
 import { isSourceGone } from "./live-object.ts";
@@ -30,19 +35,20 @@ export async function observeDerived(
   const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
     gone.has(sourceUidOf(seen) ?? "") && !hasForgedMarks(seen);
   const isOwn = ownedBy(source?.secret.metadata, roles);
-  const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
+  const own = new Set([...roles, ...bindings].filter(isOwn));
+  const unmanaged = [...roles, ...bindings].filter((seen) => !own.has(seen) && !isLeftover(seen));
   return {
-    roles: roles.filter(isOwn),
-    bindings: bindings.filter(isOwn),
+    roles: roles.filter((role) => own.has(role)),
+    bindings: bindings.filter((binding) => own.has(binding)),
     orphanedRoles: roles.filter(isLeftover),
     orphanedBindings: bindings.filter(isLeftover),
-    unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
+    unmanaged: new Set(unmanaged.map(({ metadata }) => metadata.name)),
   };
 }
 
 /**
- * Returns a predicate for the objects derived from this SharedSecret: by the uid in their metadata,
- * and by their name, which is derived from that uid.
+ * Returns a predicate for the objects derived from this SharedSecret: by the uid in their owner
+ * reference or label, and by their name, which is derived from that uid.
  */
 function ownedBy(
   secret: Metadata | undefined,
@@ -55,7 +61,7 @@ function ownedBy(
     roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name),
   );
   return (seen) =>
-    sourceUidOf(seen) === secret.uid &&
+    isMarkedWith(secret.uid, seen) &&
     (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
 }
 

@@ -6,7 +6,7 @@ import { resources } from "../api/resources.ts";
 import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
 import { requesterHashOf } from "../domain/grants/granted-names.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
-import { sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { candidatesFor } from "../domain/sync/sync-objects.ts";
 import type { Priority, WorkQueue } from "../kube/queue.ts";
@@ -85,16 +85,21 @@ export class Enqueuer {
     for (const source of candidatesFor(target, this.stores)) this.status(source);
   }
 
-  /** Enqueues the SharedSecret that a Role or RoleBinding was derived from. */
+  /**
+   * Enqueues the SharedSecret that a Role or RoleBinding was derived from; and if it is not derived
+   * from that one, those that may want its name.
+   */
   derivedFrom(object: ObservedRole | ObservedRoleBinding): void {
     const { namespace = "", name, annotations: given } = object.metadata;
     const uid = sourceUidOf(object);
     const { sharedSecrets } = this.stores;
-    const owners =
-      uid === undefined
-        ? sharedSecrets.by(indexes.namespace, namespace)
-        : sharedSecrets.by(indexes.uid, uid);
-    for (const { secret } of owners) this.queues.sharedSecret.add(keyOf(secret.metadata), "high");
+    const owners = uid === undefined ? [] : sharedSecrets.by(indexes.uid, uid);
+    const isNamed = ({ secret }: Source): boolean => mayBeDerived(secret.metadata, name);
+    const others = owners.some(isNamed)
+      ? []
+      : sharedSecrets.by(indexes.namespace, namespace).filter(isNamed);
+    for (const { secret } of [...owners, ...others])
+      this.queues.sharedSecret.add(keyOf(secret.metadata), "high");
     // Orphaned: the reconcile of any key in the namespace deletes orphaned objects.
     if (owners.length === 0 && uid !== undefined)
       this.queues.sharedSecret.add(

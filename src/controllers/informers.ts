@@ -5,7 +5,7 @@ import { type Resource, resources } from "../api/resources.ts";
 import {
   provingWatchTimes,
   untilFresh,
-  staleReason,
+  staleReasons,
   type WatchReading,
   watchReadings,
 } from "../kube/freshness.ts";
@@ -44,6 +44,8 @@ export interface Informers {
   readonly watches: () => readonly WatchReading[];
   /** Puts the response to a write of this process into the stores. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
+  /** Removes an object with this uid from the stores after an own delete. */
+  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every store is fresh: a store may have been listed long ago. */
@@ -93,11 +95,7 @@ export function createInformers(
     async enqueueAll(enqueuer) {
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
-    staleReasons: () =>
-      all.flatMap(
-        ({ resource, watchState }) =>
-          staleReason(resource.plural, watchState, deps.clock.monotonic()) ?? [],
-      ),
+    staleReasons: () => staleReasons(all, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
     recordWrite(resource, answer) {
       for (const { listOptions, isReadOnly, informer } of kinds) {
@@ -109,6 +107,11 @@ export function createInformers(
         )
           informer.observe(answer);
       }
+    },
+    recordDelete(resource, ref, uid) {
+      for (const { listOptions, isReadOnly, informer } of kinds)
+        if (isReadOnly !== true && listOptions.resource === resource)
+          informer.observeDelete(keyOf(ref), uid);
     },
     async refresh(resource, ref) {
       if (resource === resources.secrets) return refreshSecret(ref, { kinds, stores, namespace });
@@ -126,7 +129,7 @@ interface WatchedKindInformer extends Pick<
 > {
   readonly informer: Pick<
     Informer<unknown>,
-    "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "refresh"
+    "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "observeDelete" | "refresh"
   >;
 }
 

@@ -35,5 +35,6 @@ export interface Client {
   /** PUT; `object.metadata.resourceVersion` is the precondition. */
   replace(resource: Resource, object: Manifest): Promise<unknown>;
   patch(resource: Resource, ref: ObjectRef, patch: Patch): Promise<unknown>;
-  delete(resource: Resource, ref: ObjectRef, preconditions: DeletePreconditions): Promise<void>;
+  /** Returns a metav1.Status, or the object if its finalizers still have to be removed. */
+  delete(resource: Resource, ref: ObjectRef, preconditions: DeletePreconditions): Promise<unknown>;
 }

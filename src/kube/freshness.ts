@@ -42,6 +42,14 @@ export const provingWatchTimes: WatchTimes = {
   freshForMs: 30_000,
 };
 
+/** Picks the `timeoutSeconds` of a watch; `random` returns numbers in [0, 1). */
+export function pickedSeconds(
+  { watchSeconds: { least, most } }: Pick<WatchTimes, "watchSeconds">,
+  random: () => number,
+): number {
+  return least + Math.floor(random() * (most - least));
+}
+
 /** A watch that is open this long after its `timeoutSeconds` has lost its connection. */
 export const watchGraceMs = 5_000;
 

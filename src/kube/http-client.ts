@@ -72,7 +72,7 @@ export function createClient(
         preconditions,
         propagationPolicy: "Background",
       };
-      await send({ method: "DELETE", path: objectPath(resource, ref), body });
+      return send({ method: "DELETE", path: objectPath(resource, ref), body });
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Key } from "../api/object.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
 import type { Logger } from "../runtime/log.ts";
 import { isKubeError } from "./errors.ts";
 import type { ListOptions } from "./list-request.ts";
+import { ListedObjects } from "./listed-objects.ts";
 import { LiveReads } from "./live-reads.ts";
-import { isOlder, type ObjectHead, rawKey, rawVersion, selects } from "./raw-object.ts";
+import { isOlder, type ObjectHead, rawKey, rawUid, rawVersion, selects } from "./raw-object.ts";
 import {
   type Change,
   type Codec,
@@ -14,6 +14,7 @@ import {
   Store,
 } from "./store.ts";
 import type { WatchEvent } from "./watch-stream.ts";
+import type { Yielder } from "./yielder.ts";
 
 /** Options of an informer. */
 export interface InformerOptions<T> {
@@ -33,6 +34,8 @@ export class InformerStore<T> {
   readonly #log: Pick<Logger, "error">;
   readonly #objects: Store<T>;
   readonly #liveReads = new LiveReads();
+  /** The uids of objects that own deletes have removed, until their DELETED event or a list. */
+  readonly #deleted = new Set<string>();
 
   constructor(options: InformerOptions<T>, log: Pick<Logger, "error">) {
     this.#options = options;
@@ -52,8 +55,48 @@ export class InformerStore<T> {
     return this.#objects.keys();
   }
 
-  /** Stores an object, or removes one that is no longer selected, unless a newer one is stored. */
+  /** Removes an object after an own delete; its earlier events do not store it again. */
+  observeDelete(key: Key, uid: string): void {
+    if (this.#objects.entry(key)?.uid !== uid) return;
+    this.#deleted.add(uid);
+    this.put(key, undefined);
+  }
+
+  /** Begins a list, which {@link replaceBy} ends. */
+  beginList(): ListedObjects<T> {
+    return new ListedObjects<T>({
+      parse: (raw) => this.parse(raw),
+      storedVersion: (key) => this.entry(key)?.resourceVersion,
+      deletedBefore: new Set(this.#deleted),
+    });
+  }
+
+  /**
+   * Stores what a list contains and removes what it lacks, also where the store has a newer version:
+   * etcd may have been restored. What was written after the `resourceVersion` of the list stays.
+   */
+  async replaceBy(
+    listed: ListedObjects<T>,
+    { resourceVersion, yielder }: { readonly resourceVersion?: string; readonly yielder: Yielder },
+  ): Promise<void> {
+    for (const uid of listed.deletedBefore) this.#deleted.delete(uid);
+    const isAfterList = (key: Key): boolean =>
+      isOlder(resourceVersion, this.entry(key)?.resourceVersion);
+    await yielder.forEach(listed.drain(), ([key, entry]) => {
+      const isDeleted = entry !== undefined && this.#deleted.has(entry.uid);
+      if (!isAfterList(key) && !isDeleted) this.put(key, entry);
+    });
+    await yielder.forEach(this.keys(), (key) => {
+      if (!listed.has(key) && !isAfterList(key)) this.put(key, undefined);
+    });
+  }
+
+  /**
+   * Stores an object, or removes one that is no longer selected, unless a newer one is stored or it
+   * was deleted.
+   */
   take(raw: unknown): void {
+    if (this.#deleted.has(rawUid(raw) ?? "")) return;
     const key = rawKey(raw);
     const stored = this.#objects.entry(key);
     const resourceVersion = rawVersion(raw);
@@ -97,6 +140,7 @@ export class InformerStore<T> {
     const { type, object } = event;
     const [key, resourceVersion] = [rawKey(object), rawVersion(object)];
     this.#liveReads.overtake(key);
+    if (type === "DELETED") this.#deleted.delete(rawUid(object) ?? "");
     if (type !== "DELETED") this.take(object);
     else if (!isOlder(resourceVersion, this.#objects.entry(key)?.resourceVersion))
       this.put(key, undefined);
@@ -109,6 +153,8 @@ export class InformerStore<T> {
       const read = await this.#liveReads.read(key, get);
       if (read === undefined) return;
       const { answer } = read;
+      // A delete that etcd has lost.
+      this.#deleted.delete(rawUid(answer) ?? "");
       this.put(key, answer === undefined ? undefined : this.#parseSelected(answer));
     } catch (error) {
       if (!isKubeError(error)) throw error;
@@ -132,7 +178,7 @@ export class InformerStore<T> {
       return value === undefined
         ? undefined
         : {
-            uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "",
+            uid: rawUid(raw) ?? "",
             resourceVersion: rawVersion(raw) ?? "",
             value,
           };

@@ -2,16 +2,23 @@ import { type Key, refOf } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import { ExpectedEvents } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
-import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
+import {
+  pickedSeconds,
+  relaxedWatchTimes,
+  watchGraceMs,
+  type WatchState,
+  type WatchTimes,
+} from "./freshness.ts";
 import type { InformerDeps } from "./informer-deps.ts";
+import { Outage } from "./outage.ts";
 import { ResourceVersionTracker } from "./resource-version-tracker.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 import { type InformerOptions, InformerStore } from "./informer-store.ts";
-import { ListedObjects } from "./listed-objects.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
 import { RelistPace } from "./relist-pace.ts";
-import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
+import { WatchActivity } from "./watch-activity.ts";
+import { WatchBackoff } from "./watch-backoff.ts";
 import { WatchProof } from "./watch-proof.ts";
 import type { ReadStore } from "./store.ts";
 
@@ -31,15 +38,12 @@ export class Informer<T> {
   readonly #proof: WatchProof;
   readonly #relists = new RelistPace();
   #isSynced = false;
-  #isFollowing = false;
-  /** Whether the API server could not be reached, or returned 5xx or 429, at the last request. */
-  #isCutOff = false;
+  readonly #outage: Outage;
+  /** The restarts of {@link Recovery} before the last list. */
+  #listedRestarts = 0;
   /** The count of {@link Recovery} after the last attempt. */
   #recoveries = 0;
-  #openedAt: number | undefined;
-  #heardAt = -Infinity;
-  #opens = 0;
-  #eventBatches = 0;
+  readonly #activity: WatchActivity;
   #reopen: (() => void) | undefined;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
@@ -50,10 +54,16 @@ export class Informer<T> {
     this.#store = new InformerStore(options, deps.log);
     this.#history = new ResourceVersionTracker(this.resource.plural);
     this.#proof = new WatchProof(deps.clock, this.#times.freshForMs);
+    this.#outage = new Outage(deps.clock);
+    this.#activity = new WatchActivity(deps.clock);
     this.#echoes = new ExpectedEvents({
       clock: deps.clock,
-      heardAt: () => this.#heardAt,
-      onMissing: (key) => this.#missed(key),
+      heardAt: () => this.#activity.heardAt,
+      // The connection may be dead, or the write lost.
+      onMissing: (key) => {
+        void this.refresh(key);
+        this.#reopen?.();
+      },
     });
   }
 
@@ -79,7 +89,7 @@ export class Informer<T> {
 
   /** Whether a watch is open, so that the store is up to date. */
   get isWatchOpen(): boolean {
-    return this.#isFollowing;
+    return this.#activity.isOpen;
   }
 
   /** The age of the store, by the monotonic clock. */
@@ -95,30 +105,34 @@ export class Informer<T> {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pace = new WatchBackoff(random);
-    let [relist, isSilent] = [true, false];
+    const cancel = this.#recovery.onRestarted(() => this.#doubt());
+    let [relist, isDoubtful] = [true, false];
     while (!signal.aborted) {
-      const [opens, eventBatches] = [this.#opens, this.#eventBatches];
+      const [startedAt, attempt] = [clock.monotonic(), this.#activity.begin()];
       let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
-        relist ||= isSilent && (await this.#isListDue());
-        isSilent = false;
-        if (relist) await this.#list(signal);
-        relist = false;
-        isSilent = await this.#watch(signal);
+        relist ||= isDoubtful && (await this.#isListDue());
+        isDoubtful = false;
+        while (relist || this.#proof.needsList) {
+          relist = true;
+          await this.#list(signal);
+          relist = false;
+        }
+        isDoubtful = await this.#watch(signal);
+        if (this.#proof.needsList) continue;
       } catch (error) {
         isForgotten = isKubeError(error, "Gone") && !relist;
         relist ||= isKubeError(error, "Gone", "NotFound");
-        longestMs = this.#failed(error);
+        longestMs = this.#failed(error, attempt().hasOpened ? undefined : startedAt);
         leastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
       }
       if (this.#recoveries !== this.#recovery.count) pace.restart();
       this.#recoveries = this.#recovery.count;
-      const now = clock.monotonic();
-      const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
-      const isProgress = this.#eventBatches > eventBatches || livedMs >= shortWatchMs;
+      const [now, { isProgress }] = [clock.monotonic(), attempt()];
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
       if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
     }
+    cancel();
     this.#echoes.stop();
   }
 
@@ -136,6 +150,14 @@ export class Informer<T> {
   }
 
   /**
+   * Removes an object after an own delete. Events of this uid that are still to arrive do not store
+   * it again.
+   */
+  observeDelete(key: Key, uid: string): void {
+    this.#store.observeDelete(key, uid);
+  }
+
+  /**
    * Reads an object from the API server. The response replaces a newer stored object, too (etcd may
    * have lost its last writes), unless a watch event arrives meanwhile. A failure changes nothing.
    */
@@ -148,10 +170,9 @@ export class Informer<T> {
   async #list(signal: AbortSignal): Promise<void> {
     const { listWatch, yielder, clock } = this.#deps;
     const startedAt = clock.monotonic();
-    const listed = new ListedObjects<T>({
-      parse: (raw) => this.#store.parse(raw),
-      storedVersion: (key) => this.#store.entry(key)?.resourceVersion,
-    });
+    const { restarts } = this.#recovery;
+    let { discards } = this.#proof;
+    const listed = this.#store.beginList();
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
       listed.take(event);
@@ -164,79 +185,80 @@ export class Informer<T> {
     );
     this.#answered();
     const isReset = this.#history.listed(resourceVersion);
-    await yielder.forEach(listed.drain(), ([key, entry]) => {
-      if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion))
-        this.#store.put(key, entry);
-    });
-    await yielder.forEach(this.#store.keys(), (key) => {
-      const stays =
-        listed.has(key) ||
-        (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
-      if (!stays) this.#store.put(key, undefined);
-    });
+    // Informers that list because of a restart do not report it again.
+    if (isReset && this.#listedRestarts === this.#recovery.restarts) {
+      this.#recovery.restarted();
+      ({ discards } = this.#proof);
+    }
+    this.#listedRestarts = restarts;
+    await this.#store.replaceBy(listed, { ...(isReset ? {} : { resourceVersion }), yielder });
     this.#echoes.reached(resourceVersion);
-    this.#proof.listed(startedAt);
+    this.#proof.listed(startedAt, discards);
     this.#relists.listed(startedAt, clock.monotonic());
-    this.#markSynced();
+    this.#synced.resolve();
+    this.#isSynced = true;
   }
 
-  /** Records a failure; returns the maximum pause after it. */
-  #failed(error: unknown): number {
-    this.#isCutOff = isKubeError(error, "Network", "ServerError", "TooManyRequests");
+  /** Nothing is known of the API server until the next list. */
+  #doubt(): void {
+    this.#proof.discard();
+    this.#reopen?.();
+  }
+
+  /** Records a failure, as {@link Outage} does; returns the maximum pause after it. */
+  #failed(error: unknown, sentAt: number | undefined): number {
+    this.#outage.failed(error, sentAt);
     if (isKubeError(error, "NotFound") && this.#options.optional === true) {
       this.#markEmpty();
       return this.#times.longestAbsenceMs;
     }
-    this.#report(error);
+    const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
+    this.#deps.log.warn({ resource: this.resource.plural, ...cause }, "watch interrupted");
     return this.#times.longestBackoffMs;
   }
 
   /** Ends the back-off of all informers at the first response after an outage. */
   #answered(): void {
-    if (!this.#isCutOff) return;
-    this.#isCutOff = false;
-    this.#recovery.recovered();
+    const awayMs = this.#outage.answered();
+    if (awayMs === undefined) return;
+    this.#recovery.recovered(awayMs);
     // A watch that opens and breaks repeatedly does not reset its own back-off.
     this.#recoveries = this.#recovery.count;
   }
 
   /** Empties the store: a 404 for the resource is a response, too. */
   #markEmpty(): void {
+    this.#answered();
     this.#proof.answered();
     for (const key of this.#store.keys()) this.#store.put(key, undefined);
-    this.#markSynced();
-  }
-
-  #markSynced(): void {
-    this.#isSynced = true;
     this.#synced.resolve();
+    this.#isSynced = true;
   }
 
-  /** Whether to list again after a silent watch: etcd was restored, or the last list is old. */
+  /** Whether to list again after a doubtful watch: etcd was restored, or the last list is old. */
   async #isListDue(): Promise<boolean> {
     const { clock, listWatch } = this.#deps;
     if (this.#relists.isDue(clock.monotonic())) return true;
     const current = await listWatch.version(this.#options.listOptions);
-    return isOlder(current, this.#history.resourceVersion);
+    this.#answered();
+    const isRestored = isOlder(current, this.#history.resourceVersion);
+    if (isRestored) this.#recovery.restarted();
+    return isRestored;
   }
 
   /**
-   * Returns whether the watch was silent to its end: nothing changed, or etcd was restored, because
-   * a watch from a later resourceVersion is opened with status 200 and receives nothing.
+   * Returns whether the end of the watch is doubtful: it was silent to its end (nothing changed, or
+   * etcd was restored, because a watch from a later resourceVersion is opened with status 200 and
+   * receives nothing), or it ended early (the API server may have been restarted).
    */
   async #watch(signal: AbortSignal): Promise<boolean> {
-    const { watchSeconds, openMs } = this.#times;
-    const timeoutSeconds =
-      watchSeconds.least +
-      Math.floor(this.#deps.random() * (watchSeconds.most - watchSeconds.least));
-    const { clock } = this.#deps;
+    const { clock, random } = this.#deps;
+    const timeoutSeconds = pickedSeconds(this.#times, random);
     const startedAt = clock.monotonic();
     let isSilent = true;
     const onOpen = (): void => {
-      this.#isFollowing = true;
-      this.#openedAt = clock.monotonic();
+      this.#activity.opened();
       this.#proof.opened();
-      this.#opens += 1;
       this.#answered();
     };
     const reopening = new AbortController();
@@ -244,27 +266,27 @@ export class Informer<T> {
     const from = {
       resourceVersion: this.#history.resourceVersion ?? "",
       timeoutSeconds,
-      openMs,
+      openMs: this.#times.openMs,
       signal: AbortSignal.any([signal, reopening.signal]),
       onOpen,
     };
     try {
       await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
         isSilent &&= events.length === 0;
-        this.#heardAt = clock.monotonic();
-        this.#eventBatches += 1;
+        this.#activity.heard();
         for (const event of events) this.#handle(event);
         this.#proof.heard();
       });
     } finally {
       this.#proof.ended();
-      this.#isFollowing = false;
+      this.#activity.ended();
       this.#reopen = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
-    return (
-      isSilent && livedMs >= timeoutSeconds * 1000 && livedMs < timeoutSeconds * 1000 + watchGraceMs
-    );
+    if (livedMs < timeoutSeconds * 1000) return !from.signal.aborted;
+    // The API server did not end the watch: the connection is dead.
+    if (livedMs >= timeoutSeconds * 1000 + watchGraceMs) this.#outage.died(startedAt);
+    return isSilent;
   }
 
   #handle(event: WatchEvent): void {
@@ -273,16 +295,5 @@ export class Informer<T> {
     if (isBookmark) this.#history.bookmarked(resourceVersion);
     else this.#history.reached(resourceVersion);
     this.#echoes.reached(resourceVersion);
-  }
-
-  /** An own write has no watch event: the connection may be dead, or the write lost. */
-  #missed(key: Key): void {
-    void this.refresh(key);
-    this.#reopen?.();
-  }
-
-  #report(error: unknown): void {
-    const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
-    this.#deps.log.warn({ resource: this.resource.plural, ...cause }, "watch interrupted");
   }
 }

@@ -9,6 +9,7 @@ import { isKubeError } from "./errors.ts";
 import { newLease, nextLease, parseLease } from "./lease-record.ts";
 import type { LeaseRecord, LeaseSpec } from "./lease-record.ts";
 import { microTime } from "./micro-time.ts";
+import { isOlder } from "./raw-object.ts";
 
 /**
  * Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod`
@@ -41,6 +42,8 @@ export interface LeaseOptions {
   /** Identity of this process; must be unique among running processes. */
   readonly identity: string;
   readonly times?: LeaseTimes;
+  /** Called when the Lease is older than this process has written it: etcd was restored. */
+  readonly onRestored?: () => void;
 }
 
 /**
@@ -77,6 +80,8 @@ export class LeaderElection {
   /** The last renewal of another holder, and when it was first observed (monotonic). */
   #observed: { readonly spec: string; readonly at: number } | undefined;
   #renewedAt: number | undefined;
+  /** The resourceVersion of the last own write. */
+  #lastVersion: string | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -184,6 +189,7 @@ export class LeaderElection {
 
   async #tryToTake(): Promise<Attempt> {
     const observed = await this.#read();
+    this.#compare(observed);
     if (observed === undefined) return await this.#write(undefined);
     const { holderIdentity } = observed.spec;
     const isFree = holderIdentity === "" || holderIdentity === this.#options.identity;
@@ -198,6 +204,14 @@ export class LeaderElection {
     } catch (error) {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
+    }
+  }
+
+  #compare(observed: LeaseRecord | undefined): void {
+    if (this.#lastVersion === undefined) return;
+    if (observed === undefined || isOlder(observed.metadata.resourceVersion, this.#lastVersion)) {
+      this.#lastVersion = undefined;
+      this.#options.onRestored?.();
     }
   }
 
@@ -268,6 +282,7 @@ export class LeaderElection {
    */
   #renewed({ sentAt, record }: { readonly sentAt: number; readonly record: LeaseRecord }): boolean {
     this.#written = record;
+    this.#lastVersion = record.metadata.resourceVersion;
     this.#renewedAt = sentAt;
     return this.remainingMs() > 0;
   }

@@ -11,6 +11,8 @@ export class ListedObjects<T> {
   readonly #parse: (raw: unknown) => Entry<T> | undefined;
   readonly #storedVersion: (key: Key) => string | undefined;
   readonly #present = new Set<Key>();
+  /** The uids of objects that own deletes have removed before the list. */
+  readonly deletedBefore: ReadonlySet<string>;
   readonly #changed = new Map<Key, Entry<T> | undefined>();
 
   /**
@@ -20,11 +22,14 @@ export class ListedObjects<T> {
   constructor({
     parse,
     storedVersion,
+    deletedBefore,
   }: {
     readonly parse: (raw: unknown) => Entry<T> | undefined;
     readonly storedVersion: (key: Key) => string | undefined;
+    readonly deletedBefore: ReadonlySet<string>;
   }) {
     [this.#parse, this.#storedVersion] = [parse, storedVersion];
+    this.deletedBefore = deletedBefore;
   }
 
   take({ type, object }: WatchEvent): void {

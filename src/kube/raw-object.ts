@@ -26,6 +26,11 @@ export function rawKey(raw: unknown): Key {
   return keyOf(namespace === undefined ? { name } : { namespace, name });
 }
 
+/** The uid of an object as the API server sent it. */
+export function rawUid(raw: unknown): string | undefined {
+  return stringAt(recordAt(raw, "metadata"), "uid");
+}
+
 /** The resourceVersion of an object as the API server sent it. */
 export function rawVersion(raw: unknown): string | undefined {
   return stringAt(recordAt(raw, "metadata"), "resourceVersion");

@@ -1,17 +1,36 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
+/** An API server that does not answer for this long may have been restarted, in milliseconds. */
+const restartMs = 1_000;
+
 /**
- * Ends all back-off waits at the first request that succeeds after failures, so that a process has
- * one back-off after an outage and not one for each kind.
+ * What the informers of a process tell each other. The first request that succeeds after failures
+ * ends all back-off waits, so that a process has one back-off after an outage and not one for each
+ * kind. After a restart of the API server, or as soon as one informer finds a restored etcd, every
+ * informer lists again: the history of a restored etcd may have passed the resourceVersion of a
+ * watch, which then says nothing.
  */
 export class Recovery {
   readonly #listeners = new Set<() => void>();
+  readonly #restartListeners = new Set<() => void>();
   #count = 0;
+  #restarts = 0;
 
   /** Number of recoveries. */
   get count(): number {
     return this.#count;
+  }
+
+  /** Number of possible restarts of the API server. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Calls `listener` at every possible restart until it is cancelled. */
+  onRestarted(listener: () => void): Cancel {
+    this.#restartListeners.add(listener);
+    return () => this.#restartListeners.delete(listener);
   }
 
   /** Calls `listener` at every recovery until it is cancelled. */
@@ -36,9 +55,16 @@ export class Recovery {
     }
   };
 
-  /** Records the first success after failures. */
-  recovered(): void {
+  /** Records the first success after failures for `awayMs`, in which the API server was away. */
+  recovered(awayMs = 0): void {
     this.#count += 1;
     for (const listener of [...this.#listeners]) listener();
+    if (awayMs >= restartMs) this.restarted();
+  }
+
+  /** Records that the API server may have been restarted, or etcd restored. */
+  restarted(): void {
+    this.#restarts += 1;
+    for (const listener of [...this.#restartListeners]) listener();
   }
 }

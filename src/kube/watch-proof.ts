@@ -16,6 +16,8 @@ export class WatchProof {
   #provenAt: number | undefined;
   /** Start of the last complete list. */
   #listedAt = -Infinity;
+  #discards = 0;
+  #needsList = false;
   #pending: { readonly openedAt: number; cancel: () => void } | undefined;
 
   constructor(clock: Pick<Clock, "monotonic" | "wakeAfter">, freshForMs: number) {
@@ -28,18 +30,40 @@ export class WatchProof {
     return this.#provenAt;
   }
 
-  /** The store contains what existed at this moment. */
-  listed(startedAt: number): void {
+  /** Whether only a list proves the store. */
+  get needsList(): boolean {
+    return this.#needsList;
+  }
+
+  /** How often {@link discard} was called. */
+  get discards(): number {
+    return this.#discards;
+  }
+
+  /** The store contains what existed at `startedAt`, after so many {@link discards}. */
+  listed(startedAt: number, discards: number): void {
+    if (discards !== this.#discards) return;
     this.#listedAt = startedAt;
+    this.#needsList = false;
+  }
+
+  /** Nothing proves the store until a list that begins after this call. */
+  discard(): void {
+    this.ended();
+    this.#discards += 1;
+    [this.#provenAt, this.#listedAt] = [undefined, -Infinity];
+    this.#needsList = true;
   }
 
   /** A response of the API server proves the store without a watch. */
   answered(): void {
     this.#provenAt = this.#clock.monotonic();
+    this.#needsList = false;
   }
 
   /** The API server has opened a watch. */
   opened(): void {
+    if (this.#needsList) return;
     const now = this.#clock.monotonic();
     const completeAt = Math.max(this.#listedAt, this.#provenAt ?? -Infinity);
     if (now - completeAt < this.#freshForMs) this.#provenAt = now;

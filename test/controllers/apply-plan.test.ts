@@ -65,6 +65,8 @@ function setup(answer?: (request: Request) => unknown) {
   const deps = {
     client,
     recordWrite: (_: unknown, raw: unknown) => void observed.push(raw),
+    recordDelete: ({ plural }: Resource, found: ObjectRef, uid: string) =>
+      void observed.push(`no ${plural} ${keyOf(found)} ${uid}`),
     recordEvent: async ({ reason }: { reason: string }) => void events.push(reason),
     refresh: async ({ plural }: Resource, found: ObjectRef) =>
       void refreshed.push(`${plural} ${keyOf(found)}`),
@@ -100,7 +102,19 @@ describe("a plan", () => {
   test("puts the responses into the stores for the next reconcile", async () => {
     const { observed, carry } = setup(({ ref: { name } }) => ({ answer: name }));
     await carry([create("a"), replace("b"), patch("c"), remove("d")]);
-    expect(observed).toEqual([{ answer: "a" }, { answer: "b" }, { answer: "c" }]);
+    expect(observed).toEqual([
+      { answer: "a" },
+      { answer: "b" },
+      { answer: "c" },
+      "no secrets ns/d u",
+    ]);
+  });
+
+  test("puts an object that its finalizers keep after a delete into the stores", async () => {
+    const kept = { metadata: { deletionTimestamp: "now" } };
+    const { observed, carry } = setup(() => kept);
+    await carry([remove("d")]);
+    expect(observed).toEqual([kept]);
   });
 
   test("starts a step when the previous one has ended", async () => {
@@ -178,7 +192,8 @@ describe("a dry-run create", () => {
   ])("continues the plan if %s", async ([, answer]) => {
     const { client, observed, carry } = setup(({ dryRun }) => (dryRun === true ? answer : {}));
     await carry([probe], [remove("a")]);
-    expect([client.lines, observed]).toEqual([["create secrets ns/a", "delete secrets ns/a"], []]);
+    expect(client.lines).toEqual(["create secrets ns/a", "delete secrets ns/a"]);
+    expect(observed).toEqual(["no secrets ns/a u"]);
   });
 
   test.for<[string, unknown]>([

@@ -40,6 +40,7 @@ async function reconciled(
     namespace: ownNamespace,
     stores: informers.stores,
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

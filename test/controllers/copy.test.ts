@@ -32,6 +32,7 @@ async function setup(
     stores: informers.stores,
     sourceData: new SourceData({ client, digestOf: informers.digestOf }),
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     copyFailures,
     refreshes: {

@@ -54,6 +54,7 @@ async function reconciled(
     keyResolver,
     tokenQuota,
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

@@ -38,6 +38,7 @@ async function reconciled(listed: Parameters<typeof syncedInformers>[0], name = 
     stores,
     keyResolver,
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

@@ -45,6 +45,7 @@ async function reconciled(
     stores: informers.stores,
     held: { has: () => hasOurFinalizer },
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

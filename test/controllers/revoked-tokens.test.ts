@@ -37,6 +37,7 @@ async function setup(
     ...{ client, clock, stores, revocations, namespace: ownNamespace, log: recordingLog() },
     revocationPace: { nextAt: 0 },
     recordWrite: (_resource: Resource, _answer: unknown) => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotations, labels } from "../../src/api/names.ts";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { Refreshes } from "../../src/controllers/refreshes.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
@@ -36,6 +36,7 @@ async function setup(
     prefixes: { user: "", team: "" },
     stores: informers.stores,
     recordWrite: () => {},
+    recordDelete: () => {},
     refresh: async () => {},
     recordEvent: async () => {},
     reportedFailureAt: (target: string) => failures[target],
@@ -212,18 +213,46 @@ describe("a reconcile of a SharedSecret", () => {
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
-  test("reports a derived name that an unmanaged object has", async () => {
+  const ownedBy = (uid: string) => ({
+    labels: { [labels.sourceUid]: uid },
+    annotations: { [annotations.source]: "db" },
+    ownerReferences: [{ apiVersion, kind: "SharedSecret", name: "db", uid }],
+  });
+  test.for<[string, object]>([
+    ["an unmanaged object", {}],
+    ["an object with the label and the owner of another uid", ownedBy("uid-of-another")],
+  ])("reports a derived name that %s has", async ([, marks]) => {
     const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
     const first = await setup({ sharedsecrets: [owned] });
     await first.reconcile();
     const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
+    const roles = (metadata: object) => [
+      rawObject({ namespace: "team", name, ...metadata }, { rules: [] }),
+    ];
     const { client, status, reconcile } = await setup({
       sharedsecrets: [owned],
-      roles: [rawObject({ namespace: "team", name }, { rules: [] })],
+      roles: roles(marks),
     });
     await reconcile();
     expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
     expect(JSON.stringify(status())).toContain("NameConflict");
+  });
+
+  test("restores a derived Role that has only its label or only its owner", async () => {
+    const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
+    const first = await setup({ sharedsecrets: [owned] });
+    await first.reconcile();
+    const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
+    const [own, other] = [ownedBy("uid-db"), ownedBy("uid-of-another")];
+    for (const metadata of [
+      { ...own, labels: other.labels },
+      { ...own, ownerReferences: other.ownerReferences },
+    ]) {
+      const role = rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
+      const { client, reconcile } = await setup({ sharedsecrets: [owned], roles: [role] });
+      await reconcile();
+      expect(client.lines).toContain(`replace roles team/${name}`);
+    }
   });
 });
 

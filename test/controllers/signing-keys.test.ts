@@ -17,6 +17,7 @@ async function setup(listed: Parameters<typeof syncedInformers>[0], client = new
     namespace: ownNamespace,
     stores: informers.stores,
     recordWrite: () => {},
+    recordDelete: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   };

@@ -147,7 +147,7 @@ describe("after an interruption", () => {
     ["a regular end", undefined],
   ])("by %s it resumes at the last resourceVersion, also of a bookmark", async ([, error]) => {
     const { clock, listWatch } = await following([listed(7)]);
-    await clock.run(10_000);
+    await clock.run(30_000);
     listWatch.send(["ADDED", thing("a", 8)], ["BOOKMARK", thing("", 12)]);
     listWatch.end(error);
     await clock.run(800);
@@ -486,7 +486,7 @@ describe("the response of an own write", () => {
     informer.observe(thing("b", 8, 2));
     const head = { key: "ns/b", uid: "uid-b", resourceVersion: "8" };
     listWatch.sendEvents({ type: "ADDED", head, object: "unread" });
-    listWatch.end();
+    listWatch.end(failure("Network"));
     await settled();
     expect(listWatch.calls.at(-1)).toBe("watch 8");
   });
@@ -667,6 +667,161 @@ describe("after an outage", () => {
     );
     await settled();
     expect(clock.untilNext).toBe(3_000);
+  });
+});
+
+describe("a restored etcd", () => {
+  const old = [thing("kept", 5, 5), thing("lost", 6, 6), thing("changed", 7, 7)];
+  const restored = [thing("kept", 5, 5), thing("back", 3, 3), thing("changed", 4, 4)];
+  const differences = ["ns/back: - -> 3", "ns/changed: 7 -> 4", "ns/lost: 6 -> -"];
+  const deciding = (recovery = new Recovery()) =>
+    following([listed(70, old)], {}, provingWatchTimes, recovery);
+  const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean =>
+    isFresh(informer.watchState, clock.monotonic());
+
+  test.for([69, 70, 700])(
+    "is read after an outage, wherever its history is: at %i, last seen 70",
+    async (version) => {
+      const setup = await deciding();
+      const { clock, listWatch, takeChanges } = setup;
+      await clock.run(20_000);
+      listWatch.send(["BOOKMARK", thing("", 70)]);
+      takeChanges();
+      listWatch.willRefuse(...Array.from({ length: 3 }, () => failure("Network")));
+      listWatch.end();
+      const until = Promise.withResolvers<void>();
+      listWatch.willList({
+        resourceVersion: String(version),
+        pages: [restored],
+        until: until.promise,
+      });
+      for (let time = 0; time < 2; time++) listWatch.willList(listed(version, restored));
+      await clock.run(3_000);
+      expect([listWatch.calls.at(-1), proven(setup)]).toEqual(["list", false]);
+      until.resolve();
+      await clock.run(5_000);
+      expect(takeChanges().toSorted()).toEqual(differences);
+      expect([listWatch.calls.at(-1), proven(setup)]).toEqual([`watch ${version}`, true]);
+    },
+  );
+
+  test("is no reason to list after an outage of less than a second", async () => {
+    const { clock, listWatch } = await deciding();
+    await clock.run(20_000);
+    listWatch.send(["BOOKMARK", thing("", 70)]);
+    listWatch.willRefuse(failure("Network"));
+    listWatch.end();
+    await clock.run(999);
+    expect(listWatch.calls).toEqual(["list", "watch 70", "watch 70", "watch 70"]);
+  });
+
+  test("is reported to the other informers by the one that finds it", async () => {
+    const recovery = new Recovery();
+    const [finder, other] = [await deciding(recovery), await deciding(recovery)];
+    const until = Promise.withResolvers<void>();
+    other.listWatch.willList({ resourceVersion: "700", pages: [restored], until: until.promise });
+    for (let time = 0; time < 3; time++) finder.listWatch.willList(listed(69, restored));
+    finder.listWatch.end(failure("Gone"));
+    await finder.clock.run(5_000);
+    await other.clock.run(5_000);
+    expect(finder.listWatch.calls.slice(2)).toEqual(["list", "list", "list", "watch 69"]);
+    expect([proven(finder), proven(other)]).toEqual([true, false]);
+    other.takeChanges();
+    until.resolve();
+    await settled();
+    expect(other.takeChanges().toSorted()).toEqual(differences);
+    expect(proven(other)).toBe(true);
+    expect(finder.listWatch.calls).toHaveLength(6);
+  });
+
+  test("is looked for after a watch that the API server ends early", async () => {
+    const recovery = new Recovery();
+    let restarts = 0;
+    recovery.onRestarted(() => (restarts += 1));
+    const long = Promise.withResolvers<void>();
+    const { clock, listWatch } = await following(
+      [{ resourceVersion: "70", pages: [old], until: long.promise }],
+      {},
+      provingWatchTimes,
+      recovery,
+    );
+    clock.advance(2_000);
+    long.resolve();
+    await clock.run(10_000);
+    for (const version of ["70", "69"]) {
+      listWatch.willShow(version);
+      listWatch.send(["BOOKMARK", thing("", 70)]);
+      listWatch.end();
+      await settled();
+    }
+    expect(listWatch.calls.slice(2)).toEqual(["version", "watch 70", "version", "list"]);
+    expect(restarts).toBe(1);
+  });
+
+  test("is suspected after a dead connection, so that every informer lists again", async () => {
+    const setup = await deciding();
+    const { clock, listWatch } = setup;
+    listWatch.willList(listed(700, restored));
+    listWatch.willList(listed(700, restored));
+    await clock.run(25_000);
+    listWatch.end();
+    await settled();
+    expect(listWatch.calls.slice(2).filter((call) => call !== "version")).toContain("list");
+    expect(setup.informer.store.get("ns/back")).toBe(3);
+  });
+});
+
+describe("an own delete", () => {
+  test("removes the object at once, and its earlier events do not store it again", async () => {
+    const { informer, listWatch, takeChanges } = await following([listed(7, [thing("a", 3, 1)])]);
+    informer.observe(thing("a", 8, 2));
+    takeChanges();
+    informer.observeDelete("ns/a", "uid-a");
+    expect(takeChanges()).toEqual(["ns/a: 2 -> -"]);
+    listWatch.send(["MODIFIED", thing("a", 8, 2)]);
+    informer.observe(thing("a", 9, 3));
+    listWatch.send(["DELETED", thing("a", 10, 3)]);
+    expect(takeChanges()).toEqual([]);
+    listWatch.send(["ADDED", thing("a", 11, 4, "new")]);
+    expect(takeChanges()).toEqual(["ns/a: - -> 4"]);
+  });
+
+  test("does not remove another object of the same name", async () => {
+    const { informer, takeChanges } = await following([listed(7, [thing("a", 3, 1, "new")])]);
+    takeChanges();
+    informer.observeDelete("ns/a", "uid-a");
+    expect(takeChanges()).toEqual([]);
+  });
+
+  test("that etcd has lost is corrected by a list that began after it, and by a read", async () => {
+    const setup = await following([listed(7, [thing("a", 3, 1)]), listed(9, [thing("a", 3, 1)])]);
+    const { informer, listWatch, takeChanges } = setup;
+    takeChanges();
+    informer.observeDelete("ns/a", "uid-a");
+    listWatch.end(failure("Gone"));
+    await settled();
+    expect(takeChanges()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 1"]);
+    informer.observeDelete("ns/a", "uid-a");
+    const refreshed = informer.refresh("ns/a");
+    listWatch.answerGet(thing("a", 3, 1));
+    await refreshed;
+    expect(takeChanges()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 1"]);
+  });
+
+  test("is not undone by a list that began before it", async () => {
+    const until = Promise.withResolvers<void>();
+    const { informer, listWatch, takeChanges } = await following([
+      listed(7, [thing("a", 3, 1)]),
+      { resourceVersion: "9", pages: [[thing("a", 8, 2)]], until: until.promise },
+    ]);
+    takeChanges();
+    listWatch.end(failure("Gone"));
+    await settled();
+    informer.observeDelete("ns/a", "uid-a");
+    until.resolve();
+    await settled();
+    listWatch.send(["DELETED", thing("a", 10, 2)]);
+    expect(takeChanges()).toEqual(["ns/a: 1 -> -"]);
   });
 });
 

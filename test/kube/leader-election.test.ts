@@ -11,6 +11,8 @@ class Candidate {
   readonly stop = new AbortController();
   readonly log = recordingLog();
   readonly metric: boolean[] = [];
+  /** How often it has reported a restored etcd. */
+  restored = 0;
   readonly election: LeaderElection;
   readonly #finish = Promise.withResolvers<void>();
   /** What happened, in order: "leading", "asked to stop", then how the election ended. */
@@ -28,6 +30,7 @@ class Candidate {
       metrics,
       lease: { namespace: "ns", name: "lease" },
       identity,
+      onRestored: () => void (this.restored += 1),
     });
     const onLeading = (leading: AbortSignal): Promise<void> => {
       this.story.push("leading");
@@ -60,6 +63,21 @@ function world(): { lease: OneLease; clock: TestClock; join: (identity: string) 
   const [lease, clock] = [new OneLease(), new TestClock(start)];
   return { lease, clock, join: (identity) => new Candidate(lease, clock, identity) };
 }
+
+describe("a restored etcd", () => {
+  test.for<[string, (lease: OneLease) => void, number]>([
+    ["has an older Lease", (lease) => lease.restore(), 1],
+    ["has no Lease", (lease) => lease.remove(), 1],
+    ["is no reason for a newer Lease", (lease) => lease.put({ renewTime: "later" }), 0],
+  ])("%s, which is reported once", async ([, change, reports]) => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(10_000);
+    change(lease);
+    await clock.run(10_000);
+    expect(a.restored).toBe(reports);
+  });
+});
 
 describe("acquiring the Lease", () => {
   test("the first candidate creates it and leads at once", async () => {

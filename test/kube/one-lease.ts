@@ -45,6 +45,11 @@ export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
     this.#object = undefined;
   }
 
+  /** Takes back the last writes. */
+  restore(): void {
+    this.#version -= 3;
+  }
+
   get(): Promise<unknown> {
     return this.#answer("get", () => {});
   }

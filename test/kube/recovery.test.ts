@@ -31,3 +31,13 @@ test("a listener is called at every recovery until it is cancelled", () => {
   recovery.recovered();
   expect(calls).toEqual(["back", "back"]);
 });
+
+test("an outage of a second may be a restart, which calls listeners until they cancel", () => {
+  const [recovery, calls] = [new Recovery(), new Array<string>()];
+  const cancel = recovery.onRestarted(() => calls.push("restarted"));
+  for (const awayMs of [undefined, 999, 1_000]) recovery.recovered(awayMs);
+  recovery.restarted();
+  cancel();
+  recovery.restarted();
+  expect([calls, recovery.restarts]).toEqual([["restarted", "restarted"], 3]);
+});

@@ -26,6 +26,7 @@ export class ScriptedListWatch implements ListWatch {
         readonly end: (failure?: Error) => void;
       }
     | undefined;
+  #refusals: Error[] = [];
   #get: PromiseWithResolvers<unknown> | undefined;
   /** The requests so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
@@ -90,7 +91,10 @@ export class ScriptedListWatch implements ListWatch {
   ): Promise<void> {
     this.calls.push(`watch ${from.resourceVersion}`);
     this.asked = from;
+    const refusal = this.#refusals.shift();
+    if (refusal !== undefined) return Promise.reject(refusal);
     from.onOpen();
+    if (from.signal.aborted) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#watch = {
         onEvents,
@@ -98,6 +102,11 @@ export class ScriptedListWatch implements ListWatch {
       };
       from.signal.addEventListener("abort", () => resolve(), { once: true });
     });
+  }
+
+  /** Has the next watches fail before they are open. */
+  willRefuse(...failures: readonly Error[]): void {
+    this.#refusals.push(...failures);
   }
 
   /** Sends events over the open watch. */

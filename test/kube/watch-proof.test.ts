@@ -13,7 +13,7 @@ function proofOf() {
 /** A store that was proven, and then lost its watch for this long. */
 async function afterOutage(ms: number) {
   const setup = proofOf();
-  setup.proof.listed(setup.clock.monotonic());
+  setup.proof.listed(setup.clock.monotonic(), 0);
   setup.proof.opened();
   setup.proof.ended();
   await setup.clock.run(ms);
@@ -23,7 +23,7 @@ async function afterOutage(ms: number) {
 test("a watch right after its list counts at once", () => {
   const { clock, proof } = proofOf();
   expect(proof.provenAt).toBeUndefined();
-  proof.listed(clock.monotonic());
+  proof.listed(clock.monotonic(), 0);
   expect(proof.provenAt).toBeUndefined();
   proof.opened();
   expect(proof.provenAt).toBe(clock.monotonic());
@@ -55,7 +55,7 @@ test("after an outage a watch counts, from its opening, when no event has arrive
 
 test("so does a watch after a list that lasted longer than a store is fresh", async () => {
   const { clock, proof } = proofOf();
-  proof.listed(clock.monotonic() - freshForMs);
+  proof.listed(clock.monotonic() - freshForMs, 0);
   proof.opened();
   expect(proof.provenAt).toBeUndefined();
   await clock.run(300);
@@ -84,4 +84,19 @@ test("a watch that ends before it counts leaves no timer and no proof", async ()
   expect(clock.pending).toBe(0);
   await clock.run(10_000);
   expect(proof.provenAt).toBe(before);
+});
+
+test("what is discarded is proven only by a list that began after it", async () => {
+  const { clock, proof } = await afterOutage(1_000);
+  const { discards } = proof;
+  proof.discard();
+  proof.opened();
+  await clock.run(10_000);
+  expect([proof.provenAt, proof.needsList]).toEqual([undefined, true]);
+  proof.listed(clock.monotonic(), discards);
+  proof.opened();
+  expect([proof.provenAt, proof.needsList]).toEqual([undefined, true]);
+  proof.listed(clock.monotonic(), proof.discards);
+  proof.opened();
+  expect([proof.provenAt, proof.needsList]).toEqual([clock.monotonic(), false]);
 });

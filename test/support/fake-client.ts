@@ -1,5 +1,6 @@
 import type { Manifest, ObjectRef } from "../../src/api/object.ts";
 import { keyOf } from "../../src/api/object.ts";
+import { isRecord } from "../../src/api/parse.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Client, DeletePreconditions, Patch } from "../../src/kube/client.ts";
 import { KubeError, type KubeErrorCode, type KubeErrorDetails } from "../../src/kube/errors.ts";
@@ -58,12 +59,14 @@ export class FakeClient implements Client {
     return this.#send({ verb: "patch", resource, ref, body: patch });
   }
 
+  /** Returns a Status, unless the test returns an object that stays until its finalizers go. */
   async delete(
     resource: Resource,
     ref: ObjectRef,
     preconditions: DeletePreconditions,
-  ): Promise<void> {
-    await this.#send({ verb: "delete", resource, ref, body: preconditions });
+  ): Promise<unknown> {
+    const answer = await this.#send({ verb: "delete", resource, ref, body: preconditions });
+    return isRecord(answer) && isRecord(answer["metadata"]) ? answer : { kind: "Status" };
   }
 
   async #send(request: Request): Promise<unknown> {

@@ -16,8 +16,8 @@ import {
   bindingManifest,
   derivedRoles,
   isDerivedName,
+  isMarkedWith,
   roleManifest,
-  sourceUidOf,
 } from "../../domain/shared-secret/derived-role.ts";
 import { type AccessChange, planAccess } from "../../domain/shared-secret/plan-access.ts";
 import type { Cluster } from "./cluster.ts";
@@ -94,8 +94,8 @@ type Observed = Omit<ObservedAccess, "secret">;
 
 function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles>): Observed {
   const isOwn = (seen: ObservedRole | ObservedRoleBinding): boolean =>
-    sourceUidOf(seen) === secret.uid && isDerivedName(secret, seen.metadata.name);
-  const unmanaged = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
+    isMarkedWith(secret.uid, seen) && isDerivedName(secret, seen.metadata.name);
+  const unmanaged = [...roles, ...bindings].filter((seen) => !isOwn(seen));
   return {
     roles: roles.filter(isOwn),
     bindings: bindings.filter(isOwn),

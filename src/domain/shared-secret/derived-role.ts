@@ -41,8 +41,17 @@ export function derivedName(
     permission.verbs.join(","),
     permission.status ? "status" : "",
   ]);
-  const readable = secret.name.slice(0, longestPart).replace(/[-.]+$/, "");
-  return `${derivedPrefix}${readable}-${hash}`;
+  return `${readablePrefix(secret)}${hash}`;
+}
+
+function readablePrefix({ name }: { readonly name: string }): string {
+  return `${derivedPrefix}${name.slice(0, longestPart).replace(/[-.]+$/, "")}-`;
+}
+
+/** Whether an object may have a name derived from that object, by its readable part alone. */
+export function mayBeDerived(secret: { readonly name: string }, name: string): boolean {
+  const prefix = readablePrefix(secret);
+  return name.startsWith(prefix) && name.length === prefix.length + 16;
 }
 
 /** The Roles for the grants, one per permission, sorted by name. */
@@ -160,6 +169,11 @@ export function sourceUidOf(observed: ObservedRole | ObservedRoleBinding): strin
       kind === resources.sharedSecrets.kind && version === apiVersion,
   );
   return owner?.uid ?? givenLabels[labels.sourceUid];
+}
+
+/** Whether the owner reference or the label of a derived object has this uid. */
+export function isMarkedWith(uid: string, observed: ObservedRole | ObservedRoleBinding): boolean {
+  return sourceUidOf(observed) === uid || observed.metadata.labels[labels.sourceUid] === uid;
 }
 
 /**

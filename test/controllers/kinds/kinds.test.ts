@@ -258,14 +258,14 @@ describe("a derived Role or RoleBinding", () => {
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
     ["enqueues its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db high"]],
     [
-      "without a source enqueues a reconcile that deletes orphaned objects",
+      "without a source enqueues a reconcile that deletes orphaned objects, and those that may want its name",
       { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } },
-      ["source team/old high"],
+      ["source team/db high", "source team/old high"],
     ],
     [
       "without a source and its name enqueues a reconcile in the namespace",
       { labels: { [labels.sourceUid]: "gone" } },
-      ["source team/latchkey-a-0123456789abcdef high"],
+      ["source team/db high", "source team/latchkey-db-0123456789abcdef high"],
     ],
     [
       "that is unmanaged and owned by a SharedSecret enqueues like any unmanaged one",
@@ -282,10 +282,11 @@ describe("a derived Role or RoleBinding", () => {
       ["source team/db high"],
     ],
   ])("%s", async ([, metadata, expected]) => {
-    const { added, deleted, enqueued } = await setup({ sharedsecrets: [db] });
-    added("roles", role("latchkey-a-0123456789abcdef", metadata));
+    const other = rawSharedSecret("other");
+    const { added, deleted, enqueued } = await setup({ sharedsecrets: [db, other] });
+    added("roles", role("latchkey-db-0123456789abcdef", metadata));
     expect(enqueued()).toEqual(expected);
-    deleted("roles", role("latchkey-a-0123456789abcdef", metadata));
+    deleted("roles", role("latchkey-db-0123456789abcdef", metadata));
     expect(enqueued()).toEqual(expected);
   });
 });

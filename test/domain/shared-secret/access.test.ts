@@ -196,6 +196,20 @@ test("replaces one reader by another in one write", () => {
   expect(steps.flat()).toMatchObject([{ do: "replace", object: { kind: "RoleBinding" } }]);
 });
 
+test("repairs a binding with another subject and without its label in one write", () => {
+  const grants = [{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }];
+  const model = standing(grants, []);
+  const wanted = derivedRoles(secret, grants);
+  for (const role of wanted) {
+    const edited = bindingManifest(secret, role, [...role.subjects, user("mallory")]);
+    model.put({ ...edited, metadata: { ...edited.metadata, labels: {} } });
+  }
+  const writes = accessSteps(model.seen(), wanted).flat();
+  expect(writes).toMatchObject([{ do: "replace", object: { kind: "RoleBinding" } }]);
+  for (const write of writes) model.apply(write);
+  expect(accessSteps(model.seen(), wanted)).toEqual([]);
+});
+
 describe("the derived objects of an earlier object with the same name", () => {
   const wanted = derivedRoles(secret, [
     { permission: { verbs: ["get"], status: false }, subjects: [user("ann")] },
