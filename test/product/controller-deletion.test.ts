@@ -66,7 +66,7 @@ async function deleteAll(
         "delete",
         first?.plural ?? "",
         ...some.map(({ name }) => name),
-        "--timeout=120s",
+        "--timeout=60s",
         ...(namespace === undefined ? [] : ["-n", namespace]),
       ];
       const { code, stderr } = await tryKubectl(inject("controlPlane"), args, {
@@ -96,6 +96,9 @@ beforeAll(() => bind({ kind: "User", name: alice.user }, "latchkey-requester"));
 
 afterAll(expectNoTrouble);
 
+/** kubectl waits in vain if it is slower than the settle time, as on a loaded machine. */
+const patience = { retry: 2 };
+
 describe.skipIf(!inject("hasPolicies") || !canLogIn)(
   "kubectl delete by a user with Latchkey's grant returns",
   () => {
@@ -104,6 +107,7 @@ describe.skipIf(!inject("hasPolicies") || !canLogIn)(
     );
     it.each(modes)(
       `${deletes} times for one $kind, with KUBE_FEATURE_WatchListClient=$watchList`,
+      patience,
       async ({ kind, watchList }) => {
         const objects = (await makers[kind]?.(deletes)) ?? [];
         await becomeReadable(objects);
@@ -116,7 +120,7 @@ describe.skipIf(!inject("hasPolicies") || !canLogIn)(
       },
     );
 
-    it.each(Object.keys(makers))("for several of %s at once", async (kind) => {
+    it.each(Object.keys(makers))("for several of %s at once", patience, async (kind) => {
       const objects = (await makers[kind]?.(20)) ?? [];
       await becomeReadable(objects);
       const groups = numbered(4, (index) => objects.slice(5 * index, 5 * index + 5));

@@ -76,6 +76,11 @@ describe.skipIf(inject("gateway") === undefined)(
           extra: { "management.service/key-id": [String(made.metadata["uid"])] },
         });
       }
+      // The webhook denies the requests of a key that it does not know yet.
+      for (const caller of callers.values())
+        await eventually(async () => !/was deleted/.test((await labelled(caller)).message), {
+          what: "the webhook to know the key",
+        });
       callers.set("none", carol);
     });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, inject } from "vitest";
-import { isTrueAt } from "../../src/api/parse.ts";
+import { isTrueAt, listAt, stringsAt } from "../../src/api/parse.ts";
 import {
   admin,
   connect,
@@ -113,32 +113,29 @@ export async function replace(
   }
 }
 
-/**
- * Creates a ClusterRole with these rules, binds it to the subject and waits until the API server has
- * seen both; returns the name of both.
- */
+/** Creates a ClusterRole with these rules and binds it to the subject; returns its name. */
 export async function allow(
   subject: { kind: "User" | "Group"; name: string },
   rules: readonly Record<string, readonly string[]>[],
 ): Promise<string> {
   const name = unique("policy-test");
-  const rbac = "/apis/rbac.authorization.k8s.io/v1";
-  await api.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
+  await api.create(`/apis/${rbac}/v1/clusterroles`, { metadata: { name }, rules });
   await bind(subject, name);
-  const [rule] = rules;
-  if (rule !== undefined) await isAllowed(subject, rule);
   return name;
 }
 
+const rbac = "rbac.authorization.k8s.io";
+
 /** Waits until a SubjectAccessReview says that the subject may do the first thing of a rule. */
 async function isAllowed(
-  { kind, name }: { readonly kind: "User" | "Group"; readonly name: string },
-  { apiGroups, resources, resourceNames, verbs }: Record<string, readonly string[]>,
+  { kind, name, namespace }: { kind: "User" | "Group"; name: string; namespace?: string },
+  rule: unknown,
 ): Promise<void> {
-  const [resource, subresource] = (resources?.[0] ?? "").split("/");
+  const first = (field: string) => stringsAt(rule, field)[0];
+  const [resource, subresource] = (first("resources") ?? "").split("/");
   const resourceAttributes = {
-    ...{ group: apiGroups?.[0], resource, subresource },
-    ...{ name: resourceNames?.[0], verb: verbs?.[0] },
+    ...{ group: first("apiGroups"), resource, subresource, name: first("resourceNames") },
+    ...{ verb: first("verbs"), namespace },
   };
   const subject = kind === "User" ? { user: name } : { user: unique("member"), groups: [name] };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -148,21 +145,27 @@ async function isAllowed(
   });
 }
 
-/** Binds a ClusterRole to the subject in the whole cluster, or in one namespace. */
+/**
+ * Binds a ClusterRole to the subject in the whole cluster, or in one namespace, and waits until the
+ * API server has seen it.
+ */
 export async function bind(
   subject: { kind: "User" | "Group"; name: string },
   clusterRole: string,
   namespace?: string,
 ): Promise<void> {
-  const group = "rbac.authorization.k8s.io";
   const body = {
     metadata: { name: unique("policy-test") },
-    roleRef: { apiGroup: group, kind: "ClusterRole", name: clusterRole },
-    subjects: [{ apiGroup: group, ...subject }],
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: clusterRole },
+    subjects: [{ apiGroup: rbac, ...subject }],
   };
   const place =
     namespace === undefined ? "clusterrolebindings" : `namespaces/${namespace}/rolebindings`;
-  await api.create(`/apis/${group}/v1/${place}`, body);
+  await api.create(`/apis/${rbac}/v1/${place}`, body);
+  const role = await api.find(`/apis/${rbac}/v1/clusterroles/${clusterRole}`);
+  const rule = listAt(role, "rules").find((each) => stringsAt(each, "resources").length > 0);
+  const where = namespace === undefined ? {} : { namespace };
+  if (rule !== undefined) await isAllowed({ ...subject, ...where }, rule);
 }
 
 /** Creates a namespace with a unique name. */
