@@ -73,6 +73,8 @@ describe.concurrent("labels and annotations of copies", () => {
     await api.merge(copy, {
       metadata: { labels: { theirs: "kept" }, annotations: { "example.com/theirs": "kept" } },
     });
+    // Otherwise the first write may conflict with this edit.
+    await afterAnotherReconcile(synced);
     await api.merge(source.path, annotate(list));
     const [theirLabels, theirNotes] = [{ theirs: "kept" }, { "example.com/theirs": "kept" }];
     await becomesMarked(copy, {

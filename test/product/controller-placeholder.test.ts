@@ -19,6 +19,7 @@ import {
   afterAnotherReconcile,
   currentCopy,
   dataOf,
+  eventsAt,
   makeSecret,
   stateOf,
   to,
@@ -355,21 +356,6 @@ async function asksToo({ target }: Scene): Promise<object> {
 }
 
 /** Waits for an Event with a reason about an object. */
-async function eventsAt(path: string, reason: string): Promise<void> {
-  const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/secrets\/(.+)$/.exec(path) ?? [];
-  await eventually(
-    async () => {
-      const list = await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
-      const about = listAt(list, "items").filter(
-        (event) => stringAt(recordAt(event, "regarding"), "name") === name,
-      );
-      expect(about.map((event) => stringAt(event, "reason"))).toContain(reason);
-      return true;
-    },
-    { what: `an Event ${reason}` },
-  );
-}
-
 describe.concurrent("a placeholder that cannot have its data", () => {
   const cases: { rule: string; secret: object; says: RegExp }[] = [
     {

@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary } from "./controller-oracle.ts";
 import { becomes } from "../support/becomes.ts";
+import { eventually } from "../support/eventually.ts";
 import { api, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
@@ -115,4 +116,20 @@ export async function afterAnotherReconcile({ source, project, target }: Synced)
     await api.merge(copy, { data: dataOf(key) });
     await becomesCurrent({ source: marker, copy }, dataOf("marker"));
   }
+}
+
+/** Waits for an Event with this reason about a Secret. */
+export async function eventsAt(path: string, reason: string): Promise<void> {
+  const [, namespace = "", name = ""] = /namespaces\/([^/]+)\/secrets\/(.+)$/.exec(path) ?? [];
+  await eventually(
+    async () => {
+      const list = await api.get(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+      const about = listAt(list, "items").filter(
+        (event) => stringAt(recordAt(event, "regarding"), "name") === name,
+      );
+      expect(about.map((event) => stringAt(event, "reason"))).toContain(reason);
+      return true;
+    },
+    { what: `an Event ${reason}` },
+  );
 }
