@@ -2,13 +2,7 @@ import { type Key, refOf } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import { ExpectedEvents } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
-import {
-  pickedSeconds,
-  relaxedWatchTimes,
-  watchGraceMs,
-  type WatchState,
-  type WatchTimes,
-} from "./freshness.ts";
+import { pickedSeconds, relaxedWatchTimes, type WatchState, type WatchTimes } from "./freshness.ts";
 import type { InformerDeps } from "./informer-deps.ts";
 import { Outage } from "./outage.ts";
 import { ResourceVersionTracker } from "./resource-version-tracker.ts";
@@ -283,10 +277,7 @@ export class Informer<T> {
       this.#reopen = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
-    if (livedMs < timeoutSeconds * 1000) return !from.signal.aborted;
-    // The API server did not end the watch: the connection is dead.
-    if (livedMs >= timeoutSeconds * 1000 + watchGraceMs) this.#outage.died(startedAt);
-    return isSilent;
+    return livedMs < timeoutSeconds * 1000 ? !from.signal.aborted : isSilent;
   }
 
   #handle(event: WatchEvent): void {

@@ -20,11 +20,6 @@ export class Outage {
     if (isUnreachable) this.#awaySince ??= sentAt;
   }
 
-  /** Records that the connection of a watch is dead; `sentAt` is when the watch began. */
-  died(sentAt: number): void {
-    [this.#isCutOff, this.#awaySince] = [true, sentAt];
-  }
-
   /**
    * Records a response. Returns for how many milliseconds the API server was away, 0 if it was only
    * overloaded; undefined without a failure.
