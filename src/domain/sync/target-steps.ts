@@ -1,3 +1,4 @@
+import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
@@ -86,17 +87,8 @@ function removalSteps(
 function dataRevokedEvent(metadata: Metadata): Write {
   const source = copiedSource(metadata);
   const named = source === undefined ? "its source" : `SharedSecret ${keyOf(source)}`;
-  return {
-    do: "record-event",
-    event: {
-      resource: resources.secrets,
-      subject: metadata,
-      type: "Warning",
-      reason: "DataRevoked",
-      note: `The data of ${named} is removed from this Secret although sync is paused: the SharedSecret does not exist, is being deleted, or is not synced to this Secret any more`,
-      deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
-    },
-  };
+  const note = `The data of ${named} is removed from this Secret although sync is paused: the SharedSecret does not exist, is being deleted, or is not synced to this Secret any more`;
+  return warning(metadata, "DataRevoked", note);
 }
 
 function replacement(
@@ -156,15 +148,20 @@ function whySteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[
 }
 
 function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
+  return warning(metadata, "NotFilled", `Secret is not filled: ${why}`);
+}
+
+function warning(subject: Metadata, reason: Reason, note: string): Write {
+  const deduplicationKey = `${subject.uid} ${subject.resourceVersion}`;
   return {
     do: "record-event",
     event: {
       resource: resources.secrets,
-      subject: metadata,
+      subject,
       type: "Warning",
-      reason: "NotFilled",
-      note: `Secret is not filled: ${why}`,
-      deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
+      reason,
+      note,
+      deduplicationKey,
     },
   };
 }
