@@ -83,6 +83,15 @@ describe.concurrent("data of a source that may not sync to a namespace any more"
     return { next, leave };
   }
 
+  it("is deleted from a paused copy with its source", async () => {
+    const synced = await makeSynced();
+    await annotate(synced.copy, paused);
+    await afterAnotherReconcile(synced);
+    await api.delete(synced.source.path);
+    await becomesGone(synced.copy);
+    await eventsAt(synced.copy, "DataRevoked");
+  });
+
   it("is deleted while the next source is paused", async () => {
     const synced = await makeSynced();
     const { leave } = await move(synced, paused);

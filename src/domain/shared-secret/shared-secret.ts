@@ -20,7 +20,8 @@ import {
 import { statusWrites } from "../plan/status-write.ts";
 import type { SyncSummary } from "../sync/sync-summary.ts";
 import { isPlaceholder } from "../sync/placeholder.ts";
-import { removalWrite } from "../sync/target-steps.ts";
+import { isPaused } from "../sync/sync-options.ts";
+import { type Removal, removalWrites } from "../sync/target-steps.ts";
 import { targetEvents } from "../sync/target-events.ts";
 
 /** The observed state for a reconcile of a SharedSecret. */
@@ -86,19 +87,17 @@ export function planTermination(
     ...(isKept
       ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(observed))
       : revokeSteps(access)),
-    copies.map((copy) => removalWrite(copy, removal(copy, secret.metadata))),
+    copies.flatMap((copy) => removalWrites(copy, removal(copy, secret.metadata))),
     ...release.steps,
   ];
   return { ...release, steps: steps.filter((step) => step.length > 0) };
 }
 
-function removal(
-  { metadata }: ObservedCopy | UnmanagedSecret,
-  source: Metadata,
-): { readonly uid: string; readonly why?: string } {
+function removal({ metadata }: ObservedCopy | UnmanagedSecret, source: Metadata): Removal {
   const name = JSON.stringify(keyOf(source));
   return {
     uid: source.uid,
+    isPaused: isPaused(metadata),
     ...(isPlaceholder(metadata) ? { why: `SharedSecret ${name} is being deleted` } : {}),
   };
 }

@@ -69,19 +69,29 @@ export function targetSteps(
     case "withdrawn":
     case "orphaned":
     case "to-empty":
-      return removalSteps(state.copy, state);
+      return removalWrites(state.copy, state).map((write) => [write]);
     case "to-relabel":
       return [[removalWrite(state.unmanaged, { uid: state.uid })]];
   }
 }
 
+/** How the data of a copy is removed; see {@link removalWrite}. */
+export interface Removal {
+  readonly why?: string;
+  readonly uid?: string;
+  readonly isPaused?: boolean;
+}
+
 /** Removes the data of a copy, and records an Event where a pause would have kept it. */
-function removalSteps(
+export function removalWrites(
   copy: ObservedCopy | UnmanagedSecret,
-  { why, isPaused = false }: { readonly why?: string; readonly isPaused?: boolean },
-): readonly (readonly Write[])[] {
-  const removal = [removalWrite(copy, { why })];
-  return isPaused ? [removal, [dataRevokedEvent(copy.metadata)]] : [removal];
+  { isPaused = false, ...how }: Removal,
+): readonly Write[] {
+  const removal = removalWrite(copy, how);
+  // A patch only restores the label: the data is removed when the Secret is observed as a whole.
+  return isPaused && removal.do !== "patch"
+    ? [removal, dataRevokedEvent(copy.metadata)]
+    : [removal];
 }
 
 function dataRevokedEvent(metadata: Metadata): Write {

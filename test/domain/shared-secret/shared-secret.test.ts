@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cleanupFinalizer, labels } from "../../../src/api/names.ts";
+import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
@@ -159,6 +159,25 @@ describe("a SharedSecret that is being deleted", () => {
         { type: "Reconciling", status: "True" },
       ],
     });
+  });
+
+  test("records that it deletes a paused copy, but not while it only restores a label", () => {
+    const paused = { annotations: { [annotations.disableSync]: "true" } };
+    const filled = { ...paused.annotations, [annotations.filled]: "true" };
+    const observed = going({
+      copies: [
+        observedCopy(observedSource(), paused),
+        unmanagedSecret(observedSource(), { annotations: filled }),
+        ...copies,
+      ],
+    });
+    const [removals] = planTermination(observed, at("release")).steps;
+    expect(removals?.map((write) => write.do)).toEqual([
+      ...["delete", "record-event"],
+      ...["patch"],
+      ...["delete", "delete"],
+    ]);
+    expect(removals?.[1]).toMatchObject({ event: { reason: "DataRevoked", type: "Warning" } });
   });
 
   test("revokes at once the access of subjects that its spec no longer grants by the same Role", () => {
