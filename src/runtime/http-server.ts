@@ -83,14 +83,22 @@ export interface HttpServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Timeouts in milliseconds and sizes in bytes that limit slow or greedy clients. */
+/**
+ * Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): the
+ * client closes it, so no request is sent on a connection that the server closes.
+ */
+const idleMs = 120_000;
+
+/**
+ * Timeouts in milliseconds and sizes in bytes that limit slow or greedy clients. Node.js counts the
+ * time for a request from the start of a connection, and client-go keeps a connection that it has
+ * opened and not used; a slow body has limits of its own.
+ */
 const limits = {
   maxHeaderSize: 16_384,
-  headersTimeout: 5_000,
-  requestTimeout: 15_000,
-  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): the
-  // client closes it, so no request is sent on a connection that the server closes.
-  keepAliveTimeout: 120_000,
+  headersTimeout: idleMs,
+  requestTimeout: idleMs,
+  keepAliveTimeout: idleMs,
   connectionsCheckingInterval: 2_000,
 } as const;
 const handshakeTimeout = 5_000;

@@ -93,10 +93,10 @@ export const webhookOptions = {
     help: "first segment of admission paths, 32 to 128 of [A-Za-z0-9_-]; required with --certificate-directory; you then maintain path and caBundle in the webhook configurations; if unset, Latchkey makes a segment and maintains both",
     parse: optional(pathSegment),
   },
-  /** Milliseconds. */
+  /** Milliseconds; longer than kube-apiserver keeps an idle connection (90 s). */
   drainTimeout: {
     value: "<duration>",
-    initial: "20s",
+    initial: "95s",
     help: "maximum time after SIGTERM for kube-apiserver to end its connections; meanwhile the webhook answers requests and is not ready, for 5s at least; 0 ends at once",
     parse: duration({ unit: 1000, least: 0 }),
   },

@@ -10,7 +10,7 @@ describe("a command starts with its configuration", () => {
   const unset = { namespace: "latchkey-system" };
   test.for<[string, Readonly<Record<string, string>>, object]>([
     ["controller", {}, { action: "controller", config: { namespace: "latchkey-system" } }],
-    ["webhook", {}, { action: "webhook", config: { drainTimeout: 20_000 } }],
+    ["webhook", {}, { action: "webhook", config: { drainTimeout: 95_000 } }],
     [
       "trust-config --authorization",
       {},

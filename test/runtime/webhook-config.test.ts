@@ -33,7 +33,7 @@ test("without options every field has its documented default", () => {
     certificateNames: [],
     certificateDirectory: undefined,
     admissionPath: undefined,
-    drainTimeout: 20_000,
+    drainTimeout: 95_000,
     issuer: "https://latchkey.latchkey-system.svc",
     clusterName: undefined,
     jwksUrl: undefined,
