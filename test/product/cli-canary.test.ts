@@ -23,7 +23,7 @@ const canary = (what: string): string => `canary.${what}.${randomBytes(12).toStr
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
-  const namespace = unique("cli-canary");
+  const namespace = unique("cli-secrets");
   const [key, other] = [unique("key"), unique("other")];
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
   /** What users keep: files that they named themselves. */

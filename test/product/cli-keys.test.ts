@@ -7,12 +7,14 @@ import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
+import { worksAs } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
+import { gatewayKnows } from "../support/ways-in.ts";
 
 const digest = /^sha256:[0-9a-f]{16}\.[0-9a-f]{64}$/;
 
@@ -22,11 +24,14 @@ async function gatewayOfBob(directory: string): Promise<string> {
   const { stdout } = await runCli([
     ...["keys", "create", unique("parent"), "--user=bob", "--group=devs"],
   ]);
+  const key = stdout.trim();
+  // The gateway rejects a key, and the webhook its requests, until they know it.
+  await Promise.all([gatewayKnows({ key }), worksAs({ key })]);
   const path = join(directory, unique("gateway"));
   writeKubeconfig(
     path,
     { url: `${gatewayUrl}${managementPath}`, certificateAuthority: gatewayCa },
-    { key: { token: stdout.trim() } },
+    { key: { token: key } },
   );
   return path;
 }

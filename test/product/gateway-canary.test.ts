@@ -16,7 +16,7 @@ describe.skipIf(inject("gateway") === undefined)("the gateway", () => {
   it("shows no key and no body in logs at debug level, metrics or its own responses", async () => {
     const key = canary("key");
     const [body, unknown, query] = [canary("body"), canary("unknown"), canary("query")];
-    const made = await makeKey({ spec: { user: unique("canary"), key } });
+    const made = await makeKey({ spec: { user: unique("sender"), key } });
     const isKnown = async () =>
       (await askGateway({ key, path: "/kubernetes/management/api" })).status === 200;
     await eventually(isKnown, { what: "the key to work" });
