@@ -139,7 +139,7 @@ it("keeps a connection that no request has used, as client-go opens in advance",
   const socket = connect(server.port, "127.0.0.1");
   await pause(unusedMs);
   socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 [^]*used$/);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 [^]*used\n$/);
   await server.close(1);
 });
 
