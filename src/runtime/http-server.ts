@@ -104,14 +104,16 @@ const limits = {
 const handshakeTimeout = 5_000;
 
 /**
- * An idle TLS connection takes about 50 kB, so clients without a certificate take at most 40 MB;
- * 90 MB with long polls.
+ * The limits for one address have room for all concurrent requests of a kube-apiserver, 600 by
+ * default (`--max-requests-inflight`, `--max-mutating-requests-inflight`): it opens a connection for
+ * each, at once after a replica has stopped. A TLS connection takes about 50 kB, so clients without
+ * a certificate take at most 100 MB; 130 MB with long polls.
  */
 const connectionLimits: ConnectionLimits = {
-  pending: 256,
-  pendingPerAddress: 64,
-  strangers: 512,
-  strangersPerAddress: 128,
+  pending: 1_024,
+  pendingPerAddress: 768,
+  strangers: 1_024,
+  strangersPerAddress: 768,
 };
 
 /** Limits with room for 1,000 polls besides the other clients, who may share one address. */

@@ -143,6 +143,16 @@ it("keeps a connection that no request has used, as client-go opens in advance",
   await server.close(1);
 });
 
+describe.skipIf(!hasDedicatedClusters)("a burst of requests that kube-apiserver asks about", () => {
+  it("gets an answer for each of 400 creates at once", async () => {
+    const create = { ...postKey("burst", { user: "root" }), path: `${keysPath}?dryRun=All` };
+    const codes = await Promise.all(
+      Array.from({ length: 400 }, async () => (await cluster.ask({}, create)).code),
+    );
+    expect(new Set(codes)).toEqual(new Set([201]));
+  });
+});
+
 describe.skipIf(!hasDedicatedClusters)("a rolling restart of the webhook", () => {
   it("does not fail any request with a key", async () => {
     const using = useKeys();
