@@ -195,14 +195,22 @@ describe.skipIf(!hasDedicatedClusters)(
         await Promise.all(Array.from({ length: 50 }, write));
     }
 
+    const backUp = () =>
+      central.controlPlane.interrupt("both", async (data) => {
+        rmSync(saved(), { recursive: true, force: true });
+        cpSync(data, saved(), { recursive: true });
+      });
+    const restore = () =>
+      central.controlPlane.interrupt("both", async (data) => {
+        rmSync(data, { recursive: true, force: true });
+        cpSync(saved(), data, { recursive: true });
+      });
+
     it("refuses the earlier list and says so, until a new epoch; then tokens revoked after the backup are back", async () => {
       const [early, late, later] = [await mint(), await mint(), await mint()];
       await revoke(early);
       await refused(early, "a token revoked before the backup to be refused");
-      await central.controlPlane.interrupt("both", async (data) => {
-        rmSync(saved(), { recursive: true, force: true });
-        cpSync(data, saved(), { recursive: true });
-      });
+      await backUp();
       await eventually(async () => (await readyText()).includes("older") === false, {
         ...patience,
         what: "the endpoint to be calm",
@@ -211,10 +219,7 @@ describe.skipIf(!hasDedicatedClusters)(
       await revoke(late);
       await refused(late, "a token revoked after the backup to be refused");
 
-      await central.controlPlane.interrupt("both", async (data) => {
-        rmSync(data, { recursive: true, force: true });
-        cpSync(saved(), data, { recursive: true });
-      });
+      await restore();
       const warning =
         "if the management cluster was restored, run latchkey rotate-signing-key --new-epoch there";
       await eventually(async () => (await readyText()).includes(warning), {
@@ -241,6 +246,23 @@ describe.skipIf(!hasDedicatedClusters)(
       await refused(late, "a token that is deleted again to be refused");
       expect(stepsBack(takenSeqs())).toEqual([]);
       expect(takenSeqs().at(-1)?.epoch).toBeGreaterThan(0);
+    });
+
+    it("takes the next list of a restored state whose history has passed that of its own list", async () => {
+      const [early, late, later] = [await mint(), await mint(), await mint()];
+      await revoke(early);
+      await refused(early, "a token revoked before the backup to be refused");
+      await backUp();
+      await revoke(late);
+      await refused(late, "a token revoked after the backup to be refused");
+      await restore();
+      await writeMuch(500);
+      await revoke(later);
+      await refused(later, "a token revoked after the restore to be refused");
+      // Its object is back, too.
+      await accepted(late, "a token whose deletion is not in the backup to be accepted");
+      expect(await Promise.all([early, late, later].map(statusOf))).toEqual([401, 200, 401]);
+      expect(stepsBack(takenSeqs())).toEqual([]);
     });
   },
 );
