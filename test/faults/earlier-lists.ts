@@ -17,6 +17,7 @@ export class EarlierLists {
 
   /** Adds a list to the recorded ones. */
   add(request: ApiRequest): void {
+    if (asksForVersion(request)) return;
     this.#requests.set(request.selection, request);
   }
 
@@ -26,7 +27,9 @@ export class EarlierLists {
   }
 
   /** Takes a recorded list: it is returned once. */
-  take({ selection }: ApiRequest): string | undefined {
+  take(request: ApiRequest): string | undefined {
+    if (asksForVersion(request)) return undefined;
+    const { selection } = request;
     const list = this.#lists.get(selection);
     this.#lists.delete(selection);
     return list;
@@ -40,6 +43,11 @@ export class EarlierLists {
     );
     this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
   }
+}
+
+/** Whether an informer only asks for the version of a collection, by a list of one object. */
+function asksForVersion({ path }: ApiRequest): boolean {
+  return new URL(path, "http://proxy").searchParams.get("limit") === "1";
 }
 
 /** The same list as a single response. */
