@@ -171,6 +171,8 @@ describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerM
       ).toMatchObject({ code: 201 });
       await api.delete(sharedSecretPath(b.namespace, "db"));
       await becomesGone(secretPath(b.target, "db"));
+      // Its finalizer is removed after the copy; until then its name is taken.
+      await becomesGone(sharedSecretPath(b.namespace, "db"));
       expect(
         await as(a.deployer).merge(sharedSecretPath(a.namespace, waiting), {
           metadata: { annotations: to(b.project, renamed) },
