@@ -181,11 +181,19 @@ function shownMark(key: string, value: string): string {
 }
 
 /**
- * Whether a write may bring nothing: one that the API server refuses for the data of a Secret is
- * repeated, because another program may have caused the refusal.
+ * The writes without those that follow from a refused one: a controller that has just started
+ * repeats a write that the API server refuses for the data of a Secret. Until it is refused again,
+ * the status may report progress without it, and the Events of the failure are then new.
  */
-export function isRepeatOfRefused({ request, answer }: Pick<AskedWrite, "request" | "answer">) {
-  return request.plural === "secrets" && answer?.status === 422;
+export function needlessOf<Write extends Pick<AskedWrite, "process" | "request" | "answer">>(
+  writes: readonly Write[],
+): readonly Write[] {
+  const isRepeat = ({ request, answer }: Write): boolean =>
+    request.plural === "secrets" && answer?.status === 422;
+  const repeating = new Set(writes.filter(isRepeat).map(({ process }) => process));
+  const isReport = ({ process, request }: Write): boolean =>
+    repeating.has(process) && (request.plural === "events" || request.subresource === "status");
+  return writes.filter((write) => !isRepeat(write) && !isReport(write));
 }
 
 /** What a Secret is at rest, in a word for the summary. */

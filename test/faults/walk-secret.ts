@@ -5,7 +5,7 @@ import type { Course, Rest, Stage, WalkModel } from "./walk.ts";
 import { isAccepted, WalkCluster } from "./walk-cluster.ts";
 import { type NamespaceWants, walkNamespaces } from "./walk-namespaces.ts";
 import { reportOf } from "./walk-report.ts";
-import { isRepeatOfRefused, SecretJudge, sightOf } from "./walk-secret-judge.ts";
+import { needlessOf, SecretJudge, sightOf } from "./walk-secret-judge.ts";
 import type { Place, SecretState } from "./walk-secret-model.ts";
 import { rightSteps, type SecretAction, secretSteps } from "./walk-secret-steps.ts";
 import {
@@ -65,8 +65,8 @@ class SecretCourse implements Course<SecretAction> {
     return { problems, sights: [...found.values()].map(sightOf) };
   }
 
-  excuses(write: AskedWrite): boolean {
-    return isRepeatOfRefused(write);
+  needless(writes: readonly AskedWrite[]): readonly AskedWrite[] {
+    return needlessOf(writes);
   }
 
   async atEnd(): Promise<readonly string[]> {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { apiRequest } from "../support/api-request.ts";
-import { isRepeatOfRefused, SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
+import { needlessOf, SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
 import { type SecretState, settled } from "./walk-secret-model.ts";
 import { secretNames, secretSteps, sourceNames, valueOf } from "./walk-secret-steps.ts";
 import { walksOf } from "./walk.ts";
@@ -256,17 +256,30 @@ describe("the judge of Secrets", () => {
     expect(strayValues(state, world)).toHaveLength(1);
   });
 
-  it("excuses only the repeat of a write that the API server refuses for the data of a Secret", () => {
-    const isExcused = (plural: string, status?: number) =>
-      isRepeatOfRefused({
-        request: apiRequest({ method: "PUT", url: `/api/v1/namespaces/web/${plural}/db` }),
-        answer: status === undefined ? undefined : { at: 0, status, sent: "" },
-      });
-    expect(isExcused("secrets", 422)).toBe(true);
-    expect(isExcused("secrets", 200)).toBe(false);
-    expect(isExcused("secrets", 403)).toBe(false);
-    expect(isExcused("secrets")).toBe(false);
-    expect(isExcused("events", 422)).toBe(false);
+  it.each<[string, readonly (readonly [string, string, number?])[], readonly number[]]>([
+    ["a refused write is repeated", [["1", "secrets/db", 422]], []],
+    ["a write is accepted", [["1", "secrets/db", 200]], [0]],
+    ["a write is forbidden", [["1", "secrets/db", 403]], [0]],
+    ["a write is not answered", [["1", "secrets/db"]], [0]],
+    ["another kind is refused", [["1", "events", 422]], [0]],
+    [
+      "a refused write is repeated, and reported",
+      [
+        ["1", "secrets/db", 422],
+        ["1", "sharedsecrets/db/status", 200],
+        ["1", "events", 201],
+        ["1", "sharedsecrets/db", 200],
+        ["2", "sharedsecrets/db/status", 200],
+      ],
+      [3, 4],
+    ],
+  ])("finds needless writes when %s", (_, given, expected) => {
+    const writes = given.map(([process, path, status]) => ({
+      process,
+      request: apiRequest({ method: "PUT", url: `/api/v1/namespaces/web/${path}` }),
+      answer: status === undefined ? undefined : { at: 0, status, sent: "" },
+    }));
+    expect(needlessOf(writes)).toEqual(expected.map((index) => writes[index]));
   });
 
   it("shows no whole value", () => {

@@ -61,8 +61,8 @@ export interface Course<Action> {
   take(action: Action): Promise<boolean>;
   /** Compares the cluster with the model; the controller is idle. */
   atRest(): Promise<Rest>;
-  /** Whether a write is allowed although nothing has changed. */
-  excuses(write: AskedWrite): boolean;
+  /** Those of these writes that are not allowed where nothing has changed. */
+  needless(writes: readonly AskedWrite[]): readonly AskedWrite[];
   /** The problems after time without a change, and a restart of the controller. */
   atEnd(): Promise<readonly string[]>;
   /** Brings everything into a valid state. */
@@ -160,15 +160,14 @@ export async function inOwnRun<C extends Pick<Course<never>, "prepare" | "begin"
 /** Writes of the controller, and of one that has just started, although nothing has changed. */
 async function needlessWrites(
   run: InProcessRun,
-  { excuses }: Pick<Course<never>, "excuses">,
+  course: Pick<Course<never>, "needless">,
 ): Promise<readonly string[]> {
   const asked = run.logbook.writes.length;
   await run.backend.idle();
   for (const instance of [...run.backend.instances]) await run.backend.restart(instance);
   await run.settle();
-  return run.logbook.writes
-    .slice(asked)
-    .filter((write) => !excuses(write))
+  return course
+    .needless(run.logbook.writes.slice(asked))
     .map(({ process, sentence }) => `${process}: ${sentence}`);
 }
 
