@@ -101,7 +101,8 @@ const limits = {
   keepAliveTimeout: idleMs,
   connectionsCheckingInterval: 2_000,
 } as const;
-const handshakeTimeout = 5_000;
+/** Longer than kube-apiserver waits for a handshake (10 s, `TLSHandshakeTimeout` of client-go). */
+const handshakeTimeout = 12_000;
 
 /**
  * The limits for one address have room for all concurrent requests of a kube-apiserver, 600 by
