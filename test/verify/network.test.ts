@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Ask, get, mergePatch, post } from "../support/cluster-connection.ts";
+import { etcdBackup } from "../support/etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTrue, keysPath, postKey, postNamespace } from "../support/latchkey-objects.ts";
 import type { LatchkeyProcess, WebhookProcess } from "../support/latchkey-process.ts";
@@ -201,11 +201,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
 });
 
 describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
-  const saved = () => `${cluster.controlPlane.directory}/etcd-saved`;
-  const restore = async (data: string): Promise<void> => {
-    rmSync(data, { recursive: true, force: true });
-    cpSync(saved(), data, { recursive: true });
-  };
+  const backup = () => etcdBackup(cluster.controlPlane);
 
   /** Creates a key, waits until the webhook accepts it, and returns its plain text. */
   async function letIn(name: string): Promise<string> {
@@ -226,14 +222,12 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     await setPassword("db", value);
     await allHold(value);
     await settled(controller);
-    await cluster.controlPlane.interrupt("both", async (data) =>
-      cpSync(data, saved(), { recursive: true }),
-    );
+    await backup().save();
     for (let times = 0; times < 20; times += 1) await update();
     await makeSource("later", base64("later"));
     await allHold(base64("later"), "later");
     const gone = await letIn("gone");
-    await cluster.controlPlane.interrupt("both", restore);
+    await backup().restore();
     const began = Date.now();
     await allHold(value);
     say(
@@ -271,16 +265,13 @@ describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
     // The controller's later writes are lost; the events that it receives are not.
     controller.kill("SIGSTOP");
     await setPassword("tail", base64("second"));
-    await cluster.controlPlane.interrupt("etcd", async (data) => {
-      rmSync(saved(), { recursive: true, force: true });
-      cpSync(data, saved(), { recursive: true });
-    });
+    await backup().save("etcd");
     controller.kill("SIGCONT");
     await eventually(
       async () => (await copiesIn(few)).every((value) => value === base64("second")),
       { ...patience, what: "the copies that will be lost" },
     );
-    await cluster.controlPlane.interrupt("etcd", restore);
+    await backup().restore("etcd");
     expect(await copiesIn(few)).toEqual(few.map(() => base64("first")));
     // Other writes advance etcd beyond the lost revisions.
     for (let number = 0; number < 60; number += 1)

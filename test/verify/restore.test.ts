@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
@@ -9,6 +8,7 @@ import {
   hasDedicatedClusters,
   startDedicatedCluster,
 } from "../support/dedicated-cluster.ts";
+import { etcdBackup } from "../support/etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { gatewayCa, managementPath } from "../support/gateway-address.ts";
 import { askGateway } from "../support/gateway-request.ts";
@@ -134,7 +134,7 @@ describe.skipIf(!hasDedicatedClusters)("after a restore of etcd", () => {
     ["past the version that they have seen", (seen) => advanceTo(seen + 100)],
   ])("webhook, gateway and controller follow the restored state, %s", async (where, advance) => {
     const patch = (path: string, body: object) => write(mergePatch(path, body));
-    const saved = `${cluster.controlPlane.directory}/etcd-saved`;
+    const backup = etcdBackup(cluster.controlPlane);
     const keys: Record<string, string> = {};
     for (const name of ["on", "gone", "off", "keep"]) {
       keys[name] = randomBytes(24).toString("hex");
@@ -147,10 +147,7 @@ describe.skipIf(!hasDedicatedClusters)("after a restore of etcd", () => {
     await areAccepted(keys, { on: false, gone: true, off: true, keep: true });
     await patch(`${sources}/db`, { spec: { data: withPassword(`saved ${where}`) } });
     await copyHolds(`saved ${where}`);
-    await cluster.controlPlane.interrupt("both", async (data) => {
-      rmSync(saved, { recursive: true, force: true });
-      cpSync(data, saved, { recursive: true });
-    });
+    await backup.save();
     await disable("on", false);
     await disable("off", true);
     await write(remove(pathOf("gone")));
@@ -162,10 +159,7 @@ describe.skipIf(!hasDedicatedClusters)("after a restore of etcd", () => {
 
     // They find the API server only when etcd has advanced.
     proxy.reset(1);
-    await cluster.controlPlane.interrupt("both", async (data) => {
-      rmSync(data, { recursive: true, force: true });
-      cpSync(saved, data, { recursive: true });
-    });
+    await backup.restore();
     await advance(seen);
     await disable("keep", true);
     await patch(copy, { data: withPassword("edited") });

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import {
@@ -22,6 +22,7 @@ import {
   startEndpoint,
   tokenPath,
 } from "../support/direct-fixture.ts";
+import { etcdBackup } from "../support/etcd-backup.ts";
 import { eventually } from "../support/eventually.ts";
 import { FaultProxy } from "../support/fault-proxy.ts";
 import { freePort } from "../support/free-port.ts";
@@ -184,8 +185,6 @@ describe.skipIf(!hasDedicatedClusters)("an endpoint whose polls move between two
 describe.skipIf(!hasDedicatedClusters)(
   "an endpoint after a restore of the management cluster",
   () => {
-    const saved = () => `${central.controlPlane.directory}/etcd-saved`;
-
     async function writeMuch(count: number): Promise<void> {
       const write = () =>
         central.arrange(
@@ -195,22 +194,13 @@ describe.skipIf(!hasDedicatedClusters)(
         await Promise.all(Array.from({ length: 50 }, write));
     }
 
-    const backUp = () =>
-      central.controlPlane.interrupt("both", async (data) => {
-        rmSync(saved(), { recursive: true, force: true });
-        cpSync(data, saved(), { recursive: true });
-      });
-    const restore = () =>
-      central.controlPlane.interrupt("both", async (data) => {
-        rmSync(data, { recursive: true, force: true });
-        cpSync(saved(), data, { recursive: true });
-      });
+    const backup = () => etcdBackup(central.controlPlane);
 
     it("refuses the earlier list and says so, until a new epoch; then tokens revoked after the backup are back", async () => {
       const [early, late, later] = [await mint(), await mint(), await mint()];
       await revoke(early);
       await refused(early, "a token revoked before the backup to be refused");
-      await backUp();
+      await backup().save();
       await eventually(async () => (await readyText()).includes("older") === false, {
         ...patience,
         what: "the endpoint to be calm",
@@ -219,7 +209,7 @@ describe.skipIf(!hasDedicatedClusters)(
       await revoke(late);
       await refused(late, "a token revoked after the backup to be refused");
 
-      await restore();
+      await backup().restore();
       const warning =
         "if the management cluster was restored, run latchkey rotate-signing-key --new-epoch there";
       await eventually(async () => (await readyText()).includes(warning), {
@@ -252,10 +242,10 @@ describe.skipIf(!hasDedicatedClusters)(
       const [early, late, later] = [await mint(), await mint(), await mint()];
       await revoke(early);
       await refused(early, "a token revoked before the backup to be refused");
-      await backUp();
+      await backup().save();
       await revoke(late);
       await refused(late, "a token revoked after the backup to be refused");
-      await restore();
+      await backup().restore();
       await writeMuch(500);
       await revoke(later);
       await refused(later, "a token revoked after the restore to be refused");
