@@ -123,7 +123,7 @@ function replacement(
  */
 export function removalWrite(
   secret: ObservedCopy | UnmanagedSecret,
-  { why, uid = "" }: { readonly why?: string | undefined; readonly uid?: string } = {},
+  { why, uid = "" }: Omit<Removal, "isPaused"> = {},
 ): Write {
   const { metadata } = secret;
   if (!isEmptied(metadata)) return deleteWrite(resources.secrets, secret);
