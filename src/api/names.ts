@@ -59,6 +59,12 @@ export const requesterPolicies = {
   guard: "latchkey-mint-guard",
 } as const;
 
+/**
+ * The name of the policy, and of its binding, that denies requests with a credential of Latchkey the
+ * Secrets that are or become other credentials. An authorizer does not see the type of a Secret.
+ */
+export const derivedCredentialsPolicy = "latchkey-derived-credentials";
+
 /** Usernames of Latchkey's own service accounts, as the policies name them. */
 export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway"].map(
   (name) => `system:serviceaccount:latchkey-system:latchkey-${name}`,
@@ -78,6 +84,11 @@ export const extras = {
    * for one scope is not reused for another.
    */
   scopeHash: `${group}/scope-hash`,
+  /**
+   * The uid of the OwnedAccessKey or of the DirectClusterEndpointToken, whatever Latchkey has
+   * authenticated. No authorizer decides by it, so that no request is judged twice.
+   */
+  credentialId: `${group}/credential-id`,
 } as const;
 
 /** Extras of a user that authenticated with a direct token in a connected cluster. */

@@ -1,6 +1,7 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import type { UserInfo } from "../domain/access-key/authentication.ts";
 import { bearerOf } from "../domain/gateway/bearer.ts";
+import { writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
 import { asksForImpersonation, unforwardableName } from "../domain/gateway/forwarded-headers.ts";
 import { withDefaultNamespace } from "../domain/gateway/own-object.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
@@ -75,6 +76,10 @@ export async function admitRequest(
   }
   if (server === undefined)
     return refusal(404, "not-found", "no cluster of this name is connected");
+  if (credential.isScoped && writesSecret(understood.request)) {
+    const problem = await server.secrets?.problem();
+    if (problem !== undefined) return problem;
+  }
   return {
     ...{ ...understood, upstream, server, required, credential, subprotocols },
     ...{ kind: "admitted", user: credential.user },

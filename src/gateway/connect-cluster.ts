@@ -1,11 +1,14 @@
+import { gatewayFieldManager } from "../api/names.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
+import { createClient } from "../kube/http-client.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
+import { SecretGuard } from "./secret-guard.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 
@@ -35,6 +38,7 @@ export function connectCluster(
     credentials,
     forwarder,
     discovery: createDiscovery({ transport, clock, log }),
+    secrets: new SecretGuard({ client: createClient(transport, gatewayFieldManager), clock }),
     close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
   };
 }

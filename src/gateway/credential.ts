@@ -23,6 +23,8 @@ export interface Credential {
   /** The uid of its object: of the access key, or of the direct token (`jti`); limits count by it. */
   readonly id: string;
   readonly user: UserInfo;
+  /** Whether a scope limits it. */
+  readonly isScoped: boolean;
   /** Its name in messages. */
   readonly noun: LimitTerms["noun"];
   /** Authorizes a request; a resource that discovery does not know waits for one refresh. */

@@ -8,7 +8,7 @@ import {
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";
-import { keyEndsAt, type ResolvedKey } from "../domain/access-key/key-state.ts";
+import { isScoped, keyEndsAt, type ResolvedKey } from "../domain/access-key/key-state.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { spaceProblem } from "../domain/gateway/space-limit.ts";
 import {
@@ -51,7 +51,7 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
   const current = (): ResolvedKey | undefined => accessKeys.byId(id);
   const isSame = (): boolean => isSameCredential({ user, resolved }, current());
   return {
-    ...{ kind: "credential", id, user, noun: "an access key" },
+    ...{ kind: "credential", id, user, isScoped: isScoped(resolved), noun: "an access key" },
     async authorize(request, destination) {
       const decision = await authorizeKey(id, request, depsAt(destination, deps));
       return withinSpace(decision, request, { deps, destination });

@@ -1,4 +1,5 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
+import { extras } from "../api/names.ts";
 import { revocationOf } from "../authn/authorize-token.ts";
 import type { IssuerKeys } from "../authn/issuer-keys.ts";
 import type { RevokedTokens } from "../authn/revoked-tokens.ts";
@@ -100,11 +101,12 @@ function tokenCredential(
   };
   return {
     ...{ kind: "credential", id: token.jti, noun: "a direct token" },
+    isScoped: token.scopes.length > 0,
     isValid: () => ended() === undefined,
     user: {
       username: prefixes.user + token.sub,
       groups: token.groups.map((name) => prefixes.groups + name),
-      extra: {},
+      extra: { [extras.credentialId]: [token.jti] },
     },
     async authorize(request, destination) {
       try {

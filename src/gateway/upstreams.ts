@@ -4,6 +4,7 @@ import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import type { Forwarder } from "../kube/forwarder.ts";
+import type { SecretGuard } from "./secret-guard.ts";
 
 /** The API server that a request is forwarded to. */
 export interface UpstreamServer {
@@ -14,6 +15,8 @@ export interface UpstreamServer {
 /** An API server that requests are forwarded to, and what it serves. */
 export interface GatewayUpstream extends UpstreamServer {
   readonly discovery: Pick<Discovery, "known" | "find">;
+  /** Of a connected cluster, whose administrator may not have applied the policies of Latchkey. */
+  readonly secrets?: Pick<SecretGuard, "problem">;
 }
 
 /** The API server of an upstream; undefined if no cluster of that name is connected. */

@@ -61,15 +61,17 @@ test("servers before 1.36 get the same objects as newer ones, except a webhook i
   );
 });
 
+const credentialId = "userextras/management.service/credential-id";
 const extrasOfKeys = [
   "userextras/management.service/key-id",
   "userextras/management.service/scope-hash",
+  credentialId,
 ];
 
 test.each([
   ["the gateway", "gateway", "gateway", extrasOfKeys],
   ["a connected cluster", "connected-cluster", "gateway", extrasOfKeys],
-  ["the direct endpoint", "direct-endpoint", "direct-endpoint", []],
+  ["the direct endpoint", "direct-endpoint", "direct-endpoint", [credentialId]],
 ])(
   "%s before 1.36 has the same objects, and plain impersonation of users and groups",
   async (_what, directory, program, extras) => {

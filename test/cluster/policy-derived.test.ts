@@ -3,6 +3,11 @@ import { answered, makeNamespace, unique } from "../support/policy-request.ts";
 import { dryCreate, made, merge, root, withKey, withPolicies } from "./policy-fixture.ts";
 
 const rootKey = withKey(root, "k-17");
+/** Administrators with each of the extras that tell a credential of Latchkey. */
+const withCredential = ["key-id", "token-id", "credential-id"].map((name) => ({
+  ...root,
+  extra: { [`management.service/${name}`]: ["uid-17"] },
+}));
 const serviceAccountToken = {
   type: "kubernetes.io/service-account-token",
   metadata: { annotations: { "kubernetes.io/service-account.name": "default" } },
@@ -24,12 +29,13 @@ withPolicies("a Secret that the API server turns into another credential", () =>
   });
 
   it.each([serviceAccountToken, bootstrapToken])(
-    "of type $type cannot be created with an access key",
+    "of type $type cannot be created with an access key or direct token",
     async (given) => {
       const body = secret(given);
-      expect(await dryCreate(rootKey, secrets, body)).toMatchObject(
-        answered(403, `root authenticated with an access key and may not create Secret`),
-      );
+      for (const caller of withCredential)
+        expect(await dryCreate(caller, secrets, body)).toMatchObject(
+          answered(403, "root authenticated with an access key or direct token and may not create"),
+        );
       expect(await dryCreate(root, secrets, body)).toMatchObject({ code: 201 });
     },
   );

@@ -3,6 +3,7 @@ import {
   admin,
   answered,
   ask,
+  bind,
   latchkeyAccount,
   makeNamespace,
   unique,
@@ -15,10 +16,18 @@ const component = { "management.service/component": "signing-keys" };
 const placeholder = { "management.service/sharedsecret-name": "db" };
 const copyOf = { "management.service/copy-of": "a/db -> b/db" };
 const data = { password: "aHVudGVyMg==" };
+const connectedAccounts = [
+  "latchkey-direct-endpoint",
+  "latchkey-direct-authorizer",
+  "latchkey-gateway",
+] as const;
 let secrets: string;
 
 beforeAll(async () => {
-  secrets = `/api/v1/namespaces/${await makeNamespace()}/secrets`;
+  const namespace = await makeNamespace();
+  secrets = `/api/v1/namespaces/${namespace}/secrets`;
+  for (const name of connectedAccounts)
+    await bind({ kind: "User", name: latchkeyAccount(name).user ?? "" }, "edit", namespace);
 });
 
 interface SecretShape {
@@ -92,6 +101,28 @@ withPolicies("Latchkey's controller", () => {
       answered(code, `${controller.user} may not delete Secret`),
     );
   });
+});
+
+withPolicies("the accounts of Latchkey in a connected cluster", () => {
+  it.each(connectedAccounts)(
+    "%s cannot create a token of another one, and keeps its own Secrets",
+    async (name) => {
+      const account = latchkeyAccount(name);
+      const token = secret({
+        labels: { "management.service/component": `${name}-certificates` },
+        type: "kubernetes.io/service-account-token",
+        annotations: { "kubernetes.io/service-account.name": "latchkey-gateway" },
+      });
+      expect(await dryCreate(account, secrets, token)).toMatchObject(
+        answered(403, `${account.user} may not create Secret`),
+      );
+      const own = { labels: component };
+      expect(await dryCreate(account, secrets, secret(own))).toMatchObject({ code: 201 });
+      const change = { data: { password: "c2VzYW1l" } };
+      expect(await merge(account, await stored(own), change)).toMatchObject({ code: 200 });
+      expect(await merge(account, await stored({}), change)).toMatchObject({ code: 403 });
+    },
+  );
 });
 
 it("other users can write Secrets as before", async () => {

@@ -50,8 +50,10 @@ function manifests(directory: string): Manifest[] {
 
 const shipped = manifests("rbac");
 const ofGateway = [...manifests("gateway"), ...manifests("gateway-impersonation")];
-const ofDirectEndpoint = manifests("direct-endpoint");
-const ofDirectAuthorizer = manifests("direct-authorizer");
+const connectedPolicies = manifests("connected-policies");
+const ofConnectedCluster = [...manifests("connected-cluster"), ...connectedPolicies];
+const ofDirectEndpoint = [...manifests("direct-endpoint"), ...connectedPolicies];
+const ofDirectAuthorizer = [...manifests("direct-authorizer"), ...connectedPolicies];
 const isRole = ({ kind }: Manifest): boolean => kind === "Role" || kind === "ClusterRole";
 const roles = shipped.filter(isRole);
 /** The roles that let a process act as the user of a key or token, in any request. */
@@ -91,7 +93,7 @@ function hasAccess(account: Caller, allowed: readonly Row[], refused: readonly R
 
 describe("the shipped roles", () => {
   it.each(
-    [...shipped, ...ofGateway, ...ofDirectEndpoint, ...ofDirectAuthorizer]
+    [...shipped, ...ofGateway, ...ofConnectedCluster, ...ofDirectEndpoint, ...ofDirectAuthorizer]
       .filter(isRole)
       .filter(isNarrow),
   )(
@@ -131,6 +133,7 @@ describe("the shipped roles", () => {
   it.each([
     ["rbac", shipped, ["latchkey-controller", "latchkey-webhook"]],
     ["gateway", ofGateway, ["system:authenticated", "latchkey-gateway"]],
+    ["connected-cluster", ofConnectedCluster, ["latchkey-gateway"]],
     ["direct-endpoint", ofDirectEndpoint, ["latchkey-direct-endpoint"]],
     ["direct-authorizer", ofDirectAuthorizer, ["latchkey-direct-authorizer"]],
   ])("of config/%s are bound to no other accounts", (_directory, found, accounts) => {

@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { mergePatch, remove } from "../support/cluster-connection.ts";
+import { get, mergePatch, remove } from "../support/cluster-connection.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { derivedRequests } from "../support/derived-requests.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import {
   alice,
@@ -15,8 +18,14 @@ import {
 } from "../support/direct-fixture.ts";
 import { keysPath, postKey, withKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
-import { gatewayCa } from "../support/gateway-address.ts";
-import { applyDirectAuthorizerRbac, applyGateway, policiesCount } from "../support/install.ts";
+import { gatewayCa, managementPath } from "../support/gateway-address.ts";
+import {
+  apply,
+  applyDirectAuthorizerRbac,
+  applyGateway,
+  policiesCount,
+  repository,
+} from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
   type GatewayProcess,
@@ -26,7 +35,7 @@ import {
 import { unique } from "../support/policy-request.ts";
 import { comparable, scopedObjects, scopedRequests, scopeRows } from "../support/scope-table.ts";
 import { trustTokens } from "../support/trust.ts";
-import { askAt, selfReview, type WayIn } from "../support/ways-in.ts";
+import { askAt, type KeyedRequest, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 
 const parent = `${keysPath}/parent`;
@@ -55,6 +64,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   let fixture: DirectFixture;
   let central: DirectFixture["central"];
   let connected: DirectFixture["connected"];
+  /** Another connected cluster, which only the gateway reaches. */
+  let west: StartedControlPlane;
   let controller: DirectFixture["controller"];
   let endpoint: DirectFixture["endpoint"];
   let authorizer: WebhookProcess;
@@ -121,11 +132,18 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     };
     const ca = [connected.certificateAuthority, endpointCa];
     dispatcher = new Agent({ connect: { ca } });
-    await kubectl(connected, [
-      ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
-      "--group=devs",
-    ]);
-    for (const request of scopedObjects(names)) await fixture.arrange(request);
+    west = await startControlPlane(
+      await findOrBuildControlPlane((line) => void process.stderr.write(`west: ${line}\n`)),
+    );
+    for (const cluster of [management, connected, west])
+      await kubectl(cluster, [
+        ...["create", "clusterrolebinding", "readers", "--clusterrole=cluster-admin"],
+        "--group=devs",
+      ]);
+    for (const request of scopedObjects(names)) {
+      await fixture.arrange(request);
+      await central.arrange(request);
+    }
     await policiesCount(management);
     const first = await mint("first");
     const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
@@ -135,6 +153,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await dispatcher?.close();
     await gateway?.stop();
     await authorizer?.stop();
+    await west?.stop();
     await fixture?.stop();
   });
 
@@ -206,6 +225,83 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     },
   );
 
+  describe("derived credentials", () => {
+    const everything = { rules: [{}], projects: [{ project: names.web }] };
+    const rows = derivedRequests(names.web);
+    /** A token at the fronts of the connected cluster, and a key at the gateway. */
+    const credentials = async (scope?: object) => {
+      const spec = scope && { scope };
+      const key = { key: `derived-${randomBytes(24).toString("hex")}` };
+      await central.arrange(
+        postKey(unique("derived"), { user: "alice", groups: ["devs"], ...key, ...spec }),
+      );
+      const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
+      await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+      return { token: { key: await mint(unique("derived"), spec) }, key };
+    };
+    const opaque: KeyedRequest = {
+      method: "POST",
+      path: `/api/v1/namespaces/${names.web}/secrets?dryRun=All`,
+      body: { metadata: { name: "derived" } },
+    };
+
+    it.each<[string, object | undefined, readonly string[]]>([
+      ["this cluster", { clusters: [{ cluster: "east" }] }, []],
+      ["everything", { ...everything, clusters: [{ cluster: "*" }] }, ["management"]],
+      ["no scope", undefined, ["management"]],
+    ])("are denied at every front in every cluster: %s", async (_what, scope, more) => {
+      const { token, key } = await credentials(scope);
+      const management = { ...ways.gateway, prefix: managementPath };
+      const fronts = [
+        ...[["kube-apiserver", token, ways.server] as const],
+        ...[["direct endpoint", token, ways.endpoint] as const],
+        ...[["gateway", key, ways.gateway] as const],
+        ...more.map((name) => [name, key, management] as const),
+      ];
+      const denied = rows.filter(({ deniedBy }) => scope !== undefined || deniedBy === "policy");
+      for (const [name, by, way] of fronts) {
+        expect([name, (await askAt(by, opaque, way)).code]).toEqual([name, 201]);
+        const answers = [];
+        for (const row of denied) {
+          const { code, message } = await askAt(by, row, way);
+          const policy = message.includes("latchkey-derived-credentials") ? "policy" : "scope";
+          answers.push([row.what, code, row.deniedBy === "policy" ? policy : "scope"]);
+        }
+        expect([name, answers]).toEqual([
+          name,
+          denied.map(({ what, deniedBy }) => [what, 403, deniedBy]),
+        ]);
+      }
+    });
+
+    it("are denied by the gateway in a cluster without the policy, and by the policy once it is there", async () => {
+      const way = { ...ways.gateway, prefix: "/kubernetes/cluster/west" };
+      const { key } = await credentials({ clusters: [{ cluster: "west" }] });
+      const unscoped = (await credentials()).key;
+      await connectCluster(central.controlPlane, "west", await prepareConnectedCluster(west, 1));
+      const policies = join("config", "connected-policies");
+      await kubectl(west, ["delete", "-k", join(repository, policies)]);
+      await kubectl(west, ["create", "namespace", names.web]);
+      const works = async () => (await askAt(unscoped, opaque, way)).code === 201;
+      await eventually(works, { what: "the cluster to be connected" });
+      expect(await askAt(key, opaque, way)).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("apply config/connected-policies"),
+      });
+      const configMap = { ...opaque, path: opaque.path.replace("secrets", "configmaps") };
+      expect((await askAt(key, configMap, way)).code).toBe(201);
+      await apply(west, policies);
+      const isGuarded = async () => (await askAt(key, opaque, way)).code === 201;
+      await eventually(isGuarded, { what: "the policy to be old enough" });
+      const [accountToken] = rows;
+      if (accountToken === undefined) throw new Error("no row");
+      expect(await askAt(key, accountToken, way)).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("latchkey-derived-credentials"),
+      });
+    });
+  });
+
   it.each([
     ["direct-endpoint", ["secrets", "selfsubjectaccessreviews"]],
     ["direct-authorizer", ["secrets"]],
@@ -222,6 +318,18 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     expect([...asked].toSorted()).toEqual(resources);
     expect(own.map(({ requestURI }) => requestURI)).toContain("/version");
   });
+
+  it.each(["direct-endpoint", "direct-authorizer"])(
+    "creates the Secret of its certificates again, which the policies allow: %s",
+    async (program) => {
+      const secret = `/api/v1/namespaces/latchkey-system/secrets/latchkey-${program}-certificates`;
+      const { metadata } = await fixture.arrange(get(secret));
+      await fixture.arrange(remove(secret));
+      const isNew = async () => (await fixture.arrange(get(secret))).metadata.uid !== metadata.uid;
+      const isMade = () => isNew().catch(() => false);
+      expect(await eventually(isMade, { what: "a new Secret" })).toBe(true);
+    },
+  );
 
   it("says in its files what it decides, and what it cannot end", () => {
     expect(printed).toContain("--authorization-config=");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { unknownPolicy } from "../../src/domain/gateway/derived-credentials-policy.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
@@ -151,6 +152,27 @@ describe("a request in progress is not allowed any more when its object", () => 
     const decision = authorizeAgain(admitted, deps);
     expect(decision).toMatchObject({ kind: "denied" });
     expect(refusalOf(decision, admitted.credential)).toMatchObject({ status: 401 });
+  });
+});
+
+describe("where the policy about Secrets is missing", () => {
+  const scope = { ...emptyScope, projects: ["*"], clusters: ["*"] };
+  it.each<[string, Parameters<typeof keyOf>[1], FakeRequest, string]>([
+    ["refuses a scoped key that writes a Secret", { scope }, { method: "POST" }, "refusal"],
+    ["admits a key without a scope", {}, { method: "POST" }, "admitted"],
+    ["admits a scoped key that reads one", { scope }, {}, "admitted"],
+  ])("%s", async (_what, spec, request, kind) => {
+    const deps = fakeGatewayDeps();
+    deps.keys.set(aliceKey, keyOf("alice", spec));
+    const server = deps.findUpstream({ kind: "management" });
+    if (server === undefined) throw new Error("no server");
+    const secrets = { problem: () => Promise.resolve(unknownPolicy) };
+    const target = "/kubernetes/cluster/east/api/v1/namespaces/web/secrets";
+    const admitted = await admitRequest(
+      { ...headOf({ ...request, key: aliceKey }), target },
+      { ...deps, findUpstream: () => ({ ...server, secrets }) },
+    );
+    expect(admitted).toMatchObject(kind === "refusal" ? unknownPolicy : { kind });
   });
 });
 

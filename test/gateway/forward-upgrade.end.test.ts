@@ -51,7 +51,7 @@ const admitted: UpgradedRequest = {
   request: { kind: "path", verb: "get", path: "/api" },
   user: alice,
   credential: {
-    ...{ kind: "credential", id: "uid-alice", user: alice, noun: "an access key" },
+    ...{ kind: "credential", id: "uid-alice", user: alice, isScoped: false, noun: "an access key" },
     authorize: () => Promise.resolve({ kind: "no-opinion" }),
     authorizeNow: () => ({ kind: "no-opinion" }),
     isValid: () => true,

@@ -88,7 +88,11 @@ describe("a request with a direct token", () => {
       kind: "admitted",
       upstream: { kind: "cluster", cluster: "east" },
       target: { path: "/api" },
-      user: { username: "central:alice", groups: ["team:devs"], extra: {} },
+      user: {
+        username: "central:alice",
+        groups: ["team:devs"],
+        extra: { "management.service/credential-id": ["uid-token"] },
+      },
       credential: { id: "uid-token" },
     });
     expect(results).toEqual(["authenticated"]);

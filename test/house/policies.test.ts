@@ -3,10 +3,14 @@ import { loadAll } from "js-yaml";
 import { expect, test } from "vitest";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 
-const directory = new URL("../../config/policies/", import.meta.url);
-const objects = readdirSync(directory)
-  .filter((name) => name !== "kustomization.yaml")
-  .flatMap((name) => loadAll(readFileSync(new URL(name, directory), "utf8")));
+const directories = ["policies", "connected-policies"].map(
+  (name) => new URL(`../../config/${name}/`, import.meta.url),
+);
+const objects = directories.flatMap((directory) =>
+  readdirSync(directory)
+    .filter((name) => name !== "kustomization.yaml")
+    .flatMap((name) => loadAll(readFileSync(new URL(name, directory), "utf8"))),
+);
 const specs = (kind: string) =>
   objects
     .filter((object) => stringAt(object, "kind") === kind)

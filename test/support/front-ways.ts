@@ -45,12 +45,18 @@ export interface WayFixture extends GatewayFixture {
   scoped(scope: Scope): Promise<string>;
 }
 
+const credentialId = [
+  "impersonate-extra-management.service%2fcredential-id",
+  /^uid-alice$/,
+] as const;
+
 const gateway: FrontWay = {
   ...{ name: "gateway", prefix: managementPath, alice: aliceKey, bob: bobKey },
   idleTimers: 0,
   extras: [
     ["impersonate-extra-management.service%2fkey-id", /^uid-alice$/],
     ["impersonate-extra-management.service%2fscope-hash", /^.+$/],
+    credentialId,
   ],
   async start(options) {
     const fixture = await startGateway(options);
@@ -108,7 +114,7 @@ const direct: FrontWay = {
   ...{ name: "direct endpoint", prefix: "/kubernetes/cluster" },
   alice: await directToken(),
   bob: await directToken({ sub: "bob", jti: "uid-bob" }),
-  ...{ extras: [], idleTimers: 1 },
+  ...{ extras: [credentialId], idleTimers: 1 },
   async start(options) {
     const revoked = new Set<string>();
     const fixture = await startGateway({ ...options, credentials: directCredentials(revoked) });

@@ -84,16 +84,18 @@ export async function applyGatewayRbac(access: KubectlAccess): Promise<void> {
   return applyKinds(access, await supported(access, "gateway"), kinds);
 }
 
-/** Applies the RBAC of the direct endpoint, whose process runs outside of the cluster. */
+/** The kinds that a process outside of the cluster needs in it. */
+const besideProcess =
+  /^Namespace$|^ServiceAccount$|^Secret$|Role(?:Binding)?$|AdmissionPolicy(?:Binding)?$/;
+
+/** Applies the RBAC and the policies of the direct endpoint, whose process runs outside of the cluster. */
 export async function applyDirectEndpointRbac(access: KubectlAccess): Promise<void> {
-  const kinds = /^Namespace$|^ServiceAccount$|^Secret$|Role(?:Binding)?$/;
-  return applyKinds(access, await supported(access, "direct-endpoint"), kinds);
+  return applyKinds(access, await supported(access, "direct-endpoint"), besideProcess);
 }
 
-/** Applies the RBAC of the authorizer of a connected cluster, which runs outside of it. */
+/** Applies the RBAC and the policies of the authorizer of a connected cluster, which runs outside of it. */
 export async function applyDirectAuthorizerRbac(access: KubectlAccess): Promise<void> {
-  const kinds = /^Namespace$|^ServiceAccount$|^Secret$|Role(?:Binding)?$/;
-  return applyKinds(access, join("config", "direct-authorizer"), kinds);
+  return applyKinds(access, join("config", "direct-authorizer"), besideProcess);
 }
 
 /** The directory of `config` with constrained impersonation, or the one without. */

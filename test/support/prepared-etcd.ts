@@ -5,7 +5,10 @@ import { type BuildDeps, buildOnce } from "./cached-build.ts";
 import { repository } from "./install.ts";
 
 /** What decides the content: the manifests, and the code that starts and installs. */
-const manifests = ["crds", join("config", "rbac"), join("config", "policies")];
+const manifests = [
+  "crds",
+  ...["rbac", "policies", "connected-policies"].map((name) => join("config", name)),
+];
 const code = ["control-plane-start.ts", "install.ts", "prepare-etcd.ts", "program-flags.ts"];
 
 /**

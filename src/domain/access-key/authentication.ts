@@ -34,6 +34,7 @@ export function authenticate(resolved: ResolvedKey, now: number): Authentication
   const extra = {
     [extras.keyId]: [metadata.uid],
     [extras.scopeHash]: [scopeHash(effectiveScopes(resolved))],
+    [extras.credentialId]: [metadata.uid],
   };
   return {
     kind: "authenticated",

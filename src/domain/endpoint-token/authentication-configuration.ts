@@ -88,6 +88,8 @@ export function authenticationNotes(
     ...(hasAnonymous ? ["Take --anonymous-auth away, because the file has anonymous."] : []),
     `--authentication-config=${directory}/${authenticationFile}`,
     ...(flag === undefined ? withoutAuthorizer : [...beforeAuthorizer, flag, ...withAuthorizer]),
+    "Apply config/connected-policies to this cluster: without it, a token that may write Secrets makes a",
+    "service account token, which has no scope and no end.",
     "kube-apiserver has to reach the issuer once after each restart before it accepts any direct token,",
     "and again for the first token of each new signing key.",
   ];

@@ -66,7 +66,7 @@ export function forwardedHeaders(head: RequestHead, terms: ForwardedTerms): read
 }
 
 function impersonation({ username, groups, extra }: UserInfo): readonly string[] {
-  const extraHeaders = [extras.keyId, extras.scopeHash].flatMap((name) =>
+  const extraHeaders = Object.values(extras).flatMap((name) =>
     (extra[name] ?? []).flatMap((value) => [
       `impersonate-extra-${encodeURIComponent(name).toLowerCase()}`,
       headerText(value),

@@ -33,6 +33,7 @@ test("authenticates a valid key as its user, with the uid of the key as an extra
       extra: {
         "management.service/key-id": [observedMetadata().uid],
         "management.service/scope-hash": [expect.stringMatching(/^[0-9a-f]{16}$/)],
+        "management.service/credential-id": [observedMetadata().uid],
       },
     },
   });

@@ -9,7 +9,12 @@ import {
 const user = {
   username: "alice",
   groups: ["devs", "ops"],
-  extra: { [extras.keyId]: ["uid-1"], [extras.scopeHash]: ["hash"] },
+  extra: {
+    [extras.keyId]: ["uid-1"],
+    [extras.scopeHash]: ["hash"],
+    [extras.credentialId]: ["uid-1"],
+    unknown: ["x"],
+  },
 };
 const terms = { user, host: "api:6443", authorization: "Bearer own", subprotocols: undefined };
 const head = (rawHeaders: readonly string[], isUpgrade = false) =>
@@ -27,6 +32,7 @@ const ours = [
   ...["impersonate-user", "alice", "impersonate-group", "devs", "impersonate-group", "ops"],
   ...["impersonate-extra-management.service%2fkey-id", "uid-1"],
   ...["impersonate-extra-management.service%2fscope-hash", "hash"],
+  ...["impersonate-extra-management.service%2fcredential-id", "uid-1"],
   ...["x-forwarded-for", "192.0.2.1"],
 ];
 

@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { type Connection, connect, send } from "../support/cluster-connection.ts";
+import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { derivedRequests } from "../support/derived-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { apply } from "../support/install.ts";
+
+/** The oldest minor version that this kube-apiserver emulates. */
+const oldest = "1.33";
+
+describe.skipIf(!hasDedicatedClusters)(`the policies of a connected cluster of ${oldest}`, () => {
+  let cluster: StartedControlPlane;
+  let connection: Connection;
+
+  beforeAll(async () => {
+    const source = await findOrBuildControlPlane((line) => void process.stderr.write(`${line}\n`));
+    const extraApiServerFlags = [`--emulated-version=${oldest}`];
+    cluster = await startControlPlane(source, { extraApiServerFlags });
+    await apply(cluster, join("config", "connected-policies"));
+    connection = await connect(cluster.adminKubeconfig);
+  });
+  afterAll(async () => {
+    await connection?.pool.destroy();
+    await cluster?.stop();
+  });
+
+  const root = { user: "root", groups: ["system:masters"] };
+  const rows = derivedRequests("default").filter(({ deniedBy }) => deniedBy === "policy");
+
+  it.each(rows)("deny $what to a credential of Latchkey alone", async (row) => {
+    const { method = "GET", ...request } = row;
+    const ask = { ...request, method };
+    expect((await send(connection, root, ask)).code).toBe(201);
+    const token = { ...root, extra: { "management.service/credential-id": ["uid"] } };
+    const isDenied = async () => (await send(connection, token, ask)).code === 403;
+    await eventually(isDenied, { what: "the policy to be enforced" });
+  });
+
+  it("deny an account of Latchkey the token of another one", async () => {
+    const [row] = rows;
+    if (row === undefined) throw new Error("no row");
+    const user = "system:serviceaccount:latchkey-system:latchkey-direct-endpoint";
+    const answer = await send(
+      connection,
+      { user, groups: ["system:masters"] },
+      { method: "POST", path: row.path, body: row.body },
+    );
+    expect([answer.code, answer.message]).toEqual([
+      403,
+      expect.stringContaining("latchkey-own-secrets"),
+    ]);
+  });
+});
