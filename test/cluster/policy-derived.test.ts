@@ -1,6 +1,16 @@
 import { beforeAll, expect, it } from "vitest";
 import { answered, makeNamespace, unique } from "../support/policy-request.ts";
-import { dryCreate, made, merge, root, withKey, withPolicies } from "./policy-fixture.ts";
+import {
+  collectionOf,
+  dryCreate,
+  made,
+  manifest,
+  merge,
+  requestedKinds,
+  root,
+  withKey,
+  withPolicies,
+} from "./policy-fixture.ts";
 
 const rootKey = withKey(root, "k-17");
 /** Administrators with each of the extras that tell a credential of Latchkey. */
@@ -52,5 +62,28 @@ withPolicies("a Secret that the API server turns into another credential", () =>
   it("can be created with an access key if it is Opaque", async () => {
     const opaque = secret({ metadata: {} });
     expect(await dryCreate(rootKey, secrets, opaque)).toMatchObject({ code: 201 });
+  });
+});
+
+withPolicies("a key or token of a direct token", () => {
+  const refused = answered(403, "root authenticated with a direct token and may not");
+  const ofKey = withCredential.filter(({ extra }) => "management.service/key-id" in extra);
+  const ofToken = withCredential.filter((caller) => !ofKey.includes(caller));
+
+  it.each(requestedKinds)("cannot be created: $kind", async ({ plural, kind, spec }) => {
+    const path = collectionOf(plural);
+    for (const caller of ofToken)
+      expect(await dryCreate(caller, path, manifest(kind, {}, spec))).toMatchObject(refused);
+    for (const caller of [root, ...ofKey])
+      expect((await dryCreate(caller, path, manifest(kind, {}, spec))).message ?? "").not.toContain(
+        "direct token and may not",
+      );
+  });
+
+  it.each(requestedKinds)("cannot be changed: $kind", async ({ plural, kind, spec }) => {
+    const path = await made(collectionOf(plural), manifest(kind, {}, spec));
+    const change = { metadata: { labels: { changed: "true" } } };
+    for (const caller of ofToken) expect(await merge(caller, path, change)).toMatchObject(refused);
+    expect(await merge(root, path, change)).toMatchObject({ code: 200 });
   });
 });

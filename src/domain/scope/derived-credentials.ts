@@ -1,4 +1,5 @@
 import { group as ownGroup } from "../../api/names.ts";
+import { resources } from "../../api/resources.ts";
 import type { ScopeRule } from "../../api/scope.ts";
 import { qualifiedResource } from "./patterns.ts";
 import type { ResourceRequest } from "./request.ts";
@@ -20,8 +21,15 @@ interface Escape {
 
 const reading = ["get", "list", "watch"];
 
+/** The kinds of credentials that users create. */
+const requested: readonly string[] = [
+  resources.ownedAccessKeys.plural,
+  resources.endpointTokens.plural,
+];
+
 const escapes: readonly Escape[] = [
-  // A client that reads a key or token can use it; a new one is limited at admission.
+  // A client that reads a key or token can use it; a new one is limited at admission, but not in a
+  // connected cluster with a Latchkey of its own, which does not know this credential.
   { group: ownGroup, resource: "ownedaccesskeys", harmless: ["create"] },
   { group: ownGroup, resource: "directclusterendpointtokens", harmless: ["create"] },
   { group: "", resource: "serviceaccounts/token", harmless: [] },
@@ -78,6 +86,9 @@ function isMeant({ resource }: Escape, name: string): boolean {
 /** Whether a request could yield a credential, or a scope, beyond that of its own credential. */
 export function isEscape(request: ResourceRequest): boolean {
   if (isImpersonation(request.verb)) return true;
+  const isElsewhere = request.target === "Cluster" || request.target === "ProjectVirtualCluster";
+  const isRequested = request.group === ownGroup && requested.includes(request.resource);
+  if (isElsewhere && isRequested && request.verb === "create") return true;
   return couldEscape(request.group, qualifiedResource(request), [request.verb]);
 }
 

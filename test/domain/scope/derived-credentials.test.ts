@@ -47,6 +47,18 @@ describe.each(escapes)("%s %s", (group, resource, harmless) => {
   });
 });
 
+test.each([
+  ["Management", []],
+  ["ProjectSpace", []],
+  ["Cluster", ["ownedaccesskeys", "directclusterendpointtokens"]],
+  ["ProjectVirtualCluster", ["ownedaccesskeys", "directclusterendpointtokens"]],
+] as const)("at the target %s, the creation of %j is an escape", (target, expected) => {
+  const kinds = ["ownedaccesskeys", "directclusterendpointtokens", "sharedsecrets"];
+  const isEscapeOf = (resource: string) =>
+    isEscape(resourceRequest({ group: own, resource, verb: "create", target }));
+  expect(kinds.filter(isEscapeOf)).toEqual(expected);
+});
+
 test("guarded namespaces are Latchkey's own and those of connected clusters and of the control plane", () => {
   const names = ["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""];
   expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual([

@@ -171,6 +171,7 @@ const reading = "(?!get\\||list\\||watch\\|)[^|]*";
 const escapes = [
   `${any}\\|\\|resource\\|impersonate[^|]*\\|${any}`,
   `${any}\\|\\|resource\\|(?!create\\|)[^|]*\\|management\\.service\\|(?:ownedaccesskeys|directclusterendpointtokens)(?:\\/[^|]*)?\\$\\|${any}`,
+  `(?:Cluster|ProjectVirtualCluster)\\|${any}\\|\\|resource\\|create\\|management\\.service\\|(?:ownedaccesskeys|directclusterendpointtokens)(?:\\/[^|]*)?\\$\\|${any}`,
   `${any}\\|\\|resource\\|[^|]*\\|\\|(?:serviceaccounts\\/token|nodes\\/proxy|secrets\\/[^|]*)\\$\\|${any}`,
   `${any}\\|\\|resource\\|${reading}\\|\\|namespaces(?:\\/[^|]*)?\\$\\|${any}`,
   `${any}\\|\\|resource\\|[^|]*\\|certificates\\.k8s\\.io\\|signers(?:\\/[^|]*)?\\$\\|${any}`,
