@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { neededVerbs } from "../../src/domain/access-key/needed-verbs.ts";
 
 const directories = ["policies", "connected-policies"].map(
   (name) => new URL(`../../config/${name}/`, import.meta.url),
@@ -19,6 +21,17 @@ const specs = (kind: string) =>
       spec: recordAt(object, "spec"),
     }));
 const policies = specs("ValidatingAdmissionPolicy");
+const specOf = (policy: string) => policies.find(({ name }) => name === policy)?.spec ?? {};
+const variablesOf = (policy: string) =>
+  listAt(specOf(policy), "variables").map((variable) => ({
+    name: stringAt(variable, "name") ?? "",
+    expression: stringAt(variable, "expression") ?? "",
+  }));
+const expressionOf = (policy: string, variable: string): string =>
+  variablesOf(policy).find(({ name }) => name === variable)?.expression ?? "";
+/** The names of Latchkey in quotes, in a CEL expression. */
+const quotedIn = (expression: string): readonly string[] =>
+  [...expression.matchAll(/'(management\.service\/[^']+)'/g)].map(([, text = ""]) => text);
 const actionsOf = new Map(
   specs("ValidatingAdmissionPolicyBinding").map(({ spec }) => [
     stringAt(spec, "policyName"),
@@ -53,4 +66,101 @@ test("the name of a policy begins with latchkey-warn- if and only if it warns", 
       .filter((policy) => policy.name.startsWith("latchkey-warn-") === denies(policy))
       .map(({ name }) => name),
   ).toEqual([]);
+});
+
+// The policies ask the verbs of the user, and the webhook asks them of the scope of the key.
+describe("the webhook requires of a key what the policy requires of a user:", () => {
+  const secret = (metadata: object, spec: object = {}) => ({
+    kind: "SharedSecret",
+    metadata: { name: "db", ...metadata },
+    spec,
+  });
+  type Object = Readonly<Record<string, unknown>>;
+  const requires = (verb: string, object: Object, stored: Object): boolean =>
+    neededVerbs({ namespace: "a", object, oldObject: stored }).some((one) => one.verb === verb);
+  const synced = { [annotations.syncToProjects]: "web" };
+  const keys = [...Object.values(annotations), "management.service/copy-new", "example.com/a"];
+  const changesOf = (key: string): readonly [Object, Object] => [
+    secret({ annotations: { ...synced, [key]: "web,pay" } }),
+    secret({ annotations: synced }),
+  ];
+
+  test("share for the annotations of latchkey-project-share", () => {
+    const changed = expressionOf("latchkey-project-share", "copiesChanged");
+    const [prefix = ""] = quotedIn(expressionOf("latchkey-project-share", "copySet"));
+    const listed = [...quotedIn(changed), annotations.syncToProjects];
+    expect(keys.filter((key) => requires("share", ...changesOf(key)))).toEqual(
+      keys.filter((key) => listed.includes(key) || key.startsWith(prefix)),
+    );
+  });
+
+  test("share on all projects for more names than latchkey-project-share checks one by one", () => {
+    const one = /^project\d+$/;
+    const most = variablesOf("latchkey-project-share").filter(({ name }) => one.test(name)).length;
+    const asked = (count: number) => {
+      const names = Array.from({ length: count }, (_, at) => `p${at}`).join();
+      const object = secret({ annotations: { [annotations.syncToProjects]: names } });
+      return neededVerbs({ namespace: "a", object, oldObject: undefined }).length;
+    };
+    expect(expressionOf("latchkey-project-share", "asksForAll")).toContain(`> ${most} `);
+    expect([asked(most), asked(most + 1)]).toEqual([most, 1]);
+  });
+
+  test("delete for the annotations and fields of latchkey-access-change", () => {
+    const fields = [
+      ...expressionOf("latchkey-access-change", "changed").matchAll(/'spec\.(\w+)'/g),
+    ];
+    expect(
+      fields.filter(
+        ([, field = ""]) => !requires("delete", secret({}, { [field]: ["a"] }), secret({})),
+      ),
+    ).toEqual([]);
+    expect(fields).not.toEqual([]);
+    for (const variable of ["set", "removed"]) {
+      const [, pattern = ""] =
+        /matches\('([^']+)'\)/.exec(expressionOf("latchkey-access-change", variable)) ?? [];
+      const guarded = new RegExp(pattern);
+      expect(keys.filter((key) => requires("delete", ...changesOf(key)))).toEqual(
+        keys.filter((key) => guarded.test(key)),
+      );
+    }
+  });
+
+  test("delete for the metadata of latchkey-deletion-guard", () => {
+    const changed = expressionOf("latchkey-deletion-guard", "changed");
+    const [finalizer = ""] = quotedIn(changed);
+    const resources = listAt(
+      recordAt(specOf("latchkey-deletion-guard"), "matchConstraints"),
+      "resourceRules",
+    );
+    // Policies refuse every change of a key with a key.
+    const kinds = resources
+      .flatMap((rule) => stringsAt(rule, "resources"))
+      .filter((resource) => resource !== "ownedaccesskeys");
+    expect(kinds).toEqual(["sharedsecrets", "directclusterendpointtokens"]);
+    for (const kind of ["SharedSecret", "DirectClusterEndpointToken"]) {
+      const stored = { kind, metadata: { name: "a" } };
+      const owned = { kind, metadata: { name: "a", ownerReferences: [{ uid: "u" }] } };
+      const held = { kind, metadata: { name: "a", finalizers: [finalizer] } };
+      expect([requires("delete", owned, stored), requires("delete", held, stored)]).toEqual([
+        true,
+        true,
+      ]);
+    }
+  });
+
+  test("assign for the labels of latchkey-project-assignment", () => {
+    const listed = quotedIn(expressionOf("latchkey-project-assignment", "changed"));
+    const known = Object.values(labels);
+    const namespace = (given: object) => ({
+      kind: "Namespace",
+      metadata: { name: "a", labels: given },
+    });
+    expect(
+      known.filter((label) =>
+        requires("assign", namespace({ [label]: "b" }), namespace({ [label]: "a" })),
+      ),
+    ).toEqual(known.filter((label) => listed.includes(label)));
+    expect(listed).not.toEqual([]);
+  });
 });

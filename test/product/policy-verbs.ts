@@ -194,6 +194,19 @@ export const policyVerbs: readonly PolicyVerb[] = [
     refusal: `does not allow share projects.management.service ${web}`,
   },
   {
+    what: "changing the format of the copies of a SharedSecret",
+    by: "latchkey-project-share",
+    request: () =>
+      merge(`${sharedSecretsPath}/${shared}`, {
+        metadata: { annotations: { [annotations.syncFormat]: "json" } },
+      }),
+    covering: [rule("patch", sharedSecrets), rule("delete", sharedSecrets)],
+    verb: rule("share", projects, pay),
+    elsewhere: rule("share", projects, web),
+    codes: granted,
+    refusal: `does not allow share projects.management.service ${pay}`,
+  },
+  {
     ...assigning,
     what: "creating a namespace in a project",
     by: "latchkey-project-assignment",

@@ -67,10 +67,19 @@ function changesAccess(object: unknown, stored: unknown): boolean {
 /** More names than the policy can check one by one require the verb on all projects. */
 const mostNamed = 16;
 
+/** Annotations that decide the name, type and data of copies, as the policy lists them. */
+const decidingCopies: readonly string[] = [
+  annotations.syncSecretName,
+  annotations.syncSecretType,
+  annotations.syncFormat,
+  annotations.syncFormatKey,
+  annotations.syncFormatFrom,
+];
+
 /**
- * The verb on the projects that are added, or on all listed projects if the name or type of the
- * copies, or a `copy-` annotation, changes; a glob, or more than 16 names, require the verb on all
- * projects.
+ * The verb on the projects that are added, or on all listed projects if an annotation that decides
+ * the copies, or a `copy-` annotation, changes; a glob, or more than 16 names, require the verb on
+ * all projects.
  */
 function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   const [named, before] = [object, oldObject].map((state) =>
@@ -78,10 +87,7 @@ function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   );
   const changed = changedAnnotations(object, oldObject);
   const isOther = changed.some(
-    (name) =>
-      name === annotations.syncSecretName ||
-      name === annotations.syncSecretType ||
-      name.startsWith(annotationPrefixes.copy),
+    (name) => decidingCopies.includes(name) || name.startsWith(annotationPrefixes.copy),
   );
   const added = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
   if (added.length > mostNamed) return onProjects("share", [""]);
