@@ -26,6 +26,10 @@ async function warningsOf(kind: keyof typeof scopeOf, scope: unknown): Promise<r
     .filter((line) => line.startsWith("Warning: ") && line.includes("latchkey-warn-scope"));
 }
 
+const enforced: unknown = expect.stringMatching(
+  /only a direct endpoint, or latchkey webhook --direct, enforces the scope of a direct token.*valid until it expires, even when this object is deleted/,
+);
+
 describe
   .skipIf(!inject("hasPolicies"))
   .concurrent("a scope with a probable mistake is accepted with a warning", () => {
@@ -45,18 +49,65 @@ describe
         { rules: [{ nonResourceURLs: ["/metrics"], namespaces: [""] }] },
         "every resource that is not namespaced",
       ],
+      [
+        "namespaces of virtual clusters",
+        {
+          rules: [
+            { virtualClusters: [{ name: "a" }, { name: "b", namespace: "" }] },
+            { virtualClusters: [{ name: "a" }, { name: "b", namespace: "c" }] },
+          ],
+        },
+        "spec.scope.rules[1].virtualClusters[1].namespace: covers nothing, because this version knows no namespaces of virtual clusters; remove the namespace",
+      ],
+      [
+        "more than five namespaces of virtual clusters",
+        { rules: [{ virtualClusters: Array.from({ length: 6 }, () => ({ namespace: "c" })) }] },
+        "spec.scope.rules[0].virtualClusters[4].namespace: covers nothing",
+      ],
     ])("%s", async (_what, scope, warning) => {
       expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
     });
 
     it("the scope of a direct token, which only a direct endpoint enforces", async () => {
       expect(
-        await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
-      ).toEqual([
-        expect.stringMatching(
-          /only a direct endpoint, or latchkey webhook --direct, enforces the scope of a direct token.*valid until it expires, even when this object is deleted/,
-        ),
-      ]);
+        await warningsOf("DirectClusterEndpointToken", {
+          clusters: [{ cluster: "east" }],
+          rules: [{ requestTargets: ["Management", "Cluster"] }, { verbs: ["get"] }],
+        }),
+      ).toEqual([enforced]);
+    });
+
+    it.each<[string, unknown, string]>([
+      [
+        "roles, projects, spaces and virtual clusters",
+        {
+          roles: [{ role: "serviceCLI" }],
+          projects: [{ project: "web" }],
+          spaces: [{ project: "web", space: "blue" }],
+          virtualClusters: [{ project: "web", virtualCluster: "vc" }],
+        },
+        "spec.scope.roles[0], spec.scope.projects[0], spec.scope.spaces[0], spec.scope.virtualClusters[0]: covers nothing in a direct token, because direct endpoints and authorizers of connected clusters allow requests only by clusters and rules; use spec.scope.clusters or spec.scope.rules",
+      ],
+      [
+        "allowServiceCli",
+        { allowServiceCli: true },
+        "spec.scope.allowServiceCli: covers nothing in a direct token",
+      ],
+      [
+        "rules about virtual clusters and other targets",
+        {
+          rules: [
+            {},
+            { requestTargets: ["Management", "ProjectSpace"] },
+            { virtualClusters: [{ name: "vc" }] },
+          ],
+        },
+        "spec.scope.rules[2].virtualClusters, spec.scope.rules[1].requestTargets: the rule covers nothing in a direct token, because every request with it has the target Cluster; remove the field",
+      ],
+    ])("%s in a direct token, which cover nothing there", async (_what, scope, warning) => {
+      const found = await warningsOf("DirectClusterEndpointToken", scope);
+      expect(found).toEqual([expect.stringContaining(warning), enforced]);
+      expect(await warningsOf("OwnedAccessKey", scope)).toEqual([]);
     });
 
     it("a valid scope is accepted without a warning", async () => {

@@ -1,6 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
+import { group } from "../../src/api/names.ts";
+import { parseScope } from "../../src/api/scope.ts";
+import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts";
+import { allows } from "../../src/domain/scope/allows.ts";
+import type { RequestLocation } from "../../src/domain/scope/request.ts";
+import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { restrictedDomains } from "../../src/domain/sync/copy-keys.ts";
 import { commands } from "../../src/cli/app.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
@@ -24,6 +30,50 @@ test("the page of SharedSecrets lists each restricted domain of labels and annot
   const [, section = ""] = page.split("\n### Restricted keys of copies\n");
   const rows = [...(section.split("\n### ")[0] ?? "").matchAll(/^\| `([^`]+)`/gm)];
   expect(rows.map(([, domain]) => domain)).toEqual(restrictedDomains);
+});
+
+test("the page of scopes says where each kind of entry covers requests", () => {
+  const page = readFileSync(new URL("scope.md", docs), "utf8");
+  const [, section = ""] = page.split("\n#### Where an entry covers requests\n");
+  const rows = [...(section.split("\n### ")[0] ?? "").matchAll(/^\| `(\w+)` +\| (.*) \|$/gm)];
+  const labelled = { project: "web", space: "blue", virtualCluster: "vc" };
+  const locations: readonly RequestLocation[] = [
+    { target: "Management", ...labelled },
+    ...[
+      { kind: "space", project: "web", space: "blue" } as const,
+      { kind: "virtual-cluster", project: "web", virtualCluster: "vc" } as const,
+      { kind: "cluster", cluster: "east" } as const,
+    ].flatMap((upstream) => upstreamLocation(upstream) ?? []),
+  ];
+  const entries = {
+    projects: ["*"],
+    spaces: [{ project: "*", space: "*" }],
+    virtualClusters: [{ project: "*", virtualCluster: "*" }],
+    clusters: ["*"],
+    roles: [{ role: "serviceCLI", projects: [], virtualClusters: [] }],
+    rules: parseScope({ rules: [{}] })?.rules ?? [],
+  };
+  const asked = { kind: "resource", verb: "get", group, resource: "sharedsecrets" } as const;
+  const named = {
+    subresource: "",
+    name: "db",
+    namespace: "a",
+    resourceScope: "Namespaced",
+  } as const;
+  const covers = (entry: object, location: RequestLocation): boolean =>
+    allows(
+      { ...emptyScope, ...entry },
+      { ...asked, ...named, ...location },
+      { roles: new Map(), ownNamespace: "latchkey-system" },
+    ).kind === "allowed";
+  expect(
+    rows.map(([, kind, cells = ""]) => [kind, cells.split("|").map((cell) => cell.trim() !== "-")]),
+  ).toEqual(
+    Object.entries(entries).map(([kind, list]) => [
+      kind,
+      locations.map((location) => covers({ [kind]: list }, location)),
+    ]),
+  );
 });
 
 test("a page explains each metric", () => {
