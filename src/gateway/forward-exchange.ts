@@ -86,12 +86,14 @@ export class ForwardedExchange implements ForwardHandler {
 
   onHead(status: number, rawHeaders: readonly string[]): void {
     if (this.#isOver) return;
-    if (status === 401) return this.#upstreamUnauthorized();
-    const { target, request } = this.#admitted;
-    const headers = responseHeaders(rawHeaders, {
-      prefix: target.prefix,
-      isProxied: isProxied(request),
-    });
+    const { target } = this.#admitted;
+    const isOfBackend = isProxied(this.#admitted.request);
+    if (status === 401) {
+      this.#deps.upstream.credentials.forget();
+      // Nothing tells the 401 of a backend from that of kube-apiserver, and it is sent only once.
+      if (!isOfBackend) return this.#upstreamUnauthorized();
+    }
+    const headers = responseHeaders(rawHeaders, { prefix: target.prefix, isProxied: isOfBackend });
     if (headers === undefined) return this.#fail("the API server redirected to another server");
     this.#status = status;
     this.#isAtLineEnd = status === 200 && this.#isJsonWatch(headers);
@@ -182,11 +184,10 @@ export class ForwardedExchange implements ForwardHandler {
     );
   }
 
-  /** A 401 is about the gateway's own credential: it is read afresh, and never the client's. */
+  /** A 401 of kube-apiserver is about the gateway's own credential, and never the client's. */
   #upstreamUnauthorized(): void {
     const isRepeatable = this.#mayRetry && this.#admitted.framing.kind === "none";
     this.#mayRetry = false;
-    this.#deps.upstream.credentials.forget();
     this.#forwarding?.abort();
     this.#forwarding = undefined;
     if (isRepeatable) void this.start();

@@ -93,7 +93,11 @@ export class ForwardedUpgrade implements UpgradeHandler {
     if (this.#isOver) return void answer.destroy();
     const headers = this.#headersOf(answer);
     const { statusCode = 502 } = answer;
-    if (statusCode === 401) return this.#upstreamUnauthorized(answer);
+    if (statusCode === 401) {
+      this.#deps.upstream.credentials.forget();
+      // Nothing tells the 401 of a backend from that of kube-apiserver, and it is sent only once.
+      if (!isProxied(this.#admitted.request)) return this.#upstreamUnauthorized(answer);
+    }
     if (headers === undefined) {
       answer.destroy();
       return this.#refuse(refusal(502, "upstream", "the API server redirected to another server"));
@@ -105,10 +109,9 @@ export class ForwardedUpgrade implements UpgradeHandler {
     sendPlainAnswer(this.#exchange, answer, { headers, onEnd: () => this.#end() });
   }
 
-  /** A 401 is about the gateway's own credential: it is read afresh, and never the client's. */
+  /** A 401 of kube-apiserver is about the gateway's own credential, and never the client's. */
   #upstreamUnauthorized(answer: IncomingMessage): void {
     answer.destroy();
-    this.#deps.upstream.credentials.forget();
     const isRepeatable = this.#mayRetry;
     this.#mayRetry = false;
     if (isRepeatable) return void this.start();

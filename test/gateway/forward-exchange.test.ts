@@ -160,6 +160,27 @@ describe("an upstream 401", () => {
     await settled();
     expect([exchange.answer?.status, deps.forwarder.forwardings.length]).toEqual([502, 1]);
   });
+
+  it.each([
+    ["GET", "/api/v1/namespaces/web/pods/a/proxy/login"],
+    ["POST", "/api/v1/namespaces/web/pods/a/proxy/login"],
+    ["GET", "/api/v1/namespaces/web/services/https:a:443/proxy/login"],
+    ["DELETE", "/api/v1/nodes/a/proxy/login"],
+    ["GET", "/api/v1/proxy/nodes/a/login"],
+  ])("to %s %s may be a backend's: it is passed on, and sent once", async (method, path) => {
+    const { deps, exchange } = await forwarded({ method, path });
+    deps.forwarder.last().answer(401, "who?", { headers: ["WWW-Authenticate", 'Basic realm="a"'] });
+    await settled();
+    expect([exchange.answer, exchange.text]).toEqual([
+      {
+        status: 401,
+        headers: ["content-type", "application/json", "www-authenticate", 'Basic realm="a"'],
+      },
+      "who?",
+    ]);
+    // It may be about the gateway's credential, too, so the next request gets a fresh one.
+    expect([deps.forwarder.forwardings.length, deps.state.forgotten]).toEqual([1, 1]);
+  });
 });
 
 describe("the body of a forwarded request", () => {

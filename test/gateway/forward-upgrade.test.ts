@@ -252,6 +252,20 @@ describe.each(frontWays)("through the $name", (way) => {
       const answer = await connection.until(({ isClosed }) => isClosed);
       expect([answer.statuses, gateway.recorder.requests.length, live()]).toEqual([[502], 2, 0]);
     });
+
+    it("may be a backend's if it is below /proxy: it is passed on, and sent once", async () => {
+      const before = gateway.forgotten();
+      gateway.recorder.respond = (_request, socket) =>
+        void socket.write(answerText(401, "who?", ['WWW-Authenticate: Basic realm="a"']));
+      const connection = await upgrade(
+        textOf("GET /api/v1/namespaces/web/pods/a/proxy/login", fields),
+      );
+      const answer = await connection.until(({ isClosed }) => isClosed);
+      expect([answer.statuses, gateway.recorder.requests.length]).toEqual([[401], 1]);
+      expect(answer.text).toMatch(/\r\nwww-authenticate: Basic realm="a"\r\n[^]*\r\n\r\nwho\?$/);
+      expect(gateway.forgotten()).toBe(before + 1);
+      await connection.until(() => live() === 0);
+    });
   });
 
   describe("a refused upgrade", () => {
