@@ -4,6 +4,7 @@ import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key
 import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
 import type { Prefixes } from "../domain/names.ts";
+import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
@@ -30,11 +31,14 @@ import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** Options of the controller; durations in seconds. */
 export interface ControllerOptions
-  extends OwnedAccessKeyConfig, EndpointTokenConfig, KeyRotationConfig, TokenQuotaConfig {
+  extends
+    OwnedAccessKeyConfig,
+    EndpointTokenConfig,
+    KeyRotationConfig,
+    TokenQuotaConfig,
+    NamespaceOptions {
   readonly namespace: string;
   readonly prefixes: Prefixes;
-  /** Whether namespaces without `sync-from` accept no copies. */
-  readonly requireSyncFrom: boolean;
   /** Maximum number of concurrent reconciles of a kind. */
   readonly workers: number;
   /** Maximum number of concurrent reconciles of targets. */

@@ -2,6 +2,7 @@ import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
+import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
 import {
   provingWatchTimes,
   untilFresh,
@@ -57,14 +58,14 @@ export interface Informers {
 }
 
 /** Options of {@link createInformers}. */
-export interface InformersOptions extends Pick<KindContext, "namespace" | "requireSyncFrom"> {
+export interface InformersOptions extends NamespaceOptions, Pick<KindContext, "namespace"> {
   readonly onChange: (changed: Changed) => void;
 }
 
 /** Creates an informer for every watched kind, and for the policies that record requesters. */
 export function createInformers(
   deps: InformerDeps,
-  { namespace, requireSyncFrom, onChange }: InformersOptions,
+  { namespace, requireSyncFrom, copyKeys, onChange }: InformersOptions,
 ): Informers {
   const digestOf = createDataDigest();
   const kinds: WatchedKindInformer[] = [];
@@ -78,7 +79,7 @@ export function createInformers(
   const policies = requesterPolicyInformers(deps, () =>
     onChange({ resource: resources.mutatingPolicies, enqueue: enqueueRequested }),
   );
-  const context = { namespace, requireSyncFrom, digestOf, stores: () => stores };
+  const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
   const stores: Stores = { ...watchKinds(context, watch), requesterPolicies: policies.stores };
   const all = [...kinds.map(({ informer }) => informer), ...policies.informers];
   return {

@@ -75,10 +75,7 @@ export const pathSegment: ParseValue<string> = (value, option) => {
 
 /** DNS names, separated by commas. */
 export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
-  const names = value
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+  const names = listed(value);
   const stranger = names.find(
     (name) =>
       name.length > 253 ||
@@ -95,20 +92,36 @@ export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
 
 /** DNS names and IP addresses, separated by commas. */
 export const hostNames: ParseValue<readonly string[]> = (value, option) => {
-  const names = value
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+  const names = listed(value);
   const addresses = names.filter((name) => isIP(name) !== 0);
   return [...addresses, ...dnsNames(names.filter((name) => isIP(name) === 0).join(","), option)];
 };
 
 /** Names of users, separated by commas. */
-export const userNames: ParseValue<readonly string[]> = (value) =>
-  value
+export const userNames: ParseValue<readonly string[]> = (value) => listed(value);
+
+/** Keys of labels and annotations, or `<domain>/*` for all of a domain, separated by commas. */
+export const labelKeys: ParseValue<readonly string[]> = (value, option) => {
+  const keys = listed(value);
+  const wrong = keys.find((key) => !labelKey.test(key));
+  if (wrong === undefined) return keys;
+  throw new ConfigError(
+    option,
+    wrong,
+    "must be the key of a label or annotation, such as team or example.com/team, or <domain>/*, such as example.com/*; separate several by commas",
+  );
+};
+
+const labelKey =
+  /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/\*|(?:[A-Za-z0-9][-A-Za-z0-9.]*\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?)$/;
+
+/** The texts between commas, without empty ones. */
+function listed(value: string): readonly string[] {
+  return value
     .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+    .map((text) => text.trim())
+    .filter((text) => text !== "");
+}
 
 /** A log level. */
 export const level: ParseValue<LogLevel> = (value, option) => {

@@ -5,6 +5,7 @@ import {
   hostNames,
   hostPort,
   httpsUrl,
+  labelKeys,
   optional,
   text,
   trueOrFalse,
@@ -19,6 +20,22 @@ import {
 } from "./options.ts";
 
 const second = 1000;
+
+/** Options that decide what namespaces accept. */
+export const namespaceOptions = {
+  requireSyncFrom: {
+    value: "<true|false>",
+    initial: "false",
+    help: "whether a namespace needs the annotation management.service/sync-from to receive copies",
+    parse: trueOrFalse,
+  },
+  copyKeys: {
+    value: "<keys>",
+    initial: "",
+    help: "keys of labels and annotations that copies may have in every namespace: <key> or <domain>/*, separated by commas",
+    parse: labelKeys,
+  },
+} as const satisfies OptionTable;
 
 /** Every option of `latchkey controller`. */
 export const controllerOptions = {
@@ -90,12 +107,7 @@ export const controllerOptions = {
     help: "maximum number of valid direct tokens of one requester, deleted tokens that have not expired included",
     parse: wholeNumber({ least: 1, most: 1_000_000 }),
   },
-  requireSyncFrom: {
-    value: "<true|false>",
-    initial: "false",
-    help: "whether a namespace needs the annotation management.service/sync-from to receive copies",
-    parse: trueOrFalse,
-  },
+  ...namespaceOptions,
   /** Milliseconds, like the three that follow. */
   grantSettleTime: {
     value: "<duration>",

@@ -127,7 +127,7 @@ const base = megabytes(process.memoryUsage().rss);
 const stop = new AbortController();
 const informers = createInformers(
   { listWatch, clock, yielder: new Yielder(clock), log: recordingLog(), random: Math.random },
-  { namespace: "latchkey-system", requireSyncFrom: false, onChange: () => {} },
+  { namespace: "latchkey-system", requireSyncFrom: false, copyKeys: [], onChange: () => {} },
 );
 const ended = informers.run(stop.signal);
 while (informers.staleReasons().length > 0) await new Promise((wake) => setTimeout(wake, 20));

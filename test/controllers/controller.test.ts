@@ -30,6 +30,7 @@ const options = {
   quotaTokens: 1_000,
   quotaExempt: [],
   requireSyncFrom: false,
+  copyKeys: [],
 };
 
 /** Responds like the API server to a write that it accepts. */

@@ -35,6 +35,7 @@ test("reports every kind as stale until it is listed", async () => {
     createInformers(deps, {
       namespace: ownNamespace,
       requireSyncFrom: false,
+      copyKeys: [],
       onChange: () => {},
     }).staleReasons(),
   ).toHaveLength(23);
@@ -283,7 +284,7 @@ test("stops when the signal aborts, also before unmanaged Secrets are listed", a
       log: recordingLog(),
       random: () => 0,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
+    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
   );
   const ended = informers.run(stop.signal);
   await settled();

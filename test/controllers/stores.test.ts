@@ -56,7 +56,7 @@ describe("the targets of a source", () => {
     ];
     const { stores } = (
       await syncedInformers({ namespaces, sharedsecrets: [rawSharedSecret("db")] }, () => {}, {
-        requireSyncFrom: true,
+        ...{ requireSyncFrom: true, copyKeys: [] },
       })
     ).informers;
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
@@ -150,8 +150,12 @@ describe("the observed target", () => {
     });
     const allowing = await storesOf({ namespaces: [namespace] });
     expect(observeTarget(target, allowing).allowCopyKeys).toBe("synator/*");
-    const stores = await storesOf({ namespaces: [projectNamespace("pay")] });
-    expect(observeTarget(target, stores)).not.toHaveProperty("allowCopyKeys");
+    const plain = { namespaces: [projectNamespace("pay")] };
+    expect(observeTarget(target, await storesOf(plain))).not.toHaveProperty("allowCopyKeys");
+    const { informers } = await syncedInformers(plain, () => {}, {
+      ...{ requireSyncFrom: false, copyKeys: ["tier"] },
+    });
+    expect(observeTarget(target, informers.stores).allowCopyKeys).toBe("tier");
   });
 
   test("contains an unmanaged Secret and the source in its annotation", async () => {

@@ -97,7 +97,11 @@ export const situations = fc
     candidates: fc.subarray([older, live, marked, paused, retyped], { maxLength: 2 }),
     owner: owners,
     isTerminating: fc.boolean(),
-    allowCopyKeys: fc.constantFrom(undefined, "argocd.argoproj.io/*"),
+    allowCopyKeys: fc.constantFrom(
+      undefined,
+      "tier, reloader.example.com/*",
+      "tier, argocd.argoproj.io/*",
+    ),
   })
   .map(({ standing, candidates, owner: existing, isTerminating, allowCopyKeys }) => {
     // A SharedSecret that may sync here exists.

@@ -20,7 +20,7 @@ import {
   targetsOf,
 } from "../../src/domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
-import { readNamespace } from "../../src/domain/sync/sync-target.ts";
+import { type NamespaceOptions, readNamespace } from "../../src/domain/sync/sync-target.ts";
 import { removalWrite, targetSteps } from "../../src/domain/sync/target-steps.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
@@ -40,6 +40,7 @@ const sourceTerms = fc.record({
   secretName: optional("db", "db", "other", "No Name"),
   secretType: optional("example.com/one", "helm.sh/release.v1"),
   disableSync: optional("true", "false", "maybe"),
+  copyLabels: optional("tier=gold", "tier=gold,example.com/team=web", "kubernetes.io/a=b"),
   bornAt: fc.integer({ min: 0, max: 3 }),
   data: fc.constantFrom("first", "second", "bad-key", "large"),
   life: fc.constantFrom(...["uid", "uid", "uid", "again", "deleting"]),
@@ -50,6 +51,7 @@ const namespaceTerms = fc.record({
   project: fc.constantFrom("web", "web", "pay", undefined),
   sync: fc.constantFrom("enabled", "enabled", "enabled", "true", undefined),
   from: optional("team-a", "team-b, team-a", "", "team!"),
+  allows: optional("tier", "example.com/*"),
   isTerminating: fc.constantFrom(false, false, false, true),
 });
 
@@ -73,7 +75,8 @@ type SecretTerms = typeof secretTerms extends fc.Arbitrary<infer T> ? T : never;
 const largeData = "A".repeat(1_400_000);
 
 function sourceIn(slot: string, terms: SourceTerms): Source {
-  const { projects, secretName, secretType, disableSync, bornAt, data, life } = terms;
+  const { projects, secretName, secretType, disableSync, copyLabels, ...rest } = terms;
+  const { bornAt, data, life } = rest;
   const values = {
     first: { password: "Zmlyc3Q=" },
     second: { password: "c2Vjb25k" },
@@ -94,6 +97,7 @@ function sourceIn(slot: string, terms: SourceTerms): Source {
           [annotations.syncSecretName]: secretName,
           [annotations.syncSecretType]: secretType,
           [annotations.disableSync]: disableSync,
+          [annotations.copyLabels]: copyLabels,
         }),
       },
       spec: { data: values[data] },
@@ -106,16 +110,20 @@ function uidOf(slot: string, life = "uid"): string {
   return `${life === "again" ? "again" : "uid"}-${slot}`;
 }
 
-function namespaceNamed(name: string, terms: NamespaceTerms, requireSyncFrom: boolean): Metadata {
-  const { project, sync, from, isTerminating } = terms;
+function namespaceNamed(name: string, terms: NamespaceTerms, options: NamespaceOptions): Metadata {
+  const { project, sync, from, allows, isTerminating } = terms;
   const metadata = observedMetadata({
     name,
     uid: `uid-${name}`,
     labels: defined({ [labels.project]: project }),
-    annotations: defined({ [annotations.sync]: sync, [annotations.syncFrom]: from }),
+    annotations: defined({
+      [annotations.sync]: sync,
+      [annotations.syncFrom]: from,
+      [annotations.allowCopyKeys]: allows,
+    }),
     ...(isTerminating && { deletionTimestamp: "2026-02-01T00:00:00Z" }),
   });
-  return readNamespace(metadata, { requireSyncFrom });
+  return readNamespace(metadata, options);
 }
 
 function secretAt(place: string, terms: SecretTerms): StoredSecret {
@@ -182,15 +190,17 @@ export const snapshots: fc.Arbitrary<SyncSnapshot> = fc
     sharedSecrets: sources,
     secrets,
     namespaces: fc.tuple(namespaceTerms, namespaceTerms),
-    requireSyncFrom: fc.constantFrom(false, false, true),
+    options: fc.record({
+      requireSyncFrom: fc.constantFrom(false, false, true),
+      copyKeys: fc.constantFrom([], [], ["tier"]),
+    }),
   })
-  .map(({ namespaces: [one, two], requireSyncFrom, ...rest }) => ({
+  .map(({ namespaces: [one, two], options, ...rest }) => ({
     ...rest,
-    namespaces: [
-      namespaceNamed("one", one, requireSyncFrom),
-      namespaceNamed("two", two, requireSyncFrom),
-    ],
+    namespaces: [namespaceNamed("one", one, options), namespaceNamed("two", two, options)],
   }));
+
+const unrestricted: NamespaceOptions = { requireSyncFrom: false, copyKeys: [] };
 
 /** Random changes of one object. */
 export const changes = fc.oneof(
@@ -202,7 +212,7 @@ export const changes = fc.oneof(
   fc.tuple(fc.constantFrom("one", "two"), fc.option(namespaceTerms)).map(([key, terms]) => ({
     kind: "Namespace" as const,
     key,
-    ...(terms === null ? {} : { after: namespaceNamed(key, terms, false) }),
+    ...(terms === null ? {} : { after: namespaceNamed(key, terms, unrestricted) }),
   })),
   fc.tuple(fc.constantFrom(...places), fc.option(secretTerms)).map(([key, terms]) => ({
     kind: "Secret" as const,

@@ -122,6 +122,7 @@ export const controllerSettings = {
   quotaTokens: 1_000,
   quotaExempt: [],
   requireSyncFrom: false,
+  copyKeys: [],
   grantSettleTime: 2_000,
   workers: 16,
   writers: 16,

@@ -7,7 +7,6 @@ import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts"
 import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/request.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
-import { restrictedDomains } from "../../src/domain/sync/copy-keys.ts";
 import { commands } from "../../src/cli/app.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
@@ -23,13 +22,6 @@ test("the pages of the kinds explain each condition", () => {
 
 test("the pages of the kinds explain each reason", () => {
   expect(undocumented(Object.keys(reasons), kindPages)).toEqual([]);
-});
-
-test("the page of SharedSecrets lists each restricted domain of labels and annotations", () => {
-  const page = readFileSync(new URL("shared-secret.md", docs), "utf8");
-  const [, section = ""] = page.split("\n### Restricted keys of copies\n");
-  const rows = [...(section.split("\n### ")[0] ?? "").matchAll(/^\| `([^`]+)`/gm)];
-  expect(rows.map(([, domain]) => domain)).toEqual(restrictedDomains);
 });
 
 test("the page of scopes says where each kind of entry covers requests", () => {

@@ -75,6 +75,22 @@ const changes: readonly {
   },
   { what: "the same again", files: [space(web), source()], copies: [] },
   {
+    what: "labels of copies that no list allows",
+    files: [source({ ...syncs, [annotations.copyLabels]: "example.com/tier=gold" })],
+    copies: [],
+  },
+  {
+    what: "a namespace that allows them",
+    files: [space(web, { ...accepts, [annotations.allowCopyKeys]: "example.com/*" })],
+    copies: ["replace db in web"],
+  },
+  {
+    what: "a namespace that does not allow them any more",
+    files: [space(web)],
+    copies: ["replace db in web"],
+  },
+  { what: "no labels of copies", files: [source()], copies: [] },
+  {
     what: "other data",
     files: [source(syncs, { data: "second" })],
     copies: ["replace db in web"],

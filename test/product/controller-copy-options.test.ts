@@ -55,8 +55,10 @@ describe.concurrent("labels and annotations of copies", () => {
     },
   };
 
+  const allowed = { [allowCopyKeys]: "tier, example.com/*, reloader.example.com/match" };
+
   it("are on a copy from its first write, and no further write follows", async () => {
-    const synced = await makeSynced(list);
+    const synced = await makeSynced(list, allowed);
     const { source, target, copy } = synced;
     await becomesMarked(copy, marks);
     const written = await stateOf(copy);
@@ -68,7 +70,7 @@ describe.concurrent("labels and annotations of copies", () => {
   });
 
   it("follow the list: items come, change and go in one write each, and what others added stays", async () => {
-    const synced = await makeSynced();
+    const synced = await makeSynced({}, allowed);
     const { source, target, copy } = synced;
     await api.merge(copy, {
       metadata: { labels: { theirs: "kept" }, annotations: { "example.com/theirs": "kept" } },
@@ -110,7 +112,7 @@ describe.concurrent("labels and annotations of copies", () => {
     },
   ];
   it.each(drifts)("are restored if $rule", async ({ edit }) => {
-    const { copy } = await makeSynced(list);
+    const { copy } = await makeSynced(list, allowed);
     await becomesMarked(copy, marks);
     const { uid } = (await api.find(copy)).metadata;
     await api.merge(copy, edit);
@@ -119,45 +121,43 @@ describe.concurrent("labels and annotations of copies", () => {
   });
 
   it("are on a copy that is created again because its type changes", async () => {
-    const { source, copy } = await makeSynced(list);
+    const { source, copy } = await makeSynced(list, allowed);
     await api.merge(source.path, annotate({ [annotations.syncSecretType]: "example.com/new" }));
     await becomes("the type to follow", () => api.find(copy), { type: "example.com/new" });
     await becomesMarked(copy, marks);
   });
 
-  it("that another controller acts on are left out, until the namespace allows them", async () => {
-    const restricted = "kubed.appscode.com/sync";
+  it("that no list names are left out, arrive when the namespace allows them, and leave with the list", async () => {
+    const acting = "istio/multiCluster";
     const { source, project, target, copy } = await makeSynced({
       ...list,
-      [copyAnnotations]: `${restricted}=`,
+      [copyLabels]: `${list[copyLabels]}, ${acting}=true`,
     });
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
-    const labelled = {
-      labels: marks.labels,
-      annotations: { [copiedLabels]: "example.com/team,tier" },
-    };
-    await becomesMarked(copy, labelled);
-    await becomes("the status to name the key", () => view(source), {
-      settled: true,
-      conditions: {
-        Synced: {
-          status: "True",
-          message: expect.stringContaining(`2 without key "${restricted}"`),
+    const nothing = { labels: {}, annotations: {} };
+    const saysWhy = () =>
+      becomes("the status to name the key and both fixes", () => view(source), {
+        settled: true,
+        conditions: {
+          Synced: {
+            status: "True",
+            message: expect.stringContaining(
+              `2 without key "tier", which is not allowed; add it to --copy-keys of latchkey controller, or to annotation ${allowCopyKeys} of the namespace`,
+            ),
+          },
         },
-      },
-    });
-    await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: "kubed.appscode.com/*" }));
-    await becomesMarked(copy, {
-      ...labelled,
-      annotations: {
-        ...labelled.annotations,
-        [restricted]: "",
-        [copiedAnnotations]: restricted,
-      },
-    });
-    await becomesMarked(other, labelled);
+      });
+    await saysWhy();
+    await becomesMarked(copy, nothing);
+    await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: "istio/*" }));
+    const acts = { labels: { [acting]: "true" }, annotations: { [copiedLabels]: acting } };
+    await becomesMarked(copy, acts);
+    await becomesMarked(other, nothing);
+    await saysWhy();
+    await api.merge(namespacePath(target), annotate(allowed));
+    await becomesMarked(copy, marks);
     await api.merge(namespacePath(target), annotate({ [allowCopyKeys]: "*" }));
-    await becomesMarked(copy, labelled);
+    await becomesMarked(copy, nothing);
   });
 
   const wrong: { rule: string; given: Readonly<Record<string, string>>; says: string }[] = [
@@ -185,7 +185,7 @@ describe.concurrent("labels and annotations of copies", () => {
   it.each(wrong)(
     "with $rule stall the source, and its copies stay as they are",
     async ({ given, says }) => {
-      const { source, copy } = await makeSynced(list);
+      const { source, copy } = await makeSynced(list, allowed);
       await becomesMarked(copy, marks);
       await api.merge(source.path, annotate(given));
       const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(says) };
@@ -224,7 +224,10 @@ describe.concurrent("the marks by which Argo CD tracks a SharedSecret", () => {
   });
 
   it("stay off the copies if copy-annotations lists the annotation", async () => {
-    const { source, copy } = await makeSynced({ [copyAnnotations]: `${tracking}=shop,ours=yes` });
+    const { source, copy } = await makeSynced(
+      { [copyAnnotations]: `${tracking}=shop,ours=yes` },
+      { [allowCopyKeys]: "ours" },
+    );
     await api.merge(source.path, tracked(source));
     await becomes("the status to name the key", () => view(source), {
       settled: true,

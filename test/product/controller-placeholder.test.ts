@@ -43,7 +43,10 @@ async function makeScene(others: Readonly<Record<string, string>> = {}): Promise
   const project = unique("project");
   const namespace = await makeNamespace();
   const target = await makeTarget(project, namespace);
-  await api.merge(namespacePath(target), annotate({ [annotations.sync]: null }));
+  await api.merge(
+    namespacePath(target),
+    annotate({ [annotations.sync]: null, [annotations.allowCopyKeys]: "tier" }),
+  );
   const source = await makeSharedSecret({
     namespace,
     annotations: to(project, others),

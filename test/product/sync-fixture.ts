@@ -37,13 +37,16 @@ export function to(
 }
 
 /**
- * Creates a SharedSecret and a project namespace that accepts copies only from its namespace, and
- * waits for the copy.
+ * Creates a SharedSecret and a project namespace that accepts copies only from its namespace, both
+ * with more annotations, and waits for the copy.
  */
-export async function makeSynced(others: Readonly<Record<string, string>> = {}): Promise<Synced> {
+export async function makeSynced(
+  others: Readonly<Record<string, string>> = {},
+  ofNamespace: Readonly<Record<string, string>> = {},
+): Promise<Synced> {
   const project = unique("project");
   const namespace = await makeNamespace();
-  const target = await makeTarget(project, namespace);
+  const target = await makeTarget(project, namespace, ofNamespace);
   const source = await makeSharedSecret({
     namespace,
     annotations: to(project, others),

@@ -42,6 +42,7 @@ test("without options every field has its documented default", () => {
     deleteExpiredTokensAfter: 3600,
     deleteExpiredKeysAfter: undefined,
     requireSyncFrom: false,
+    copyKeys: [],
     grantSettleTime: 2_000,
     leaseDuration: 15_000,
     renewDeadline: 10_000,
@@ -79,6 +80,11 @@ describe("values", () => {
     ["a zero delay", "--delete-expired-keys-after=0", { deleteExpiredKeysAfter: 0 }],
     ["true", "--require-sync-from=true", { requireSyncFrom: true }],
     ["false", "LATCHKEY_REQUIRE_SYNC_FROM=false", { requireSyncFrom: false }],
+    [
+      "keys of labels and annotations",
+      "--copy-keys=team,,example.com/Tier_1,example.com/*",
+      { copyKeys: ["team", "example.com/Tier_1", "example.com/*"] },
+    ],
     ["a zero settle time of grants", "--grant-settle-time=0", { grantSettleTime: 0 }],
     ["bytes", "--max-body-bytes-in-flight=2097152", { maxBodyBytesInFlight: 2 ** 21 }],
     ["binary units of bytes", "--max-body-bytes-in-flight=1Gi", { maxBodyBytesInFlight: 2 ** 30 }],
@@ -94,6 +100,10 @@ describe("an invalid option is an error that names option, value and fix", () =>
       "--require-sync-from=yes",
       '--require-sync-from (LATCHKEY_REQUIRE_SYNC_FROM): "yes" must be true or false',
     ],
+    ...["*", "/*", "a/b/c", "a/", "-a", "team-*", "A.example/*"].map((key): [string, string] => [
+      `--copy-keys=team,${key}`,
+      `--copy-keys (LATCHKEY_COPY_KEYS): "${key}" must be the key of a label or annotation, such as team or example.com/team, or <domain>/*`,
+    ]),
     ["--issuer=http://a", '--issuer (LATCHKEY_ISSUER): "http://a" must be an https URL'],
     ["--issuer=https://a/?b=c", "must be an https URL without credentials, query and fragment"],
     [

@@ -1,6 +1,7 @@
 import { ownObjects, annotations, labels } from "../../src/api/names.ts";
 import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
 import { recordAt } from "../../src/api/parse.ts";
+import type { NamespaceOptions } from "../../src/domain/sync/sync-target.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
@@ -31,7 +32,7 @@ export function controllerWatches(): number {
       log: recordingLog(),
       random: () => 0.5,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
+    { namespace: ownNamespace, requireSyncFrom: false, copyKeys: [], onChange: () => {} },
   );
   // Nothing is listed yet, so each informer reports a reason.
   return informers.staleReasons().length;
@@ -41,7 +42,7 @@ export function controllerWatches(): number {
 export async function syncedInformers(
   listed: Readonly<Record<string, readonly RawObject[]>>,
   onChange: (changed: Changed) => void = () => {},
-  { requireSyncFrom = false } = {},
+  options: NamespaceOptions = { requireSyncFrom: false, copyKeys: [] },
 ): Promise<FakeInformers> {
   const [clock, log, stop, listWatch] = [
     new TestClock(),
@@ -51,7 +52,7 @@ export async function syncedInformers(
   ];
   const informers = createInformers(
     { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
-    { namespace: ownNamespace, requireSyncFrom, onChange },
+    { namespace: ownNamespace, ...options, onChange },
   );
   void informers.run(stop.signal);
   await settled();

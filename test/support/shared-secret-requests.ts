@@ -102,11 +102,16 @@ export async function may({ user, groups = [] }: Caller, action: Access): Promis
  * Creates a namespace of a project that receives copies, of every source unless `from` restricts
  * it.
  */
-export async function makeTarget(project: string, from?: string): Promise<string> {
+export async function makeTarget(
+  project: string,
+  from?: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const name = unique("target");
   const given = {
     [annotations.sync]: "enabled",
     ...(from !== undefined && { [annotations.syncFrom]: from }),
+    ...others,
   };
   const metadata = { name, labels: { [labels.project]: project }, annotations: given };
   await api.create("/api/v1/namespaces", { metadata });

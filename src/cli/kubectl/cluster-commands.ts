@@ -1,5 +1,5 @@
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
-import { controllerOptions } from "../../runtime/controller-config.ts";
+import { namespaceOptions } from "../../runtime/controller-config.ts";
 import { serverOptions } from "../../runtime/options.ts";
 import { rotateSigningKeyOptions } from "../../runtime/rotate-signing-key-options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
@@ -11,7 +11,6 @@ import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
 
 const { userPrefix, teamPrefix } = serverOptions;
-const { requireSyncFrom } = controllerOptions;
 const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfigOptions;
 
 /** Commands about the installation. */
@@ -58,7 +57,7 @@ export const clusterCommands = {
     details: [
       "Without --filename: what the controller has to do now, which is normally nothing, and copies that are stuck. With it: what an apply of SharedSecrets, Namespaces and Secrets would make the controller do. The API server checks the objects as for kubectl apply --server-side --dry-run=server, so you need the rights patch and, for new objects, create.",
       "The state of Secrets that you may not read is assumed from their SharedSecret, and marked. Data is compared by digests. The API server may still reject a write of the controller.",
-      "--user-prefix, --team-prefix and --require-sync-from must be those of the controller.",
+      "--user-prefix, --team-prefix, --require-sync-from and --copy-keys must be those of the controller.",
     ],
     arguments: [],
     flags: {
@@ -78,7 +77,7 @@ export const clusterCommands = {
         someText,
       ),
       forceConflicts: switchFlag({ help: "take fields that other field managers own" }),
-      ...flagsOfOptions({ userPrefix, teamPrefix, requireSyncFrom }),
+      ...flagsOfOptions({ userPrefix, teamPrefix, ...namespaceOptions }),
       ...resultOutput,
     },
     connects: true,

@@ -13,7 +13,7 @@ import {
 import { observeTarget, type SyncObjects, targetsOf } from "../../domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
 import { targetState } from "../../domain/sync/sync.ts";
-import { readNamespace } from "../../domain/sync/sync-target.ts";
+import { type NamespaceOptions, readNamespace } from "../../domain/sync/sync-target.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { isHidden, type MissingRight } from "./missing-right.ts";
@@ -21,26 +21,22 @@ import type { AppliedManifest } from "./plan-apply.ts";
 import { type LiveSecret, type LiveSync, liveSecret } from "./sync-objects.ts";
 
 /** How the controller reads objects. */
-export interface ReadTerms {
+export interface ReadTerms extends NamespaceOptions {
   readonly digestOf: DataDigest;
-  readonly requireSyncFrom: boolean;
 }
 
 /** The change of an object as the functions of the domain take it. */
-export function changeOf(
-  { kind, ref, object }: AppliedManifest,
-  { digestOf, requireSyncFrom }: ReadTerms,
-): ObjectChange {
+export function changeOf({ kind, ref, object }: AppliedManifest, terms: ReadTerms): ObjectChange {
   const key = keyOf(ref);
   switch (kind) {
     case "SharedSecret":
-      return { kind, key, after: observedSource(object, digestOf) };
+      return { kind, key, after: observedSource(object, terms.digestOf) };
     case "Namespace": {
-      const after = readNamespace(parseLatchkeyMetadata(object), { requireSyncFrom });
+      const after = readNamespace(parseLatchkeyMetadata(object), terms);
       return { kind, key, after };
     }
     case "Secret":
-      return { kind, key, after: liveSecret(object, digestOf) };
+      return { kind, key, after: liveSecret(object, terms.digestOf) };
   }
 }
 

@@ -58,9 +58,9 @@ async function manifestTexts(
 /** What the controller has to do without any change. */
 async function currentPlan(flags: Flags, cluster: Cluster): Promise<PlanReport> {
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
-  const { requireSyncFrom } = flags;
+  const { requireSyncFrom, copyKeys } = flags;
   const live = await readSyncObjects(cluster, {
-    ...{ secrets: {}, namespaces: [cluster.choice.namespace], requireSyncFrom },
+    ...{ secrets: {}, namespaces: [cluster.choice.namespace], requireSyncFrom, copyKeys },
   });
   const known = knownSync(live);
   const secrets = live.snapshot.sharedSecrets
@@ -90,7 +90,8 @@ async function filePlan(
   const { manifests, skipped } = parseManifests(texts, cluster.choice.namespace);
   const now = timestamp(cli.clock.now());
   const applied = await dryRunApply(manifests, flags, { cluster, now });
-  const terms = { digestOf: createDataDigest(), requireSyncFrom: flags.requireSyncFrom };
+  const { requireSyncFrom, copyKeys } = flags;
+  const terms = { digestOf: createDataDigest(), requireSyncFrom, copyKeys };
   const changes = applied.map((manifest) => changeOf(manifest, terms));
   const live = await readSyncObjects(cluster, {
     ...{ ...terms, secrets: {}, planned: plannedObjects(changes) },

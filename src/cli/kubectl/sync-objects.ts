@@ -12,7 +12,7 @@ import { isObservedWhole, placeholderRequestOf } from "../../domain/sync/placeho
 import type { Target } from "../../domain/sync/explain.ts";
 import { targetsOf } from "../../domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
-import { readNamespace, targetIn } from "../../domain/sync/sync-target.ts";
+import { type NamespaceOptions, readNamespace, targetIn } from "../../domain/sync/sync-target.ts";
 import type { ListOptions } from "../../kube/list-request.ts";
 import { createDataDigest, type DataDigest } from "../../tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../tokens/observed-data.ts";
@@ -31,7 +31,7 @@ export type LiveSecret = ObservedCopy | UnmanagedSecret;
 type SyncCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
 
 /** Which live objects are read. */
-export interface WantedSync {
+export interface WantedSync extends NamespaceOptions {
   /**
    * The Secrets: those of one name, which is one object if `namespace` is set, or without a name
    * all copies and all Secrets that have the name of one.
@@ -39,8 +39,6 @@ export interface WantedSync {
   readonly secrets: { readonly name?: string; readonly namespace?: string };
   /** Namespaces in which SharedSecrets are looked for if the user may not list all. */
   readonly namespaces: readonly string[];
-  /** Whether the controller runs with `--require-sync-from`. */
-  readonly requireSyncFrom: boolean;
   /** Objects that may be added or changed: the Secrets at their targets are read, too. */
   readonly planned?: Omit<SyncSnapshot, "secrets">;
   /** Digests that compare with those of {@link WantedSync.planned}. */
@@ -95,10 +93,10 @@ class SyncReader {
 
   /** All Namespaces, or those of {@link WantedSync} that the user may read. */
   async namespaces(): Promise<Readable<readonly Metadata[]>> {
-    const { requireSyncFrom, namespaces } = this.#wanted;
+    const { namespaces } = this.#wanted;
     const { namespace } = this.#wanted.secrets;
     const parse = (raw: unknown): Metadata =>
-      readNamespace(parseLatchkeyMetadata(raw), { requireSyncFrom });
+      readNamespace(parseLatchkeyMetadata(raw), this.#wanted);
     const listed =
       namespace === undefined
         ? await this.#list({ resource: namespaceResource, metadataOnly: true })

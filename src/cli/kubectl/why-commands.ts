@@ -1,10 +1,10 @@
-import { controllerOptions } from "../../runtime/controller-config.ts";
+import { controllerOptions, namespaceOptions } from "../../runtime/controller-config.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
 import { switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
 
-const { requireSyncFrom, maximumKeyTtl, userPrefix, teamPrefix } = controllerOptions;
+const { maximumKeyTtl, userPrefix, teamPrefix } = controllerOptions;
 
 /** Commands that explain. */
 export const whyCommands = {
@@ -30,7 +30,7 @@ export const whyCommands = {
     flags: {
       exitCode: switchFlag({ help: "exit with 3 if something is wrong" }),
       allNamespaces: switchFlag({ alias: "A", help: "the request is for all namespaces" }),
-      ...flagsOfOptions({ requireSyncFrom, maximumKeyTtl, userPrefix, teamPrefix }),
+      ...flagsOfOptions({ ...namespaceOptions, maximumKeyTtl, userPrefix, teamPrefix }),
       ...systemNamespace,
       ...resultOutput,
     },

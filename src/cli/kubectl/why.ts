@@ -68,11 +68,10 @@ function parseObject(word: string): AskedObject {
 
 async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport> {
   const { namespace } = cluster.choice;
+  const { requireSyncFrom, copyKeys } = flags;
   const target = { namespace, name };
   const live = await readSyncObjects(cluster, {
-    secrets: target,
-    namespaces: [namespace],
-    requireSyncFrom: flags.requireSyncFrom,
+    ...{ secrets: target, namespaces: [namespace], requireSyncFrom, copyKeys },
   });
   const findings = secretFindings(target, live);
   const object = named(resources.secrets.kind, target);
@@ -88,13 +87,12 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
 
 async function whySharedSecret({ name, flags, cluster }: Question): Promise<WhyReport> {
   const { namespace } = cluster.choice;
-  const { requireSyncFrom, userPrefix: user, teamPrefix: team } = flags;
+  const { requireSyncFrom, copyKeys, userPrefix: user, teamPrefix: team } = flags;
   const raw = await cluster.get(resources.sharedSecrets, { namespace, name });
   const asked = observedSource(raw, createDataDigest());
   const live = await readSyncObjects(cluster, {
     secrets: { name: asked.options.secretName },
-    namespaces: [namespace],
-    requireSyncFrom,
+    ...{ namespaces: [namespace], requireSyncFrom, copyKeys },
   });
   const isAsked = ({ secret }: typeof asked): boolean =>
     secret.metadata.uid === asked.secret.metadata.uid;

@@ -17,11 +17,11 @@ import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Namespaces: their project, and whether they accept copies. */
-export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Metadata> {
+export function namespaceKind(options: KindContext): WatchedKind<Metadata> {
   return {
     listOptions: { resource: resources.namespaces, metadataOnly: true },
     isReadOnly: true,
-    parse: (raw) => readNamespace(parseLatchkeyMetadata(raw), { requireSyncFrom }),
+    parse: (raw) => readNamespace(parseLatchkeyMetadata(raw), options),
     indexers: syncIndexers.namespaces,
     enqueue,
   };

@@ -2,6 +2,7 @@ import type { Result } from "../../api/result.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { Key } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
+import type { NamespaceOptions } from "../../domain/sync/sync-target.ts";
 import type { ListOptions } from "../../kube/list-request.ts";
 import type { Change, Codec, Indexer } from "../../kube/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
@@ -11,11 +12,9 @@ import type { ReconcileDeps } from "../reconcile-deps.ts";
 import type { Stores } from "../stores.ts";
 
 /** The context of the descriptors of kinds. */
-export interface KindContext {
+export interface KindContext extends NamespaceOptions {
   /** Latchkey's own namespace. */
   readonly namespace: string;
-  /** Whether namespaces without `sync-from` accept no copies. */
-  readonly requireSyncFrom: boolean;
   readonly digestOf: DataDigest;
   /** Complete once every informer exists: `parse` may read them, a descriptor may not. */
   readonly stores: () => Stores;

@@ -1,5 +1,6 @@
 import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
+import { withheldText } from "../sync/copy-metadata.ts";
 import { keyOf } from "../../api/object.ts";
 import { applyFailureSentence } from "../plan/apply-failure.ts";
 import { reconciling, stalled } from "../plan/conditions.ts";
@@ -177,10 +178,7 @@ function syncSentence(source: Source, summary: SyncSummary): string {
     parts.push(
       `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.newer)}`,
     );
-  if (withheld !== undefined)
-    parts.push(
-      `${withheld.targets} without key ${JSON.stringify(withheld.key)}, which the namespace does not allow (annotation ${annotations.allowCopyKeys})`,
-    );
+  if (withheld !== undefined) parts.push(`${withheld.targets} ${withheldText(withheld.key)}`);
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }
 

@@ -1,6 +1,6 @@
 import { annotations } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
-import { allowsCopyKey, copyKeyRule } from "./copy-keys.ts";
+import { copyKeyFilter, isReservedKey } from "./copy-keys.ts";
 import { type OptionItem, optionItems, quoted } from "./option-items.ts";
 
 /** Labels and annotations that the copies of a SharedSecret have beside Latchkey's own. */
@@ -56,7 +56,7 @@ function itemProblem(field: Field, { key, value }: OptionItem): string | undefin
   // ValidateAnnotations and ValidateLabels).
   if (!isQualifiedName(field === "labels" ? key : key.toLowerCase()))
     return "the key must be a qualified name, such as team or example.com/team";
-  if (copyKeyRule(key) === "reserved")
+  if (isReservedKey(key))
     return "keys of kubernetes.io, k8s.io and management.service are reserved; remove the item";
   if (field === "labels" && !labelValue.test(value))
     return "the value of a label must have at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit";
@@ -76,31 +76,34 @@ function isQualifiedName(key: string): boolean {
   return first.length <= longestDomain && domain.test(first) && name.test(second);
 }
 
-/** Returns the labels and annotations that a namespace allows; undefined if there are none. */
+/** Returns the labels and annotations that are allowed; undefined if there are none. */
 export function allowedMetadata(
   metadata: CopyMetadata,
   allowCopyKeys: string | undefined,
 ): CopyMetadata | undefined {
-  const allowed = (texts: Texts): Texts =>
-    Object.fromEntries(Object.entries(texts).filter(([key]) => !isWithheld(key, allowCopyKeys)));
-  if (withheldKeys(metadata, allowCopyKeys).length === 0) return metadata;
-  const left = { labels: allowed(metadata.labels), annotations: allowed(metadata.annotations) };
+  const withheld = withheldKeys(metadata, allowCopyKeys);
+  if (withheld.length === 0) return metadata;
+  const left = {
+    labels: without(metadata.labels, withheld),
+    annotations: without(metadata.annotations, withheld),
+  };
   return isEmpty(left) ? undefined : left;
 }
 
-/** The keys that a namespace does not allow. */
+/** The keys that are not allowed. */
 export function withheldKeys(
   metadata: CopyMetadata | undefined,
   allowCopyKeys: string | undefined,
 ): readonly string[] {
-  const { labels = {}, annotations: others = {} } = metadata ?? {};
-  return [...Object.keys(labels), ...Object.keys(others)].filter((key) =>
-    isWithheld(key, allowCopyKeys),
-  );
+  if (metadata === undefined) return [];
+  const isAllowed = copyKeyFilter(allowCopyKeys);
+  const keys = [...Object.keys(metadata.labels), ...Object.keys(metadata.annotations)];
+  return keys.filter((key) => !isAllowed(key));
 }
 
-function isWithheld(key: string, allowCopyKeys: string | undefined): boolean {
-  return copyKeyRule(key) === "restricted" && !allowsCopyKey(allowCopyKeys, key);
+/** The text that a copy lacks the label or annotation with a key, and how to allow it. */
+export function withheldText(key: string): string {
+  return `without key ${JSON.stringify(key)}, which is not allowed; add it to --copy-keys of latchkey controller, or to annotation ${annotations.allowCopyKeys} of the namespace`;
 }
 
 /** Whether a copy has these labels and annotations, and no others that Latchkey has set. */
@@ -148,7 +151,7 @@ function recorded(
   field: Field,
 ): readonly string[] {
   const record = copy?.annotations[fields[field].record] ?? "";
-  return record.split(",").filter((key) => copyKeyRule(key) !== "reserved");
+  return record.split(",").filter((key) => !isReservedKey(key));
 }
 
 /** The value of a record: the keys in order, separated by commas; undefined if there are none. */

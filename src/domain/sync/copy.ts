@@ -74,8 +74,8 @@ function sizeOf(data: SecretData): number {
 }
 
 /**
- * The source as a namespace receives it: without the labels and annotations that its
- * `allow-copy-keys` does not allow.
+ * The source as a namespace receives it: without the labels and annotations that are not allowed
+ * there.
  */
 export function sourceFor(source: Source, allowCopyKeys: string | undefined): Source {
   const { copyMetadata, ...options } = source.options;

@@ -14,7 +14,9 @@ import {
   winnerOf,
 } from "./explained-objects.ts";
 import type { Source } from "./copy.ts";
+import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import { notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
+import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./sync-target.ts";
 
 /** The fields that decide an outcome, the first one to change first; none if the copy arrives. */
@@ -56,8 +58,8 @@ const texts: Readonly<Record<OutcomeKind, Texts>> = {
   arrives: {
     fact: (e) =>
       e.state.kind === "current"
-        ? `${secretName(e)} has the data of ${sourceName(e)}`
-        : `${secretName(e)} is written with the data of ${sourceName(e)}`,
+        ? `${secretName(e)} has the data of ${sourceName(e)}${withheldFrom(e)}`
+        : `${secretName(e)} is written with the data of ${sourceName(e)}${withheldFrom(e)}`,
   },
   refused: {
     fact: (e) => `the API server rejected ${secretName(e)}: ${failureText(e)}`,
@@ -209,6 +211,14 @@ const texts: Readonly<Record<OutcomeKind, Texts>> = {
     cause: (e) => fromNamespace(e, syncFrom, `Add ${sourceNamespace(e)} to the list`),
   },
 };
+
+/** That the copy lacks a key that is not allowed, if there is one. */
+function withheldFrom({ source, namespace, existing }: Explanation): string {
+  if (existing !== undefined && isPlaceholder(existing)) return "";
+  const allowed = namespace?.annotations[annotations.allowCopyKeys];
+  const [key] = withheldKeys(source?.options.copyMetadata, allowed);
+  return key === undefined ? "" : `, ${withheldText(key)}`;
+}
 
 function invalid(fix: string): Texts {
   return {

@@ -36,7 +36,7 @@ export interface TargetReport {
   readonly request?: Pick<PlaceholderRequest, "source">;
   /** A newer source with the same target. */
   readonly conflicting?: ObjectRef;
-  /** The keys of `copy-labels` and `copy-annotations` that the namespace does not allow. */
+  /** The keys of `copy-labels` and `copy-annotations` that are not allowed in the namespace. */
   readonly withheld?: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export interface SyncSummary {
   /** Targets of this source that newer sources also request, with the first of them. */
   readonly contested: { readonly targets: number; readonly newer?: ObjectRef };
   readonly emptyProjects: readonly EmptyProject[];
-  /** Targets without a label or annotation that their namespace does not allow, with one key. */
+  /** Targets without a label or annotation that is not allowed there, with one key. */
   readonly withheld?: { readonly targets: number; readonly key: string };
 }
 

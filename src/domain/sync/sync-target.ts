@@ -2,6 +2,7 @@ import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { hasFinalizer } from "../plan/finalizer.ts";
 import type { Source } from "./copy.ts";
+import { allowedCopyKeys } from "./copy-keys.ts";
 import { syncList } from "./sync-list.ts";
 import { fitsAny } from "./sync-options.ts";
 
@@ -13,17 +14,32 @@ export function projectOf(namespace: Metadata): string | undefined {
 /** Stands for a missing `sync-from` where one is required; not a valid list, so it names nothing. */
 const requiredSyncFrom = "(required)";
 
+/** Options of the controller that decide what namespaces accept. */
+export interface NamespaceOptions {
+  /** Whether namespaces without `sync-from` accept no copies. */
+  readonly requireSyncFrom: boolean;
+  /** Keys of labels and annotations that copies may have in every namespace. */
+  readonly copyKeys: readonly string[];
+}
+
 /**
  * Returns the namespace as sync evaluates it: if `sync-from` is required, a namespace without it
- * accepts no copies, like one with an empty list.
+ * accepts no copies, like one with an empty list. Its list of keys also has those that are allowed
+ * in every namespace.
  */
 export function readNamespace(
   namespace: Metadata,
-  { requireSyncFrom }: { readonly requireSyncFrom: boolean },
+  { requireSyncFrom, copyKeys }: NamespaceOptions,
 ): Metadata {
-  if (!requireSyncFrom || namespace.annotations[annotations.syncFrom] !== undefined)
-    return namespace;
-  const given = { ...namespace.annotations, [annotations.syncFrom]: requiredSyncFrom };
+  const { [annotations.allowCopyKeys]: own, ...others } = namespace.annotations;
+  const allowed = allowedCopyKeys(own, copyKeys);
+  const isClosed = requireSyncFrom && others[annotations.syncFrom] === undefined;
+  if (!isClosed && allowed === own) return namespace;
+  const given = {
+    ...others,
+    ...(isClosed ? { [annotations.syncFrom]: requiredSyncFrom } : {}),
+    ...(allowed === undefined ? {} : { [annotations.allowCopyKeys]: allowed }),
+  };
   return { ...namespace, annotations: given };
 }
 

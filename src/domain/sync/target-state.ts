@@ -19,7 +19,7 @@ export interface ObservedTarget {
   readonly ownerIsNotPermitted?: boolean;
   /** Whether the namespace is terminating. */
   readonly isTerminating: boolean;
-  /** The annotation `allow-copy-keys` of the namespace. */
+  /** The annotation `allow-copy-keys` of the namespace, with the keys of `--copy-keys`. */
   readonly allowCopyKeys?: string;
   /** What the existing Secret asks for, if it is a placeholder. */
   readonly request?: ObservedRequest;

@@ -88,6 +88,7 @@ const wanted = (secrets: WantedSync["secrets"]): WantedSync => ({
   secrets,
   namespaces: ["team"],
   requireSyncFrom: false,
+  copyKeys: [],
 });
 
 async function read(
@@ -168,6 +169,16 @@ describe("live objects for sync", () => {
   test("are the SharedSecrets that a role names", async () => {
     const { sources } = await read(["get sharedsecrets"], { name: "db" }, ["other"]);
     expect(sources).toEqual(["team/other"]);
+  });
+
+  test("are namespaces as a controller with the same options reads them", async () => {
+    const options = { ...wanted({}), requireSyncFrom: true, copyKeys: ["tier"] };
+    const { snapshot } = await readSyncObjects(cluster(all, []), options);
+    expect(snapshot.namespaces.map(({ annotations: given }) => given)).toEqual(
+      snapshot.namespaces.map(() =>
+        expect.objectContaining({ [annotations.allowCopyKeys]: "tier" }),
+      ),
+    );
   });
 
   test("have digests that compare, and data of copies alone is read", async () => {

@@ -177,10 +177,10 @@ describe("the condition Synced", () => {
       "True Synced: 1 of 1 targets are synced, 1 also requested by the newer SharedSecret team/younger",
     ],
     [
-      "is True if a namespace does not allow a label of the copies, which is named",
+      "is True if a label of the copies is not allowed, which is named with both fixes",
       wanting,
       { desired: 2, synced: 2, withheld: { targets: 1, key: "synator/sync" } },
-      'True Synced: 2 of 2 targets are synced, 1 without key "synator/sync", which the namespace does not allow (annotation management.service/allow-copy-keys)',
+      'True Synced: 2 of 2 targets are synced, 1 without key "synator/sync", which is not allowed; add it to --copy-keys of latchkey controller, or to annotation management.service/allow-copy-keys of the namespace',
     ],
   ])("%s", ([, source, summary, claim]) => {
     expect(claimsOf(found({ source, summary }))["Synced"]).toBe(claim);

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import {
-  allowsCopyKey,
-  type CopyKeyRule,
-  copyKeyRule,
+  allowedCopyKeys,
+  copyKeyFilter,
+  isReservedKey,
 } from "../../../src/domain/sync/copy-keys.ts";
 import {
   allowedMetadata,
@@ -16,52 +16,56 @@ import {
 } from "../../../src/domain/sync/copy-metadata.ts";
 
 const { copyAnnotations, copyLabels, copiedAnnotations, copiedLabels } = annotations;
+const long = `team,${",".repeat(4096)}`;
 
-describe("the key of a label or annotation of copies", () => {
-  test.for<[string, CopyKeyRule]>([
-    ["team", "free"],
-    ["example.com/team", "free"],
-    ["reloader.stakater.com/match", "free"],
-    ["my-kubernetes.io/team", "free"],
-    ["kubernetes.io.example.com/team", "free"],
-    ["argoproj.io/x", "free"],
-    ["management.service", "free"],
-    ["kubernetes.io/service-account.name", "reserved"],
-    ["app.kubernetes.io/instance", "reserved"],
-    ["Kubectl.Kubernetes.IO/last-applied-configuration", "reserved"],
-    ["k8s.io/x", "reserved"],
-    ["resource.k8s.io/x", "reserved"],
-    ["management.service/source-uid", "reserved"],
-    ["x.management.service/y", "reserved"],
-    ["argocd.argoproj.io/secret-type", "restricted"],
-    ["ArgoCD.argoproj.io/secret-type", "restricted"],
-    ["reflector.v1.k8s.emberstack.com/reflection-auto-enabled", "restricted"],
-    ["replicator.v1.mittwald.de/replicate-to", "restricted"],
-    ["kubed.appscode.com/sync", "restricted"],
-    ["propagate.hnc.x-k8s.io/select", "restricted"],
-    ["reconcile.external-secrets.io/managed", "restricted"],
-    ["meta.helm.sh/release-name", "restricted"],
-    ["kustomize.toolkit.fluxcd.io/name", "restricted"],
-    ["synator/sync", "restricted"],
-    ["vcluster.loft.sh/force-sync", "restricted"],
-    ["management.cattle.io/project-scoped-secret", "restricted"],
-  ])("%s is %s", ([key, rule]) => {
-    expect(copyKeyRule(key)).toBe(rule);
+describe("the key of a label or annotation", () => {
+  test.for<[string, boolean]>([
+    ["team", false],
+    ["grafana_datasource", false],
+    ["example.com/team", false],
+    ["cluster.x-k8s.io/cluster-name", false],
+    ["my-kubernetes.io/team", false],
+    ["kubernetes.io.example.com/team", false],
+    ["management.service", false],
+    ["kubernetes.io/service-account.name", true],
+    ["app.kubernetes.io/instance", true],
+    ["Kubectl.Kubernetes.IO/last-applied-configuration", true],
+    ["k8s.io/x", true],
+    ["resource.k8s.io/x", true],
+    ["management.service/source-uid", true],
+    ["x.management.service/y", true],
+  ])("%s is reserved: %s", ([key, expected]) => {
+    expect(isReservedKey(key)).toBe(expected);
   });
 
   const argo = "argocd.argoproj.io/secret-type";
-  test.for<[string, string | undefined, boolean]>([
-    ["not without the annotation", undefined, false],
-    ["not by an empty list", "", false],
-    ["by its name", ` x/y , ${argo} `, true],
-    ["by its domain", "argocd.argoproj.io/*", true],
-    ["not by another key", "argocd.argoproj.io/secret", false],
-    ["not by the name of the domain", "argocd.argoproj.io", false],
-    ["not by a star", "*", false],
-    ["not by a parent domain", "argoproj.io/*", false],
-    ["not by a list that is too long", `${argo},${",".repeat(4096)}`, false],
-  ])("is allowed in a namespace %s", ([, list, expected]) => {
-    expect(allowsCopyKey(list, argo)).toBe(expected);
+  test.for<[string, string, string | undefined, boolean]>([
+    ["not without a list", "team", undefined, false],
+    ["not by an empty list", argo, "", false],
+    ["by its name", argo, ` x/y , ${argo} `, true],
+    ["by its name without a domain", "team", "x,team", true],
+    ["by its domain", argo, "argocd.argoproj.io/*", true],
+    ["by its domain in capitals", "ArgoCD.argoproj.io/secret-type", "argocd.argoproj.io/*", true],
+    ["not by another key", argo, "argocd.argoproj.io/secret", false],
+    ["not by the name of the domain", argo, "argocd.argoproj.io", false],
+    ["not by a star", argo, "*", false],
+    ["not without a domain by a star", "team", "*, /*, team/*", false],
+    ["not by a parent domain", argo, "argoproj.io/*", false],
+  ])("is allowed %s", ([, key, list, expected]) => {
+    expect(copyKeyFilter(list)(key)).toBe(expected);
+  });
+});
+
+describe("the keys that a namespace allows", () => {
+  test.for<[string, string | undefined, readonly string[], string | undefined]>([
+    ["are none without lists", undefined, [], undefined],
+    ["are those of its annotation", "team, example.com/*", [], "team, example.com/*"],
+    ["are those of the controller", undefined, ["team", "tier"], "team,tier"],
+    ["are those of both", "team", ["tier"], "tier,team"],
+    ["are only those of the controller if its annotation is too long", long, ["tier"], "tier"],
+    ["are none if its annotation is too long", long, [], undefined],
+  ])("%s", ([, annotation, everywhere, expected]) => {
+    expect(allowedCopyKeys(annotation, everywhere)).toBe(expected);
   });
 });
 
@@ -85,14 +89,14 @@ describe("the options copy-labels and copy-annotations", () => {
     expect(copyMetadataOf({ [copyLabels]: " ,\n" })).toEqual({ kind: "metadata" });
   });
 
-  const long = "a".repeat(64);
+  const name = "a".repeat(64);
   test.for<[string, string, string, string]>([
     ["without a value", copyLabels, "team", '"team" is invalid; must have the form key=value'],
     ["an empty key", copyLabels, "=x", "the key must be a qualified name"],
     ["a key with two slashes", copyAnnotations, "a/b/c=x", "the key must be a qualified name"],
     ["a key with a space", copyAnnotations, "a b=x", "the key must be a qualified name"],
     ["a key that begins with a dash", copyLabels, "-a=x", "the key must be a qualified name"],
-    ["a name of 64 characters", copyLabels, `${long}=x`, "the key must be a qualified name"],
+    ["a name of 64 characters", copyLabels, `${name}=x`, "the key must be a qualified name"],
     [
       "a domain of 254 characters",
       copyLabels,
@@ -110,7 +114,7 @@ describe("the options copy-labels and copy-annotations", () => {
       "are reserved; remove the item",
     ],
     ["a label value with a space", copyLabels, "a=b c", "the value of a label must have"],
-    ["a label value of 64 characters", copyLabels, `a=${long}`, "the value of a label must have"],
+    ["a label value of 64 characters", copyLabels, `a=${name}`, "the value of a label must have"],
     ["a label value that ends with a dot", copyLabels, "a=b.", "the value of a label must have"],
     ["a key twice", copyLabels, "a=b,a=c", 'has the key "a" twice'],
   ])("are refused with %s, which names annotation and item", ([, option, text, why]) => {
@@ -131,22 +135,22 @@ describe("a namespace", () => {
     labels: { team: "web", "argocd.argoproj.io/secret-type": "cluster" },
     annotations: { "kubed.appscode.com/sync": "" },
   };
-  test.for<[string, string | undefined, CopyMetadata, readonly string[]]>([
+  test.for<[string, string | undefined, CopyMetadata | undefined, readonly string[]]>([
     [
-      "receives no restricted key by default",
+      "receives no key that no list names",
       undefined,
-      { labels: { team: "web" }, annotations: {} },
-      ["argocd.argoproj.io/secret-type", "kubed.appscode.com/sync"],
+      undefined,
+      ["team", "argocd.argoproj.io/secret-type", "kubed.appscode.com/sync"],
     ],
     [
       "receives those that it allows",
-      "kubed.appscode.com/*",
+      "kubed.appscode.com/*, team",
       { labels: { team: "web" }, annotations: { "kubed.appscode.com/sync": "" } },
       ["argocd.argoproj.io/secret-type"],
     ],
     [
       "receives all if it allows all",
-      "kubed.appscode.com/sync,argocd.argoproj.io/secret-type",
+      "kubed.appscode.com/sync,argocd.argoproj.io/secret-type,team",
       metadata,
       [],
     ],
@@ -155,11 +159,30 @@ describe("a namespace", () => {
     expect(withheldKeys(metadata, allow)).toEqual(withheld);
   });
 
-  test("receives nothing if every key is restricted", () => {
-    expect(
-      allowedMetadata({ labels: {}, annotations: { "synator/sync": "yes" } }, ""),
-    ).toBeUndefined();
+  test("has nothing to withhold from a source without labels and annotations", () => {
     expect(withheldKeys(undefined, "")).toEqual([]);
+  });
+
+  test("receives exactly the keys that it or the controller names", () => {
+    const domains = ["", "a.example/", "b.a.example/", "A.example/"];
+    const keys = domains.flatMap((domain) => ["x", "y"].map((name) => domain + name));
+    const entries = fc.subarray([...keys, "a.example/*", "b.a.example/*", "*", "/*", ""]);
+    const texts = fc.dictionary(fc.constantFrom(...keys), fc.constant("1"));
+    const named = (key: string, list: readonly string[]): boolean =>
+      list.includes(key) || list.includes(key.toLowerCase().replace(/\/.*$/, "/*"));
+    fc.assert(
+      fc.property(entries, entries, texts, texts, (own, everywhere, marks, notes) => {
+        const given = { labels: marks, annotations: notes };
+        const allow = allowedCopyKeys(own.join(", "), everywhere);
+        const left = allowedMetadata(given, allow) ?? { labels: {}, annotations: {} };
+        const all = [...Object.keys(marks), ...Object.keys(notes)];
+        const kept = [...Object.keys(left.labels), ...Object.keys(left.annotations)];
+        expect(kept).toEqual(all.filter((key) => named(key, [...own, ...everywhere])));
+        expect(withheldKeys(given, allow)).toEqual(
+          all.filter((key) => !named(key, [...own, ...everywhere])),
+        );
+      }),
+    );
   });
 });
 

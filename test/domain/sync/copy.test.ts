@@ -129,9 +129,9 @@ describe("labels and annotations of copies", () => {
   });
 
   test("are limited to those that the namespace allows", () => {
-    expect(sourceFor(marked, "kubed.appscode.com/*")).toBe(marked);
+    expect(sourceFor(marked, "kubed.appscode.com/*,tier")).toBe(marked);
     expect(sourceFor(source, undefined)).toBe(source);
-    expect(sourceFor(marked, undefined).options.copyMetadata).toEqual({
+    expect(sourceFor(marked, "tier").options.copyMetadata).toEqual({
       labels: { tier: "gold" },
       annotations: {},
     });

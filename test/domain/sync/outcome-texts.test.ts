@@ -32,6 +32,7 @@ interface Situation {
   /** Changes of a namespace that accepts the copy; undefined if it does not exist. */
   readonly namespace?: Partial<Metadata> | "missing";
   readonly requireSyncFrom?: boolean;
+  readonly copyKeys?: readonly string[];
   readonly secret?: StoredSecret;
 }
 
@@ -44,6 +45,7 @@ function explained({
   others = [],
   namespace = {},
   requireSyncFrom = false,
+  copyKeys = [],
   secret,
 }: Situation) {
   const own = observedSource({
@@ -53,7 +55,9 @@ function explained({
   const metadata = namespace === "missing" ? [] : [{ ...pay, annotations: asks, ...namespace }];
   const objects = syncObjectsOf({
     sharedSecrets: [own, ...others],
-    namespaces: metadata.map((one) => readNamespace(observedMetadata(one), { requireSyncFrom })),
+    namespaces: metadata.map((one) =>
+      readNamespace(observedMetadata(one), { requireSyncFrom, copyKeys }),
+    ),
     secrets: secret === undefined ? [] : [secret],
   });
   return explain(own, target, objects);
@@ -71,6 +75,11 @@ const wrong = (message: string, options: object = {}): SourceChanges => ({
   options: { ...options, problem: { reason: "InvalidSyncOption", message } },
 });
 
+const copyMetadata = {
+  labels: { tier: "gold" },
+  annotations: { "example.com/team": "web" },
+};
+
 describe("the outcome of a source at a target", () => {
   test.for<[OutcomeKind, Situation, string, string | undefined]>([
     [
@@ -83,6 +92,21 @@ describe("the outcome of a source at a target", () => {
       "arrives",
       { secret: observedCopy(live) },
       'Secret "pay/db" has the data of SharedSecret "team/db".',
+      undefined,
+    ],
+    [
+      "arrives",
+      { source: { options: { copyMetadata } }, copyKeys: ["tier"] },
+      'Secret "pay/db" is written with the data of SharedSecret "team/db", without key "example.com/team", which is not allowed; add it to --copy-keys of latchkey controller, or to annotation management.service/allow-copy-keys of the namespace.',
+      undefined,
+    ],
+    [
+      "arrives",
+      {
+        source: { options: { copyMetadata } },
+        namespace: { annotations: { ...asks, [annotations.allowCopyKeys]: "tier, example.com/*" } },
+      },
+      'Secret "pay/db" is written with the data of SharedSecret "team/db".',
       undefined,
     ],
     [

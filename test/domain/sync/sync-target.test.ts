@@ -73,9 +73,38 @@ describe("if sync-from is required, a namespace", () => {
     ["accepts no copies from other namespaces", "other", false],
   ])("%s", ([, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
-    expect(isPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(expected);
-    expect(isNotPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(!expected);
-    expect(readNamespace(given, { requireSyncFrom: false })).toBe(given);
+    const read = readNamespace(given, { requireSyncFrom: true, copyKeys: [] });
+    expect(isPermitted(source, read)).toBe(expected);
+    expect(isNotPermitted(source, read)).toBe(!expected);
+    expect(readNamespace(given, { requireSyncFrom: false, copyKeys: [] })).toBe(given);
+  });
+});
+
+describe("the keys of labels and annotations that a namespace allows", () => {
+  const { allowCopyKeys, syncFrom } = annotations;
+  test.for<[string, object, boolean, readonly string[], object]>([
+    [
+      "are also those of the controller",
+      { [allowCopyKeys]: "b" },
+      false,
+      ["a"],
+      { [allowCopyKeys]: "a,b" },
+    ],
+    ["are only those of the controller", {}, false, ["a"], { [allowCopyKeys]: "a" }],
+    ["are none if its list is too long", { [allowCopyKeys]: ",".repeat(4097) }, false, [], {}],
+    [
+      "are read beside sync-from",
+      { [allowCopyKeys]: "b" },
+      true,
+      ["a"],
+      { [allowCopyKeys]: "a,b", [syncFrom]: "(required)" },
+    ],
+  ])("%s", ([, given, requireSyncFrom, copyKeys, expected]) => {
+    const metadata = observedMetadata({ annotations: { ...given } });
+    expect(readNamespace(metadata, { requireSyncFrom, copyKeys })).toEqual({
+      ...metadata,
+      annotations: expected,
+    });
   });
 });
 
