@@ -159,6 +159,7 @@ export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy
 /** Every annotation key Latchkey reads or writes. */
 export const annotations = {
   allowCopyKeys: `${group}/allow-copy-keys`,
+  audienceCluster: `${group}/audience-cluster`,
   connectorData: `${group}/connector-data`,
   copiedAnnotations: `${group}/copied-annotations`,
   copiedLabels: `${group}/copied-labels`,

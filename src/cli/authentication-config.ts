@@ -9,10 +9,11 @@ import {
   authenticationNotes,
   oldestAuthenticationMinor,
 } from "../domain/endpoint-token/authentication-configuration.ts";
+import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
 import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
 import type { Client } from "../kube/client.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
-import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import { connectedClusterName, type TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
 import { notFound } from "./not-found.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
@@ -78,6 +79,7 @@ export async function authenticationOutput(
   if (address !== undefined) throw new ConfigError(address.option, address.value, address.fix);
   const ours = authenticationConfiguration({
     ...options,
+    audiences: acceptedAudiences({ ...options, clusterName: connectedClusterName(options) }),
     minor,
     isAuthorized: authorizationFlag !== undefined,
     certificateAuthority: await certificateAuthority(options, client),

@@ -8,6 +8,12 @@ export function hashName(parts: readonly string[], length = 16): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, length);
 }
 
+/**
+ * What the name of a cluster, project, space or virtual cluster looks like in a path of the gateway
+ * and in the audience of a token, as the source of a regular expression.
+ */
+export const upstreamNamePattern = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
+
 /** The prefixes of user and team names in RBAC and in the identity of a key. */
 export interface Prefixes {
   readonly user: string;

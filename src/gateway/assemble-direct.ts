@@ -1,6 +1,11 @@
 import { directFieldManager, ownObjects } from "../api/names.ts";
 import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
 import { serviceCertificates } from "../authn/service-certificates.ts";
+import {
+  acceptedAudiences,
+  type ClusterAudienceOptions,
+} from "../domain/endpoint-token/token-audience.ts";
+import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
 import { createDiscovery } from "../kube/discovery.ts";
@@ -10,7 +15,6 @@ import { ServerProbe } from "../kube/server-probe.ts";
 import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import type { TokenOrigin } from "../tokens/verify.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
@@ -24,11 +28,9 @@ import { type FrontAssembly, mostAnswers, mostBodyBytes, runAll } from "./proces
 import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
-export interface DirectEndpointOptions extends FollowIssuerOptions, TokenOrigin {
+export interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOptions {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
-  /** The name of the cluster in scopes. */
-  readonly clusterName: string;
   readonly prefixes: NamePrefixes;
 }
 
@@ -38,7 +40,7 @@ export function assembleDirectEndpoint(
   deps: ProcessConnectionDeps,
 ): FrontAssembly {
   const { credentials, clock, log, metrics } = deps;
-  const { clusterName, namespace, prefixes } = options;
+  const { clusterName, issuer, namespace, prefixes } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, directFieldManager);
   const following = provingInformerDeps(transport, deps);
@@ -47,7 +49,10 @@ export function assembleDirectEndpoint(
     isFresh: () => revoked.isKnown(),
     onCut: (reason) => metrics.gateway.cuts(reason),
   });
-  const tokens = new VerifiedTokens(new Map(), options);
+  const tokens = new VerifiedTokens(new Map(), {
+    issuer,
+    audiences: acceptedAudiences(options),
+  });
   const { keys, revoked, ...followed } = followIssuer(options, {
     ...{ ...deps, client, keptIn: ownObjects.directKeys },
     onKeys(known) {
@@ -61,7 +66,7 @@ export function assembleDirectEndpoint(
   const forwarder = createForwarder({ credentials, clock, ...limits });
   const own = { credentials, discovery, forwarder };
   const handler = gatewayHandler({
-    ...{ clock, live, log, routes: directRoutes(clusterName) },
+    ...{ clock, live, log, routes: directRoutes(namedUpstream(clusterName)) },
     authenticator: tokenAuthenticator({
       ...{ tokens, keys, revoked, clock, prefixes, namespace },
       onResult: (result) => metrics.gateway.authentications(result),

@@ -7,6 +7,7 @@ import {
   optional,
   type ParseValue,
   text,
+  trueOrFalse,
 } from "./config-values.ts";
 import {
   clientServerOptions,
@@ -19,15 +20,34 @@ import {
 const { kubeconfig, namespace, httpAddress, logLevel } = serverOptions;
 const { issuer, audience } = directTokenOptions;
 
-/** The name of a cluster in scopes. */
+const name = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
+const names = new RegExp(`^${name}(?:/${name})?$`);
+
+/** The name of a connected cluster in scopes and audiences. */
 export const clusterName: ParseValue<string> = (value, option) => {
-  if (/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(value)) return value;
+  if (names.test(value)) return value;
   throw new ConfigError(
     option,
     value,
-    "is required: the name of this cluster in the scopes of tokens, such as east",
+    "must be the name of a connected cluster, such as east, or a project and the name of a virtual cluster, such as web/dev",
   );
 };
+
+/** Options of what accepts direct tokens in a connected cluster. */
+export const clusterAudienceOptions = {
+  clusterName: {
+    value: "<name>",
+    initial: "",
+    help: "required: name of this cluster in the scopes and audiences of tokens, such as east; <project>/<name> for a virtual cluster",
+    parse: clusterName,
+  },
+  ownAudienceOnly: {
+    value: "",
+    initial: "false",
+    help: "accept only tokens for this cluster, and none that every connected cluster accepts",
+    parse: trueOrFalse,
+  },
+} as const satisfies OptionTable;
 
 /** Options of what follows the issuer of direct tokens in a connected cluster. */
 export const issuerFollowingOptions = {
@@ -55,12 +75,7 @@ export const issuerFollowingOptions = {
 /** Every option of `latchkey direct-endpoint`. */
 export const directEndpointOptions = {
   ...{ kubeconfig, namespace, httpAddress, logLevel, issuer, audience },
-  clusterName: {
-    value: "<name>",
-    initial: "",
-    help: "required: name of this cluster in the scopes of tokens",
-    parse: clusterName,
-  },
+  ...clusterAudienceOptions,
   ...issuerFollowingOptions,
   usernamePrefix: {
     value: "<text>",

@@ -155,7 +155,7 @@ export const directTokenOptions = {
   audience: {
     value: "<text>",
     initial: "management.service/direct",
-    help: "`aud` of direct tokens; set the same for controller and trust-config",
+    help: "`aud` of direct tokens; that of a token for one cluster is <text>/<cluster>; set the same for controller, direct-endpoint and trust-config",
     parse: text,
   },
   /** Seconds. */

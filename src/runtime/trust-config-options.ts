@@ -8,6 +8,7 @@ import {
   trueOrFalse,
   UsageError,
 } from "./config-values.ts";
+import { clusterAudienceOptions } from "./direct-endpoint-config.ts";
 import {
   type ConfigOf,
   directTokenOptions,
@@ -25,8 +26,16 @@ const minorVersion: ParseValue<number> = (value, where) => {
 
 const withoutSlashAtEnd: ParseValue<string> = (value) => value.replace(/\/+$/, "");
 
+const { clusterName, ownAudienceOnly } = clusterAudienceOptions;
+
 /** The options that only `--authentication` reads, without the options of direct tokens. */
 const authenticationOptions = {
+  clusterName: {
+    ...clusterName,
+    help: `with --authentication: ${clusterName.help}`,
+    parse: optional(clusterName.parse),
+  },
+  ownAudienceOnly: { ...ownAudienceOnly, help: `with --authentication: ${ownAudienceOnly.help}` },
   discoveryUrl: {
     value: "<url>",
     initial: "",
@@ -119,6 +128,7 @@ export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
  */
 export function checkTrustConfigOptions(options: TrustConfigOptions): void {
   const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
+  if (authentication) connectedClusterName(options);
   if (authorization && authentication) {
     if (options.certificateAuthority !== undefined) return;
     throw new UsageError(
@@ -131,7 +141,7 @@ export function checkTrustConfigOptions(options: TrustConfigOptions): void {
     );
   if (authorization) {
     const set = Object.entries(options).find(
-      ([name, value]) => Object.hasOwn(authenticationOptions, name) && (value ?? "") !== "",
+      ([name, value]) => Object.hasOwn(authenticationOptions, name) && Boolean(value),
     );
     if (set !== undefined)
       throw new UsageError(
@@ -147,4 +157,14 @@ export function checkTrustConfigOptions(options: TrustConfigOptions): void {
     throw new UsageError(
       "--authentication requires --kubernetes-version, the version of the connected cluster, because the kubeconfig is that of the management cluster",
     );
+}
+
+/** The name of the connected cluster; throws a UsageError without it. */
+export function connectedClusterName({
+  clusterName: name,
+}: Pick<TrustConfigOptions, "clusterName">): string {
+  if (name !== undefined) return name;
+  throw new UsageError(
+    "--authentication requires --cluster-name, the name of the connected cluster, such as east: a token for another cluster is refused",
+  );
 }

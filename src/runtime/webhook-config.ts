@@ -35,7 +35,7 @@ const directOptions = {
   clusterName: onlyDirect({
     value: "<name>",
     initial: "",
-    help: "required: name of this cluster in the scopes of tokens",
+    help: "required: name of this cluster in the scopes of tokens, such as east; <project>/<name> for a virtual cluster",
     parse: optional(clusterName),
   }),
   jwksUrl: onlyDirect(issuerFollowingOptions.jwksUrl),

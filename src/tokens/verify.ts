@@ -43,10 +43,11 @@ export type TokenVerification =
   | { readonly ok: true; readonly token: VerifiedToken; readonly kid: string }
   | { readonly ok: false; readonly reason: TokenProblem };
 
-/** Issuer and audience of all tokens that an endpoint accepts. */
+/** Issuer and audiences of the tokens that an endpoint accepts. */
 export interface TokenOrigin {
   readonly issuer: string;
-  readonly audience: string;
+  /** A token has one audience, which must be one of these. */
+  readonly audiences: readonly string[];
 }
 
 /** What a token is verified against; `now` in milliseconds since the epoch. */
@@ -94,17 +95,18 @@ type Json = Readonly<Record<string, unknown>>;
 
 function readClaims(
   payload: Json,
-  { issuer, audience, now }: VerificationTerms,
+  { issuer, audiences, now }: VerificationTerms,
 ): VerifiedToken | TokenProblem {
   const [iss, sub, jti] = ["iss", "sub", "jti"].map((name) => textAt(payload, name));
   const [exp, nbf, iat] = ["exp", "nbf", "iat"].map((name) => instantAt(payload, name));
+  const aud = textAt(payload, "aud");
   const groups = groupsOf(payload);
   const service = serviceOf(ownValue(payload, group));
   if (iss === undefined || sub === undefined || jti === undefined) return "claims";
   if (exp === undefined || nbf === undefined || iat === undefined) return "claims";
   if (groups === undefined || service === undefined) return "claims";
   if (iss !== issuer) return "issuer";
-  if (ownValue(payload, "aud") !== audience) return "audience";
+  if (aud === undefined || !audiences.includes(aud)) return "audience";
   if (exp <= now) return "expired";
   if (Math.max(nbf, iat) > now + clockLeewayMs) return "not-yet-valid";
   if ([sub, ...groups].some(isSystemName)) return "system-name";

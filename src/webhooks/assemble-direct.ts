@@ -5,6 +5,7 @@ import {
   serviceCertificates,
   type ServiceCertificatesDeps,
 } from "../authn/service-certificates.ts";
+import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createDiscovery } from "../kube/discovery.ts";
@@ -25,7 +26,7 @@ export interface DirectAuthorizerOptions extends FollowIssuerOptions {
   readonly serviceName: string;
   /** DNS names in addition to those of the Service. */
   readonly certificateNames: readonly string[];
-  /** The name of the cluster in scopes. */
+  /** The name of the cluster in scopes; `<project>/<name>` of a virtual cluster. */
   readonly clusterName: string;
 }
 
@@ -35,7 +36,7 @@ export function assembleDirectAuthorizer(
   deps: ProcessConnectionDeps,
 ): WebhookAssembly {
   const { clock, log, metrics } = deps;
-  const { namespace, clusterName: cluster } = options;
+  const { namespace, clusterName } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
@@ -49,7 +50,7 @@ export function assembleDirectAuthorizer(
   const certificates = new AuthorizerCertificates(options, { ...following, client, metrics });
   const handler = directAccessReviewHandler({
     ...{ revoked, discovery, namespace },
-    location: { target: "Cluster", cluster },
+    location: connectedLocation(namedUpstream(clusterName)),
     onResult: (result) => metrics.reviewed("access", result),
   });
   return {

@@ -18,7 +18,7 @@ describe("a command starts with its configuration", () => {
     ],
     ["trust-config --output out --authorization", {}, { ...trust, config: { output: "out" } }],
     [
-      "trust-config --authentication --kubernetes-version=1.36",
+      "trust-config --authentication --cluster-name=east --kubernetes-version=1.36",
       {},
       { ...trust, config: { authentication: true, kubernetesVersion: 36 } },
     ],

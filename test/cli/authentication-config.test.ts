@@ -33,7 +33,10 @@ beforeAll(async () => {
 });
 
 const discovery = "--discovery-url=https://latchkey.example.com/.well-known/openid-configuration";
-const usual = ["--authentication=true", "--kubernetes-version=1.36", discovery];
+const usual = [
+  ...["--authentication=true", "--cluster-name=east", "--kubernetes-version=1.36"],
+  discovery,
+];
 
 interface Cluster {
   /** The Secret; undefined if it does not exist. */
@@ -83,7 +86,8 @@ describe("the printed file", () => {
           issuer: {
             url: "https://latchkey.latchkey-system.svc",
             discoveryURL: "https://latchkey.example.com/.well-known/openid-configuration",
-            audiences: ["management.service/direct"],
+            audiences: ["management.service/direct/east", "management.service/direct"],
+            audienceMatchPolicy: "MatchAny",
           },
         },
       ],
@@ -127,12 +131,18 @@ describe("the printed file", () => {
     expect(load(text)).toMatchObject({
       jwt: [
         {
-          issuer: { url: "https://issuer.example.com", audiences: ["ours"] },
+          issuer: { url: "https://issuer.example.com", audiences: ["ours/east", "ours"] },
           claimMappings: { username: { prefix: "mc:" }, groups: { prefix: "team:" } },
         },
       ],
     });
     expect(text).toContain(`claims.exp - claims.nbf <= ${7 * 86_400 + 300}\n`);
+  });
+
+  test("has the audience of a virtual cluster, and it alone if only that is accepted", async () => {
+    const text = await printed([...usual, "--cluster-name=web/dev", "--own-audience-only=true"]);
+    expect(issuersOf(text)).toMatchObject([{ audiences: ["management.service/direct/web/dev"] }]);
+    expect(text).not.toContain("audienceMatchPolicy");
   });
 
   test("is written for its owner alone, and then only the flag is printed", async () => {
@@ -204,7 +214,7 @@ describe("one sentence refuses", () => {
     ],
     [
       "the default issuer without a discovery URL",
-      usual.slice(0, 2),
+      usual.slice(0, 3),
       '--issuer: "https://latchkey.latchkey-system.svc" has a host that another cluster cannot resolve; set --discovery-url',
     ],
     [

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const usual = [
   ...["--authentication=true", "--authorization=true", "--certificate-authority=system"],
-  "--issuer=https://latchkey.example.com",
+  ...["--cluster-name=east", "--issuer=https://latchkey.example.com"],
 ];
 
 async function printed(
@@ -51,7 +51,11 @@ async function printed(
 test("three files let kube-apiserver trust direct tokens and ask the authorizer about them", async () => {
   const text = await printed(usual, { found: secret });
   const [authentication, authorization, kubeconfig] = loadAll(text);
-  expect(authentication).toMatchObject({ kind: "AuthenticationConfiguration", jwt: [{}] });
+  const audiences = ["management.service/direct/east", "management.service/direct"];
+  expect(authentication).toMatchObject({
+    kind: "AuthenticationConfiguration",
+    jwt: [{ issuer: { audiences } }],
+  });
   expect(authorization).toMatchObject({
     apiVersion: "apiserver.config.k8s.io/v1",
     kind: "AuthorizationConfiguration",

@@ -106,7 +106,7 @@ export async function startDirectAccess(
   await authorizer.waitReady();
   const { webhookUrl } = authorizer;
   await trustTokens(connected, {
-    ...{ management, issuer, program },
+    ...{ management, issuer, program, name: connectedCluster },
     authorizer: { webhookUrl, issuerAuthority: authority },
   });
   const endpoint = await startDirectEndpoint({

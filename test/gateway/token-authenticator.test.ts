@@ -18,7 +18,8 @@ import { fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const signingKeys = parseSigningKeys(rawSigningKeys());
-const origin = { issuer: "https://latchkey.example", audience: "management.service/direct" };
+const common = "management.service/direct";
+const origin = { issuer: "https://latchkey.example", audiences: [`${common}/east`, common] };
 const service = "management.service";
 const scope = (fields: Partial<Scope>) => JSON.stringify(writeScope({ ...emptyScope, ...fields }));
 const readPods = {
@@ -63,12 +64,16 @@ function endpoint() {
     onResult: (result) => void results.push(result),
   });
   const { findUpstream } = fakeGatewayDeps();
-  const deps = { authenticator, routes: directRoutes("east"), findUpstream: () => server };
+  const deps = {
+    authenticator,
+    routes: directRoutes({ kind: "cluster", cluster: "east" }),
+    findUpstream: () => server,
+  };
   const server = findUpstream({ kind: "management" });
   async function token(claims: Partial<TokenClaims> = {}): Promise<string> {
     const now = Math.floor(clock.now() / 1000);
     const good: TokenClaims = {
-      ...{ iss: origin.issuer, aud: origin.audience, sub: "alice", jti: "uid-token" },
+      ...{ iss: origin.issuer, aud: common, sub: "alice", jti: "uid-token" },
       ...{ iat: now, nbf: now, exp: now + 60, groups: ["devs"], [service]: { name: "laptop" } },
     };
     return SecretText.reveal((await mintToken({ ...good, ...claims }, signingKeys)).token);
@@ -101,6 +106,7 @@ describe("a request with a direct token", () => {
   it.for<[string, Partial<TokenClaims>]>([
     ["of another issuer", { iss: "https://other.example" }],
     ["for another audience", { aud: "other" }],
+    ["for another cluster", { aud: `${common}/west` }],
     ["that has expired", { exp: 1 }],
     ["of a user of Kubernetes", { sub: "system:admin" }],
     ["with an invalid scope", { [service]: { name: "laptop", scope: "{" } }],

@@ -9,6 +9,20 @@ const parsed = (...texts: readonly string[]) =>
     env: {},
   });
 
+test("the audience of every cluster is accepted unless it is refused", () => {
+  expect(parsed()).toMatchObject({ clusterName: "east", ownAudienceOnly: false });
+  expect(parsed("--own-audience-only=true").ownAudienceOnly).toBe(true);
+});
+
+test.each([[], ["--cluster-name="], ["--cluster-name=East"], ["--cluster-name=web/dev/a"]])(
+  "the name of the cluster is required, and is that of a cluster: %s",
+  (...flags) => {
+    expect(() => parseConfig(directEndpointOptions, { flags: flagTexts(flags), env: {} })).toThrow(
+      "must be the name of a connected cluster, such as east, or a project",
+    );
+  },
+);
+
 describe("the maximum age of the list of revoked tokens", () => {
   test.each([
     ["", undefined],

@@ -24,6 +24,8 @@ test("without options, all values are read from the cluster, and the files are p
     issuer: "https://latchkey.latchkey-system.svc",
     audience: "management.service/direct",
     maximumTokenTtl: 86_400,
+    clusterName: undefined,
+    ownAudienceOnly: false,
     discoveryUrl: undefined,
     certificateAuthority: undefined,
     usernamePrefix: "",
@@ -52,31 +54,39 @@ describe("a version of Kubernetes", () => {
   });
 });
 
+const connected = ["--authentication=true", "--cluster-name=east"];
+
 describe("one sentence refuses", () => {
   test.each<[string, readonly string[], string]>([
     ["no mode", [], "trust-config requires --authorization, which prints"],
     [
+      "a connected cluster without its name",
+      ["--authentication=true", "--kubernetes-version=1.36"],
+      "--authentication requires --cluster-name, the name of the connected cluster",
+    ],
+    [
       "both modes without the CA of the issuer",
-      ["--authorization=true", "--authentication=true"],
+      ["--authorization=true", ...connected],
       "--authentication with --authorization requires --certificate-authority",
     ],
     [
       "a connected cluster of an unknown version",
-      ["--authentication=true"],
+      connected,
       "--authentication requires --kubernetes-version, the version of the connected cluster",
     ],
     [
       "the webhook's URL for a connected cluster",
-      ["--authentication=true", "--kubernetes-version=1.36", "--webhook-url=https://a"],
+      [...connected, "--kubernetes-version=1.36", "--webhook-url=https://a"],
       "--webhook-url has no effect with --authentication alone; remove it, or set --authorization too",
     ],
-    ...["discovery-url=https://a", "certificate-authority=a", "merge=a"].map(
-      (option): [string, readonly string[], string] => [
-        `--${option} for the management cluster`,
-        ["--authorization=true", `--${option}`],
-        `--${option.replace(/=.*/, "")} has no effect with --authorization alone; remove it, or set --authentication`,
-      ],
-    ),
+    ...[
+      ...["cluster-name=east", "own-audience-only=true"],
+      ...["discovery-url=https://a", "certificate-authority=a", "merge=a"],
+    ].map((option): [string, readonly string[], string] => [
+      `--${option} for the management cluster`,
+      ["--authorization=true", `--${option}`],
+      `--${option.replace(/=.*/, "")} has no effect with --authorization alone; remove it, or set --authentication`,
+    ]),
     ...["username-prefix", "groups-prefix"].flatMap(
       (option): readonly [string, readonly string[], string][] => [
         [
@@ -86,7 +96,7 @@ describe("one sentence refuses", () => {
         ],
         [
           `--${option} of Kubernetes`,
-          ["--authentication=true", "--kubernetes-version=1.36", `--${option}=system:`],
+          [...connected, "--kubernetes-version=1.36", `--${option}=system:`],
           "must not begin with system:",
         ],
       ],
@@ -97,7 +107,7 @@ describe("one sentence refuses", () => {
 });
 
 test("both modes have the options of both, and the version of the cluster if it is not set", () => {
-  const both = ["--authorization=true", "--authentication=true", "--certificate-authority=system"];
+  const both = ["--authorization=true", ...connected, "--certificate-authority=system"];
   const others = ["--webhook-url=https://a", "--username-prefix=mc:", "--merge=/file"];
   expect(parse([...both, ...others])).toMatchObject({
     kubernetesVersion: undefined,

@@ -126,7 +126,11 @@ test("variables of other processes in a shared environment are no mistake", () =
 
 test.each<[string, readonly string[], string]>([
   ["--direct without the name of its cluster", direct.slice(0, 1), "--cluster-name is required"],
-  ["a name that is none", ["--direct=true", "--cluster-name=East"], '"East" is required'],
+  [
+    "a name that is none",
+    ["--direct=true", "--cluster-name=East"],
+    '"East" must be the name of a connected cluster',
+  ],
   [
     "an admission path for a connected cluster",
     [...direct, `--admission-path=${segment}`],

@@ -78,14 +78,15 @@ const gateway: FrontWay = {
 };
 
 const signingKeys = parseSigningKeys(rawSigningKeys());
-const origin = { issuer: "https://latchkey.example", audience: "management.service/direct" };
+const audience = "management.service/direct";
+const origin = { issuer: "https://latchkey.example", audiences: [audience] };
 /** The clocks of tests begin in 2026, and some are those of the system. */
 const [madeAt, endsAt] = [Date.UTC(2025, 0, 1) / 1000, Date.UTC(2100, 0, 1) / 1000];
 
 /** A direct token that is valid in every test, but for what a test changes. */
 export async function directToken(claims: Partial<TokenClaims> = {}): Promise<string> {
   const good: TokenClaims = {
-    ...{ iss: origin.issuer, aud: origin.audience, sub: "alice", jti: "uid-alice" },
+    ...{ iss: origin.issuer, aud: audience, sub: "alice", jti: "uid-alice" },
     ...{ iat: madeAt, nbf: madeAt, exp: endsAt, groups: ["devs"], [group]: { name: "laptop" } },
   };
   return SecretText.reveal((await mintToken({ ...good, ...claims }, signingKeys)).token);
@@ -97,7 +98,7 @@ export function directCredentials(revoked: ReadonlySet<string>): FrontCredential
   if (!published.ok) throw new Error(published.reason);
   const { keys } = published;
   return {
-    routes: directRoutes("east"),
+    routes: directRoutes({ kind: "cluster", cluster: "east" }),
     authenticator: ({ clock, isFresh, onResult }) =>
       tokenAuthenticator({
         ...{ clock, namespace: "latchkey-system" },

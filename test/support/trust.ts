@@ -79,6 +79,10 @@ export interface TokenSource {
   readonly management: Pick<StartedControlPlane, "adminKubeconfig">;
   readonly issuer: string;
   readonly program?: string;
+  /** The name of the connected cluster. */
+  readonly name: string;
+  /** More options of `latchkey trust-config`. */
+  readonly args?: readonly string[];
   /** The authorizer in the connected cluster, if there is one. */
   readonly authorizer?: TokenAuthorizer;
 }
@@ -95,8 +99,10 @@ export interface TokenAuthorizer extends Pick<WebhookProcess, "webhookUrl"> {
  */
 export async function trustTokens(
   connected: StartedControlPlane,
-  { management, issuer, program = join(repository, "src", "main.ts"), authorizer }: TokenSource,
+  source: TokenSource,
 ): Promise<{ readonly printed: string; readonly flags: readonly string[] }> {
+  const { management, issuer, name, args = [], authorizer } = source;
+  const { program = join(repository, "src", "main.ts") } = source;
   const files = join(connected.directory, "trust");
   const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
   const { stdout: printed } = await run(
@@ -110,7 +116,7 @@ export async function trustTokens(
             `--webhook-url=${authorizer.webhookUrl}`,
             `--certificate-authority=${authorizer.issuerAuthority}`,
           ]),
-      `--kubernetes-version=${gitVersion}`,
+      ...[`--cluster-name=${name}`, `--kubernetes-version=${gitVersion}`, ...args],
       ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
     ],
     { cwd: repository },

@@ -4,6 +4,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { parseSigningKeys, type SigningKey } from "../../src/tokens/signing-keys.ts";
 import type { DedicatedCluster } from "./dedicated-cluster.ts";
 import {
+  connectedName,
   type DirectFixture,
   directPath,
   rotateSigningKey,
@@ -71,7 +72,9 @@ export async function startTrustingCluster(
     way === "kube-apiserver" ? connected.url : endpoint.endpointUrl + directPath;
   try {
     const { controlPlane: management, program } = central;
-    const trusted = await trustTokens(connected, { management, issuer, program });
+    const trusted = await trustTokens(connected, {
+      ...{ management, issuer, program, name: connectedName },
+    });
     signing = await readSigning();
     const ca = [connected.certificateAuthority, fixture.server.certificateAuthority];
     const dispatcher = new Agent({ connect: { ca } });

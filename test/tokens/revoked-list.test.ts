@@ -191,7 +191,7 @@ describe("a deny list is refused", () => {
 
 test("a deny list is not accepted as a token", async () => {
   const token = new SecretText(await sign());
-  expect(await verifyDirectToken(token, { ...terms, audience: "aud" })).toEqual({
+  expect(await verifyDirectToken(token, { ...terms, audiences: ["aud"] })).toEqual({
     ok: false,
     reason: "type",
   });

@@ -9,13 +9,13 @@ const now = second * 1000;
 const signingKeys = newKeys("retired", "signing");
 const keys = publishedKeys(signingKeys);
 const others = publishedKeys(newKeys("signing"));
-const origin = { issuer: "https://issuer", audience: "aud" };
+const origin = { issuer: "https://issuer", audiences: ["aud"] };
 const [retired, signing] = signingKeys.keys;
 
 function tokenOf(sub: string, changes: object = {}, key = signing): SecretText {
   const claims = {
     iss: origin.issuer,
-    aud: origin.audience,
+    aud: "aud",
     sub,
     jti: sub,
     iat: second,

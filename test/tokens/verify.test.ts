@@ -29,16 +29,17 @@ const second = 1_767_225_600;
 const signingKeys = newKeys("next", "signing");
 const { signing } = signingKeys;
 const [jwk] = publicJwks({ keys: [signing] }).keys;
+const common = "management.service/direct";
 const terms = {
   keys: publishedKeys(signingKeys),
   issuer: "https://issuer",
-  audience: "management.service/direct",
+  audiences: [`${common}/east`, common],
   now: second * 1000,
 };
 const claims: TokenClaims = {
   iss: terms.issuer,
   sub: "alice",
-  aud: terms.audience,
+  aud: common,
   iat: second - 60,
   nbf: second - 60,
   exp: second + 3600,
@@ -117,6 +118,7 @@ describe("a minted token", async () => {
 describe("a token is accepted", () => {
   test.each<[string, string, number]>([
     ["that is signed like a minted one", good, second],
+    ["for this cluster alone", withClaims({ aud: `${common}/east` }), second],
     ["without groups", withClaims({ groups: undefined }), second],
     ["in its last millisecond", good, second + 3599.999],
     ["from a clock that is 5 minutes ahead", good, second - 360],
@@ -313,6 +315,13 @@ describe("a token is refused for its claims", () => {
     ["for another audience", withClaims({ aud: "other" }), "audience"],
     ["without audience", withClaims({ aud: undefined }), "audience"],
     ["for an audience that is null", withClaims({ aud: null }), "audience"],
+    ["for another cluster", withClaims({ aud: `${common}/west` }), "audience"],
+    [
+      "for the audience of a cluster and that of all",
+      withClaims({ aud: terms.audiences }),
+      "audience",
+    ],
+    ["for an audience that is empty", withClaims({ aud: "" }), "audience"],
     ["for two audiences", withClaims({ aud: [claims.aud, "other"] }), "audience"],
     ["for one audience in a list", withClaims({ aud: [claims.aud] }), "audience"],
     ["for an audience in upper case", withClaims({ aud: claims.aud.toUpperCase() }), "audience"],

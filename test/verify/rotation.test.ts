@@ -118,7 +118,7 @@ function startEndpoint() {
   const metrics = createMetrics();
   const secret = new FakeKeptSecret();
   const { get, patch } = secret.client;
-  const tokens = new VerifiedTokens(new Map(), { issuer: front.url, audience });
+  const tokens = new VerifiedTokens(new Map(), { issuer: front.url, audiences: [audience] });
   const followed: FollowedIssuer = followIssuer(
     {
       ...{ issuer: front.url, namespace, jwksUrl: undefined },

@@ -9,7 +9,8 @@ export interface AuthenticationTerms {
   readonly discoveryUrl: string | undefined;
   /** PEM; undefined for the CAs that the machine of kube-apiserver trusts. */
   readonly certificateAuthority: string | undefined;
-  readonly audience: string;
+  /** A token has one audience, which must be one of these. */
+  readonly audiences: readonly string[];
   /** Seconds. */
   readonly maximumTokenTtl: number;
   readonly usernamePrefix: string;
@@ -119,13 +120,15 @@ function issuerOf({
   issuer,
   discoveryUrl,
   certificateAuthority,
-  audience,
+  audiences,
 }: AuthenticationTerms): object {
   return {
     url: issuer,
     ...(discoveryUrl === undefined ? {} : { discoveryURL: discoveryUrl }),
     ...(certificateAuthority === undefined ? {} : { certificateAuthority }),
-    audiences: [audience],
+    audiences,
+    // kube-apiserver requires it for several audiences.
+    ...(audiences.length > 1 ? { audienceMatchPolicy: "MatchAny" } : {}),
   };
 }
 

@@ -39,6 +39,24 @@ export function upstreamName(upstream: Upstream): string | undefined {
   }
 }
 
+/** What `--cluster-name` names: a cluster, or a virtual cluster as `<project>/<name>`. */
+export type ConnectedUpstream = Extract<Upstream, { readonly kind: "cluster" | "virtual-cluster" }>;
+
+/** The upstream with this `--cluster-name`. */
+export function namedUpstream(name: string): ConnectedUpstream {
+  const [first = "", virtualCluster] = name.split("/");
+  return virtualCluster === undefined
+    ? { kind: "cluster", cluster: first }
+    : { kind: "virtual-cluster", project: first, virtualCluster };
+}
+
+/** The location of every request to a connected cluster (specification, requestTargets). */
+export function connectedLocation(upstream: ConnectedUpstream): RequestLocation {
+  if (upstream.kind === "cluster") return { target: "Cluster", cluster: upstream.cluster };
+  const { project, virtualCluster } = upstream;
+  return { target: "ProjectVirtualCluster", project, virtualCluster };
+}
+
 /** The Secret that counts of those of one name: the oldest. */
 export function currentOf<T extends { readonly metadata: Metadata }>(
   sameName: readonly T[],
@@ -54,15 +72,10 @@ export function upstreamLocation(upstream: Upstream): RequestLocation | undefine
   switch (upstream.kind) {
     case "management":
       return undefined;
-    case "cluster":
-      return { target: "Cluster", cluster: upstream.cluster };
     case "space":
       return { target: "ProjectSpace", project: upstream.project, space: upstream.space };
+    case "cluster":
     case "virtual-cluster":
-      return {
-        target: "ProjectVirtualCluster",
-        project: upstream.project,
-        virtualCluster: upstream.virtualCluster,
-      };
+      return connectedLocation(upstream);
   }
 }

@@ -1,3 +1,4 @@
+import { upstreamNamePattern } from "../names.ts";
 import { hasValidPercents, percentDecoded } from "./percent-encoding.ts";
 
 /** The API server that a request of the gateway is for, as its path names it. */
@@ -111,7 +112,7 @@ function queryProblem(query: string): string | undefined {
     : undefined;
 }
 
-const name = "([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)";
+const name = `(${upstreamNamePattern})`;
 
 /** The prefixes of paths that are served, and what each names. */
 export type Routes = readonly {
@@ -140,11 +141,9 @@ export const gatewayRoutes: Routes = [
   },
 ];
 
-/** The paths of the direct endpoint of a cluster, which it does not name. */
-export function directRoutes(cluster: string): Routes {
-  return [
-    { pattern: /^\/kubernetes\/cluster(?=\/|$)/, upstream: () => ({ kind: "cluster", cluster }) },
-  ];
+/** The paths of the direct endpoint of a cluster, which they do not name. */
+export function directRoutes(upstream: Upstream): Routes {
+  return [{ pattern: /^\/kubernetes\/cluster(?=\/|$)/, upstream: () => upstream }];
 }
 
 function upstreamOf(

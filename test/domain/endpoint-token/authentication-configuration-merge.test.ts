@@ -12,7 +12,7 @@ function ours(minor: number) {
     issuer,
     discoveryUrl,
     certificateAuthority: undefined,
-    audience: "management.service/direct",
+    audiences: ["management.service/direct/east", "management.service/direct"],
     maximumTokenTtl: 3600,
     usernamePrefix: "",
     groupsPrefix: "",

@@ -10,7 +10,7 @@ const terms: AuthenticationTerms = {
   issuer: "https://latchkey.example.com",
   discoveryUrl: undefined,
   certificateAuthority: undefined,
-  audience: "management.service/direct",
+  audiences: ["management.service/direct/east", "management.service/direct"],
   maximumTokenTtl: 86_400,
   usernamePrefix: "",
   groupsPrefix: "",
@@ -35,11 +35,14 @@ test.each([
 });
 
 describe("the issuer", () => {
-  test("has its URL, and the audience alone", () => {
-    expect(jwtOf()).toMatchObject({
-      issuer: { url: terms.issuer, audiences: [terms.audience] },
-    });
-    expect(Object.keys(Object(jwtOf()?.["issuer"]))).toEqual(["url", "audiences"]);
+  test("has its URL and the audiences alone, of which a token has one", () => {
+    const { issuer: url, audiences } = terms;
+    expect(jwtOf()?.["issuer"]).toEqual({ url, audiences, audienceMatchPolicy: "MatchAny" });
+  });
+
+  test("has no policy for a single audience", () => {
+    const audiences = terms.audiences.slice(0, 1);
+    expect(jwtOf({ audiences })?.["issuer"]).toEqual({ url: terms.issuer, audiences });
   });
 
   test("has a discovery URL and a CA if they are set", () => {
