@@ -52,6 +52,8 @@ export const reasons = {
   DataRevoked: "Data without permission was removed from a paused Secret; only in Events.",
   WaitingForGrant: "Waiting for the requester's RBAC grant.",
   TooManyTokens: "The requester has reached the limit of valid tokens.",
+  InvalidAudience:
+    "The audience-cluster annotation is invalid, or names another cluster than a scope.",
   TokenTooLarge: "The token would be longer than a direct endpoint accepts.",
   NotExpired: "The lifetime has not ended.",
   NotExpiring: "The lifetime does not end soon.",

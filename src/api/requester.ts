@@ -29,13 +29,17 @@ export const lifetimeAnnotations: readonly string[] = [
   annotations.expiredAt,
 ];
 
-/** The annotations that only Latchkey and its policies may write. */
+/**
+ * The annotations that only Latchkey and its policies may write. A create may set
+ * `audience-cluster`, which never changes.
+ */
 export const lockedAnnotations: readonly string[] = [
   annotations.requester,
   annotations.requesterUid,
   annotations.requesterGroups,
   annotations.requesterKeyId,
   annotations.formerRequester,
+  annotations.audienceCluster,
   ...lifetimeAnnotations,
 ];
 

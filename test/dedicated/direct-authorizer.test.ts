@@ -45,13 +45,16 @@ const rule = (verbs: readonly string[], resource: string, namespaces: readonly s
 
 const names = { web: unique("web"), other: unique("other") };
 const requests = scopedRequests(names);
-const inCluster = (cluster: string) => ({ rules: [{ cluster, requestTargets: ["Cluster"] }] });
+const inCluster = (...clusters: readonly string[]) => ({
+  rules: clusters.map((cluster) => ({ cluster, requestTargets: ["Cluster"] })),
+});
 const connectedScopes = [
   ...scopeRows(names.web),
   ["this cluster", { clusters: [{ cluster: "east" }] }],
-  ["another cluster", { clusters: [{ cluster: "west" }] }],
+  // A token for one other cluster is not accepted at all.
+  ["other clusters", { clusters: [{ cluster: "west" }, { cluster: "north" }] }],
   ["a rule for this cluster", inCluster("east")],
-  ["a rule for another cluster", inCluster("west")],
+  ["rules for other clusters", inCluster("west", "north")],
 ] as const;
 /** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
 const allowsFirst: ReadonlySet<string> = new Set([
@@ -111,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await authorizer.waitReady();
     const { webhookUrl } = authorizer;
     ({ printed } = await trustTokens(connected, {
-      ...{ management, issuer, program },
+      ...{ management, issuer, program, name: connectedName },
       authorizer: { webhookUrl, issuerAuthority },
     }));
     await applyGateway(management);
@@ -182,8 +185,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       [200, 200, 200, 200, 403, 403, 200, 200, 200],
     ],
     [
-      "another cluster",
-      { clusters: [{ cluster: "west" }] },
+      "other clusters",
+      { clusters: [{ cluster: "west" }, { cluster: "north" }] },
       [403, 403, 403, 403, 403, 403, 403, 200, 403],
     ],
   ])("gives the verdicts of the direct endpoint: %s", async ([name, scope, expected]) => {

@@ -103,6 +103,25 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(protectedHeader).toMatchObject({ alg: "ES256", kid: (await viewOf(own)).keyID });
     });
 
+    it.each<[string, WantedOwn, object]>([
+      [
+        "its annotation names, without a scope",
+        { annotations: { "management.service/audience-cluster": "east" } },
+        { aud: `${audience}/east`, "management.service": { name: expect.any(String) } },
+      ],
+      [
+        "is the only one in its scope",
+        { spec: { scope: { clusters: [{ cluster: "east" }] } } },
+        {
+          aud: `${audience}/east`,
+          "management.service": { scope: '{"clusters":[{"cluster":"east"}]}' },
+        },
+      ],
+    ])("is for the cluster that %s", async (_what, wanted, claims) => {
+      const { token } = await minted(wanted);
+      expect(decodeJwt(token)).toMatchObject(claims);
+    });
+
     it("has alice as requester regardless of the annotations that she sends", async () => {
       const { token } = await minted({ annotations: forged });
       expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Agent, fetch } from "undici";
+import { annotations as ownAnnotations } from "../../src/api/names.ts";
 import { stringAt } from "../../src/api/parse.ts";
 import { requesters } from "./actions.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
@@ -76,6 +77,8 @@ export interface TrustedIssuer {
   readonly program: string;
   readonly issuer: string;
   readonly ca: string;
+  /** The name of the connected cluster in scopes and audiences. */
+  readonly name?: string;
   /** More arguments of the endpoint. */
   readonly args?: readonly string[];
 }
@@ -83,12 +86,12 @@ export interface TrustedIssuer {
 /** Starts the direct endpoint of a connected cluster. */
 export async function startEndpoint(
   connected: StartedControlPlane,
-  { program, issuer, ca: issuerCertificate, args = [] }: TrustedIssuer,
+  { program, issuer, ca: issuerCertificate, name = connectedName, args = [] }: TrustedIssuer,
 ): Promise<DirectEndpoint> {
   const file = join(connected.directory, "issuer-ca.crt");
   writePrivately(file, issuerCertificate);
   await applyDirectEndpointRbac(connected);
-  const names = [`--cluster-name=${connectedName}`, `--issuer=${issuer}`];
+  const names = [`--cluster-name=${name}`, `--issuer=${issuer}`];
   const endpoint = await startDirectEndpoint({
     ...{ controlPlane: connected, program, restart: "never" },
     args: [...names, `--certificate-authority=${file}`, ...args],
@@ -177,6 +180,8 @@ export async function startDirectFixture(
 /** What a test changes about a token: alice asks for it by default. */
 export interface WantedToken {
   readonly spec?: object;
+  /** The only connected cluster that accepts it. */
+  readonly cluster?: string;
   readonly by?: Caller;
 }
 
@@ -184,9 +189,10 @@ export interface WantedToken {
 export async function mintToken(
   central: Pick<DedicatedCluster, "ask" | "arrange">,
   name: string,
-  { spec = {}, by = alice }: WantedToken = {},
+  { spec = {}, cluster, by = alice }: WantedToken = {},
 ): Promise<string> {
-  const made = await central.ask(by, postToken(name, spec));
+  const annotations = cluster === undefined ? {} : { [ownAnnotations.audienceCluster]: cluster };
+  const made = await central.ask(by, postToken({ name, annotations }, spec));
   if (made.code !== 201) throw new Error(`create token ${name}: ${made.code} ${made.message}`);
   return eventually(
     async () => {

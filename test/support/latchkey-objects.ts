@@ -20,9 +20,9 @@ export function postKey(named: Named, spec: object): Ask {
 }
 
 /** Creates a direct token. */
-export function postToken(name: string, spec: object = {}): Ask {
+export function postToken(named: Named, spec: object = {}): Ask {
   const kind = "DirectClusterEndpointToken";
-  return post(tokensPath, { apiVersion, kind, metadata: { name }, spec });
+  return post(tokensPath, { apiVersion, kind, metadata: metadataOf(named), spec });
 }
 
 /** Creates a namespace. */

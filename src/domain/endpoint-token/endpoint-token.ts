@@ -99,12 +99,11 @@ export function planEndpointToken(
 
 function claimsOf(
   observed: ObservedEndpointToken,
-  { requester }: Extract<TokenState, { kind: "wanted" }>,
+  { requester, audience }: Extract<TokenState, { kind: "wanted" }>,
   now: number,
 ): TokenClaims {
-  const { issuer, audience } = observed.config;
   return tokenClaims(observed.token, requester, {
-    ...{ issuer, audience, now },
+    ...{ issuer: observed.config.issuer, audience, now },
     endsAt: tokenLifetime(observed).endsAt,
     keyScopes: scopesBehind(observed),
   });

@@ -43,6 +43,7 @@ const fields: ReadonlyMap<string, string> = new Map([
   ["Expired", "spec.ttl"],
   ["InvalidScope", "spec.scope"],
   ["TokenTooLarge", "spec.scope"],
+  ["InvalidAudience", annotationField(annotations.audienceCluster)],
   ["UnknownRequester", annotationField(annotations.requester)],
   ["UnsupportedRequester", annotationField(annotations.requester)],
   ["TooManyTokens", annotationField(annotations.requester)],

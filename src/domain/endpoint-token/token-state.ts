@@ -2,20 +2,24 @@ import type { ConditionUpdate } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import type { Requester, RequesterAnnotations } from "../../api/requester.ts";
+import type { ScopeLimit } from "../../api/scope.ts";
 import { reconciling, stalled, timestamp } from "../plan/conditions.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import type { GrantState } from "../grants/granted-names.ts";
 import {
+  effectiveScopes,
   parentInvalidReason,
   maximumChildExpiry,
   type ResolvedKey,
 } from "../access-key/key-state.ts";
 import { clampedLifetime, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
 import { isSystemName } from "../requester/requester.ts";
+import { tokenAudience } from "./token-audience.ts";
 
 /** The configuration of tokens; durations in seconds. */
 export interface EndpointTokenConfig {
   readonly issuer: string;
+  /** The audience of tokens for all connected clusters. */
   readonly audience: string;
   readonly maximumTokenTtl: number;
   /** How long the object of an expired token is kept. */
@@ -60,11 +64,17 @@ export type TokenState =
         | "UnsupportedRequester"
         | "ParentKeyInvalid"
         | "InvalidScope"
+        | "InvalidAudience"
         | "TokenTooLarge";
       readonly message: string;
     }
   | { readonly kind: "minted" }
-  | { readonly kind: "wanted"; readonly requester: RequesterAnnotations };
+  | {
+      readonly kind: "wanted";
+      readonly requester: RequesterAnnotations;
+      /** The claim `aud`. */
+      readonly audience: string;
+    };
 
 const defaultTtl = 3600;
 
@@ -132,7 +142,22 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
         "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Create another token with a valid scope.",
     };
   }
-  return isCurrent ? { kind: "minted" } : { kind: "wanted", requester };
+  if (isCurrent) return { kind: "minted" };
+  // The audience is that of the claims, so it decides when the token is minted and never later.
+  const audience = tokenAudience(observed.config.audience, {
+    annotation: token.metadata.annotations[annotations.audienceCluster],
+    scopes: [token.spec.limit, ...parentScopes(observed)],
+  });
+  return audience.kind === "invalid"
+    ? { kind: "refused", reason: "InvalidAudience", message: audience.message }
+    : { kind: "wanted", requester, audience: audience.audience };
+}
+
+/** The scopes of the parent key and its ancestors. */
+function parentScopes({
+  parentKey,
+}: Pick<ObservedEndpointToken, "parentKey">): readonly ScopeLimit[] {
+  return parentKey === undefined || parentKey === "gone" ? [] : effectiveScopes(parentKey);
 }
 
 function unsupportedBecause({ name }: RequesterAnnotations): string | undefined {

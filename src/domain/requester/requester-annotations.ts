@@ -64,6 +64,9 @@ function dueAnnotations(request: AdmissionRequest): Annotations {
       ? madeBy(user, oldObject === undefined ? sent : {})
       : requesterIn(stored)),
     ...former,
+    [annotations.audienceCluster]: (oldObject === undefined ? sent : stored)[
+      annotations.audienceCluster
+    ],
     ...timesIn(sent, oldObject === undefined || isOwn ? undefined : stored),
   };
 }

@@ -248,6 +248,81 @@ describe("a token that no direct endpoint would accept", () => {
   });
 });
 
+describe("the audience of a token", () => {
+  const forCluster = (name: string): Changes => ({
+    token: {
+      metadata: observedMetadata({
+        annotations: { "management.service/audience-cluster": name },
+      }),
+    },
+  });
+  const clusters = (...names: readonly string[]): ScopeLimit =>
+    parseScopeLimit({ clusters: names.map((cluster) => ({ cluster })) });
+  const audienceOf = (changes: Changes): unknown => {
+    const decision = planEndpointToken(viewOf(changes), born);
+    return decision.kind === "mint"
+      ? [decision.claims.aud, decision.claims["management.service"].scope !== undefined]
+      : undefined;
+  };
+
+  test.each<[string, Changes, unknown]>([
+    ["is that of every cluster", {}, ["aud", false]],
+    ["is that of the annotation, without a scope", forCluster("east"), ["aud/east", false]],
+    [
+      "is that of the only cluster in the scope",
+      { token: { spec: { scope: "{}", limit: clusters("east") } } },
+      ["aud/east", true],
+    ],
+    [
+      "is that of the only cluster in the scope of its key",
+      parentWith({ scope: clusters("east") }),
+      ["aud/east", true],
+    ],
+    [
+      "is that of the annotation, with the scope of its key",
+      { ...forCluster("east"), ...parentWith({ scope: clusters("east", "west") }) },
+      ["aud/east", true],
+    ],
+  ])("%s", (_rule, changes, expected) => {
+    expect(audienceOf(changes)).toEqual(expected);
+  });
+
+  test.each<[string, Changes, string]>([
+    ["for an invalid name", forCluster("East"), 'is "East"; must be the name of a connected'],
+    ["for an empty name", forCluster(""), 'is ""; must be the name of a connected'],
+    [
+      "for the scope of another cluster",
+      { ...forCluster("east"), ...parentWith({ scope: clusters("west") }) },
+      'for clusters "east" and "west" at once',
+    ],
+    [
+      "before it is granted",
+      { ...forCluster("East"), grant: ungranted },
+      "must be the name of a connected",
+    ],
+  ])("is never that of every cluster %s: it is refused and stalled", (_rule, changes, message) => {
+    const view = viewOf(changes);
+    const plan = planOf(planEndpointToken(view, born));
+    const done = after(view, plan);
+    expect(summary(done.token.conditions)).toEqual(refusedFor("InvalidAudience"));
+    expect(messageOf(done)).toContain(message);
+    expect(done.token.token).toBeUndefined();
+    expect(notesOf(plan)).toEqual(["Warning InvalidAudience generation 3"]);
+    expect(planTokenReport(done, born + 1).steps).toEqual([]);
+  });
+
+  test("of a minted token stays, whatever its key covers later, until it is signed again", () => {
+    const view = mintedView({
+      ...parentWith({ scope: clusters("west") }),
+      token: { ...forCluster("east").token },
+    });
+    expect(planOf(planEndpointToken(view, born)).steps).toEqual([]);
+    const unsigned = { ...view, knownKids: new Set(["kid-2"]) };
+    const plan = planOf(planEndpointToken(unsigned, born));
+    expect(summary(after(unsigned, plan).token.conditions)).toEqual(refusedFor("InvalidAudience"));
+  });
+});
+
 describe("the next step of a token", () => {
   const { token } = mintedView();
   const unheld = observedMetadata({ finalizers: [] });

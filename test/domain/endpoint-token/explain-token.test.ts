@@ -9,7 +9,9 @@ function explained(
 ) {
   const ready = { type: "Ready", status, reason, message: "Said.", lastTransitionTime: "t" };
   const object = { name: "laptop", uid: "u", resourceVersion: "1", generation: 1 };
-  const given = { annotations: { [annotations.requester]: "alice" } };
+  const given = {
+    annotations: { [annotations.requester]: "alice", [annotations.audienceCluster]: "East" },
+  };
   return explainToken(
     parseEndpointToken({
       metadata: {
@@ -27,6 +29,7 @@ function explained(
 test.for<[string, string, string | undefined]>([
   ["Expired", "spec.ttl", "60"],
   ["InvalidScope", "spec.scope", undefined],
+  ["InvalidAudience", `metadata.annotations["${annotations.audienceCluster}"]`, "East"],
   ["UnknownRequester", `metadata.annotations["${annotations.requester}"]`, "alice"],
   ["ParentKeyInvalid", `metadata.annotations["${annotations.requesterKeyId}"]`, undefined],
   ["ApplyFailed", "status.conditions", undefined],

@@ -16,6 +16,8 @@ const times = {
   "management.service/expired-at": "2025-02-01T00:00:00.5+01:00",
 };
 const later = { "management.service/created-at": "2026-01-01T00:00:00Z" };
+const forEast = { "management.service/audience-cluster": "east" };
+const forWest = { "management.service/audience-cluster": "west" };
 const former = { "management.service/former-requester": "bob" };
 const stampOfBob = {
   [name()]: "bob",
@@ -83,6 +85,34 @@ test.each<
     annotated(),
     annotated(),
     annotated(),
+  ],
+  [
+    "keeps the audience of a create",
+    alice,
+    annotated(forEast),
+    undefined,
+    annotated({ ...stamp, ...forEast }),
+  ],
+  [
+    "restores a changed audience",
+    controller,
+    annotated({ ...stamp, ...forWest }),
+    annotated({ ...stamp, ...forEast }),
+    annotated({ ...stamp, ...forEast }),
+  ],
+  [
+    "restores a removed audience",
+    alice,
+    annotated(stamp),
+    annotated({ ...stamp, ...forEast }),
+    annotated({ ...stamp, ...forEast }),
+  ],
+  [
+    "removes an audience that a create did not have",
+    alice,
+    annotated({ ...stamp, ...forEast }),
+    annotated(stamp),
+    annotated(stamp),
   ],
   [
     "keeps the parent key that a create without a key sets",
