@@ -11,6 +11,7 @@ import { allowRequesters } from "../support/keys-and-tokens.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 
+const audience = "management.service/direct";
 const jwt = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
 
 describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubeconfig", () => {
@@ -21,18 +22,68 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
   const credentialOf = (text: string): unknown => JSON.parse(text);
 
+  /** The claims of the token in an ExecCredential of bob. */
+  async function claimsWith(...flags: readonly string[]): Promise<Record<string, unknown>> {
+    const args = ["token", "create", "--exec-credential", ...flags];
+    const { stdout } = await runCli(args, { user: "bob" });
+    const token = stringAt(recordAt(credentialOf(stdout), "status"), "token") ?? "";
+    return recordAt({ claims: claimsOf(token) }, "claims");
+  }
+
   it("create prints the token of a new object", async () => {
     const name = unique("token");
     const args = ["token", "create", name, "--ttl=15m", "--cluster=east"];
     const { code, stdout } = await runCli(args, { user: "bob" });
     expect(code).toBe(0);
     expect(stdout.trim()).toMatch(jwt);
-    expect(claimsOf(stdout)).toMatchObject({ sub: "bob" });
+    expect(claimsOf(stdout)).toMatchObject({ sub: "bob", aud: `${audience}/east` });
     const path = `/apis/management.service/v1/directclusterendpointtokens/${name}`;
     expect((await api.get(path)).spec).toMatchObject({
       ttl: 900,
       scope: { clusters: [{ cluster: "east" }] },
     });
+  });
+
+  it("create prints a token that one cluster accepts, which has no scope", async () => {
+    const args = ["token", "create", unique("token"), "--for-cluster=east"];
+    const { code, stdout, stderr } = await runCli(args, { user: "bob" });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const claims = recordAt({ claims: claimsOf(stdout) }, "claims");
+    expect(claims).toMatchObject({ aud: `${audience}/east` });
+    expect(claims["management.service"]).not.toHaveProperty("scope");
+    const open = await runCli(["token", "create", unique("token")], { user: "bob" });
+    expect(claimsOf(open.stdout)).toMatchObject({ aud: audience });
+    expect(open.stderr).toContain("the token is valid at every connected cluster");
+    const none = await runCli(["token", "create", "--for-cluster=East"], { user: "bob" });
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--for-cluster: "East" must be the name of a connected'),
+    });
+  });
+
+  it("--exec-credential makes a token of its own for each cluster", async () => {
+    const create = (...flags: readonly string[]) => claimsWith("--ttl=3h", ...flags);
+    const [east, west] = ["--for-cluster=east", "--for-cluster=west"];
+    const first = await create(east);
+    expect(first).toMatchObject({ aud: `${audience}/east` });
+    expect(await create(west)).toMatchObject({ aud: `${audience}/west` });
+    expect(await create()).toMatchObject({ aud: audience });
+    expect(await create(east)).toEqual(first);
+  });
+
+  it("--exec-credential never takes the token of the same name for another cluster", async () => {
+    const create = () => claimsWith("--ttl=4h", "--for-cluster=east");
+    const name = stringAt(recordAt(await create(), "management.service"), "name") ?? "";
+    const path = "/apis/management.service/v1/directclusterendpointtokens";
+    await api.delete(`${path}/${name}`);
+    await eventually(async () => (await api.find(`${path}/${name}`)).code === 404, {
+      what: "the token to be gone",
+    });
+    const other = await runCli(["token", "create", name, "--ttl=4h"], { user: "bob" });
+    expect(other.code).toBe(0);
+    const created = await create();
+    expect(created).toMatchObject({ aud: `${audience}/east` });
+    expect(created).not.toMatchObject({ "management.service": { name } });
   });
 
   it("--exec-credential reuses the token while it is fresh, and stores nothing", async () => {
@@ -76,7 +127,16 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     expect(config).toMatchObject({
       "current-context": "latchkey-east",
       clusters: [{ cluster: { server: "https://east.example.com" } }],
-      users: [{ user: { exec: { command: "kubectl-latchkey" } } }],
+      users: [
+        {
+          user: {
+            exec: {
+              command: "kubectl-latchkey",
+              args: expect.arrayContaining(["--exec-credential", "--for-cluster=east"]),
+            },
+          },
+        },
+      ],
     });
     const used = await runCli(["version"], { kubeconfig: file });
     expect(used).toMatchObject({ code: 1, stderr: expect.stringContaining("does not answer") });
@@ -130,6 +190,11 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     expect(unlisted).toMatchObject({ code: 4, stdout: "" });
     const both = ["kubeconfig", "east", "--address=https://a", "--key-file=b"];
     expect((await runCli(both)).code).toBe(2);
+    const named = await runCli(["kubeconfig", "East", "--address=https://a"], { user: "bob" });
+    expect(named).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('CLUSTER: "East" must be the name of a connected cluster'),
+    });
   });
 
   it("works at the gateway with a key in a file", async () => {

@@ -6,6 +6,7 @@ import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { ClusterInfo } from "../../kube/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
+import { clusterName } from "../../runtime/direct-endpoint-config.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
@@ -37,7 +38,10 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
     throw new UsageError("the exec plugin needs a context of the kubeconfig; set --context");
   const user =
     keyFile === undefined
-      ? execUser({ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl })
+      ? execUser({
+          ...{ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl },
+          forCluster: clusterName(name, "CLUSTER"),
+        })
       : { tokenFile: resolve(keyFile) };
   const text = yamlText(kubeconfigContent(name, way, user));
   if (outputFile === undefined) return cli.terminal.print(text);
@@ -54,12 +58,17 @@ function sourceOf(flag: string | undefined, { env }: Pick<Cli, "env">): string |
   return path === "" || path.includes(delimiter) ? undefined : resolve(path);
 }
 
-/** A user whose tokens come from this program, with the kubeconfig and context of now. */
+/**
+ * A user whose tokens come from this program, with the kubeconfig and context of now, for one
+ * cluster.
+ */
 function execUser({
   context,
+  forCluster,
   kubeconfig,
   ttl,
 }: {
+  readonly forCluster: string;
   readonly context: string;
   readonly kubeconfig: string | undefined;
   readonly ttl: number;
@@ -69,6 +78,7 @@ function execUser({
     "create",
     "--exec-credential",
     `--ttl=${ttl}`,
+    `--for-cluster=${forCluster}`,
     ...(context === "" ? [] : [`--context=${context}`]),
     ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
   ];

@@ -1,4 +1,5 @@
 import { duration } from "../../runtime/config-values.ts";
+import { clusterName } from "../../runtime/direct-endpoint-config.ts";
 import type { Command } from "./command.ts";
 import { systemNamespace } from "./connection-flags.ts";
 import { flagWithDefault, optionalFlag, someText, switchFlag } from "./flag.ts";
@@ -19,7 +20,7 @@ export const tokenCommands = {
     name: "token create",
     brief: "makes a direct token for connected clusters and prints it",
     details: [
-      "Nothing is stored on this machine. With --exec-credential the command reads your token of the same lifetime and scope again until half of its lifetime is over, and then makes another.",
+      "Nothing is stored on this machine. With --exec-credential the command reads your token of the same lifetime, scope and cluster again until half of its lifetime is over, and then makes another.",
     ],
     arguments: [
       {
@@ -30,6 +31,14 @@ export const tokenCommands = {
     ],
     flags: {
       ...tokenFlags,
+      forCluster: optionalFlag(
+        {
+          value: "<name>",
+          help: "the only connected cluster that accepts the token, or <project>/<name> of a virtual cluster; every cluster accepts it if unset",
+          completes: "clusters",
+        },
+        clusterName,
+      ),
       execCredential: switchFlag({
         help: "print an ExecCredential with the end of the token, for the exec plugin of a kubeconfig",
       }),
@@ -40,17 +49,23 @@ export const tokenCommands = {
     },
     connects: true,
     examples: [
-      "kubectl latchkey token create --ttl=15m --cluster=east",
-      "kubectl latchkey token create --exec-credential",
+      "kubectl latchkey token create --ttl=15m --for-cluster=east",
+      "kubectl latchkey token create --exec-credential --for-cluster=east",
     ],
   },
   kubeconfig: {
     name: "kubeconfig",
     brief: "prints a kubeconfig for a connected cluster",
     details: [
-      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
+      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens that only this cluster accepts. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
     ],
-    arguments: [{ name: "CLUSTER", help: "name of the connected cluster", completes: "clusters" }],
+    arguments: [
+      {
+        name: "CLUSTER",
+        help: "name of the connected cluster, as in its --cluster-name",
+        completes: "clusters",
+      },
+    ],
     flags: {
       address: optionalFlag(
         {

@@ -1,4 +1,4 @@
-import { apiVersion } from "../../api/names.ts";
+import { annotations, apiVersion } from "../../api/names.ts";
 import type { ManifestMetadata } from "../../api/object.ts";
 import { parseConditions, recordAt, stringAt } from "../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
@@ -84,7 +84,7 @@ function parsed(text: string): unknown {
 const mostNames = 3;
 
 /**
- * The user's token of this lifetime and scope: an exec plugin runs for every command of kubectl. Its
+ * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of kubectl. Its
  * name follows from the half of the lifetime that the time is in, so that the API server keeps it,
  * and no file of this machine.
  */
@@ -95,7 +95,7 @@ async function reusedToken(deps: TokenDeps): Promise<Minted> {
   const slot = Math.floor(cli.clock.now() / (flags.ttl * 500));
   const scope = JSON.stringify(scopeOf(flags) ?? null);
   for (let number = 0; number < mostNames; number++) {
-    const words = [username, cli.hostname, flags.ttl, scope, slot, number];
+    const words = [username, cli.hostname, flags.ttl, scope, flags.forCluster, slot, number];
     const name = `cli-${hashOf(JSON.stringify(words))}`;
     const found = await ownToken(name, username, deps);
     if (found !== "other") return found;
@@ -109,14 +109,17 @@ async function ownToken(
   username: string,
   deps: TokenDeps,
 ): Promise<Minted | "other"> {
-  const { cluster, cli } = deps;
+  const { cluster, cli, flags } = deps;
   try {
     const object = await cluster.get(resource, { name });
+    const { metadata } = parseEndpointToken(object);
     // Another user could make an object of this name, whose token an administrator may read.
-    const isOwn = requesterAnnotationsOf(parseEndpointToken(object).metadata)?.name === username;
+    const isWanted =
+      requesterAnnotationsOf(metadata)?.name === username &&
+      metadata.annotations[annotations.audienceCluster] === flags.forCluster;
     const minted = mintedIn(object);
     const end = instantOf(minted?.expiresAt) ?? 0;
-    return isOwn && minted !== undefined && end > cli.clock.now() + 30_000 ? minted : "other";
+    return isWanted && minted !== undefined && end > cli.clock.now() + 30_000 ? minted : "other";
   } catch (error) {
     // Without a grant, the API server does not tell whether the object exists.
     if (!isKubeError(error, "NotFound", "Forbidden")) throw error;
@@ -134,10 +137,13 @@ async function newToken(
   { flags, cluster, cli }: TokenDeps,
 ): Promise<Minted> {
   const scope = scopeOf(flags);
+  const { forCluster } = flags;
+  const audience =
+    forCluster === undefined ? {} : { annotations: { [annotations.audienceCluster]: forCluster } };
   const created = await cluster.create(resource, {
     apiVersion,
     kind: resource.kind,
-    metadata: { name: "", ...metadata },
+    metadata: { name: "", ...metadata, ...audience },
     spec: { ttl: flags.ttl, ...(scope === undefined ? {} : { scope }) },
   });
   const name = stringAt(recordAt(created, "metadata"), "name") ?? "";
