@@ -208,6 +208,10 @@ class ObjectCourse implements Course<ObjectAction> {
   }
 
   async #put(action: Extract<ObjectAction, { do: "put" }>): Promise<boolean> {
+    return isAccepted(await this.#send(action));
+  }
+
+  async #send(action: Extract<ObjectAction, { do: "put" }>): Promise<Answer> {
     const { kind, name } = this.#subject;
     const answer = await this.#cluster.put({
       collection: this.#collection,
@@ -218,7 +222,7 @@ class ObjectCourse implements Course<ObjectAction> {
       editor: kind === "OwnedAccessKey" ? this.#callerFor(this.#by) : admin,
     });
     if (answer.code === 201) [this.#by, this.#bornAt] = [action.by, this.#clock];
-    return isAccepted(answer);
+    return answer;
   }
 
   /** Creates a state directly, without the states before it. */
@@ -228,8 +232,10 @@ class ObjectCourse implements Course<ObjectAction> {
         await this.#cluster.changeNamespace(change);
     }
     if (object === undefined) return;
-    if (!(await this.#put({ do: "put", object, by: object.by, keepsFinalizers: true })))
-      throw new Error("what was stored once is refused");
+    const answer = await this.#send({ do: "put", object, by: object.by, keepsFinalizers: true });
+    const { code, message } = answer;
+    if (!isAccepted(answer))
+      throw new Error(`what was stored once is refused: ${code} ${message ?? ""}`);
   }
 
   async #state(): Promise<State> {

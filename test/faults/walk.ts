@@ -168,7 +168,11 @@ async function needlessWrites(
   await run.settle();
   return course
     .needless(run.logbook.writes.slice(asked))
-    .map(({ process, sentence }) => `${process}: ${sentence}`);
+    .map(({ process, sentence, answer }) => `${process}: ${sentence}, ${statusOf(answer)}`);
+}
+
+function statusOf(answer: AskedWrite["answer"]): string {
+  return answer === undefined ? "no answer" : `status ${answer.status}`;
 }
 
 /** Names of the same length in all runs: messages are truncated at a length. */
