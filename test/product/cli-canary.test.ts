@@ -81,6 +81,10 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     keysEnable: [{ args: ["keys", "enable", key] }],
     keysRotate: [{ args: ["keys", "rotate", key], options: bob, prints: true }],
     keysTakeOver: [{ args: ["keys", "take-over", key], prints: true }],
+    keysDigest: [
+      { args: ["keys", "digest", "--user=alice"], options: { input: second } },
+      { args: ["keys", "digest", "--user=alice"], options: { input: `${second} spaced` }, code: 2 },
+    ],
     keysTest: [
       { args: ["keys", "test"], options: { input: second }, code: 1 },
       { args: ["keys", "test"], options: { input: `${second} spaced` }, code: 2 },

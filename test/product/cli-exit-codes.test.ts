@@ -82,6 +82,7 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   keysRotate: [["nothing", noneBut(4)]],
   keysTakeOver: [["nothing", noneBut(4)]],
   keysDelete: [["nothing", noneBut(4)]],
+  keysDigest: [["", forAll(2)]],
   keysTest: [["", forAll(1)]],
   tokenCreate: [
     ["--ttl=1h", [0, 0, 0, 5, 5]],

@@ -45,6 +45,7 @@ export const entries: readonly Entry[] = [
   entry(commands.keysDelete, async () => (await import("./keys.ts")).deleteKeys),
   entry(commands.keysRotate, async () => (await import("./rotate-key.ts")).rotateKey),
   entry(commands.keysTakeOver, async () => (await import("./keys.ts")).takeOverKey),
+  entry(commands.keysDigest, async () => (await import("./keys.ts")).printDigest),
   entry(commands.keysTest, async () => (await import("./keys.ts")).testKey),
   entry(commands.tokenCreate, async () => (await import("./token-create.ts")).createToken),
   entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),

@@ -19,6 +19,18 @@ const newKeyFlags = {
   ...newKeyOutput,
 } as const;
 
+/** Whom a key acts as. */
+const subjectFlags = {
+  user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, someText),
+  team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, someText),
+  subject: optionalFlag(
+    { value: "<name>", help: "username that the key acts as, verbatim" },
+    someText,
+  ),
+} as const;
+
+const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
+
 const madeHere =
   "The key is made on this machine; the API server gets only a digest that is bound to the subject. The key is printed once, and cannot be read again.";
 
@@ -34,12 +46,7 @@ export const keyCommands = {
     ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
     flags: {
-      user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, someText),
-      team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, someText),
-      subject: optionalFlag(
-        { value: "<name>", help: "username that the key acts as, verbatim" },
-        someText,
-      ),
+      ...subjectFlags,
       group: listFlag(
         { value: "<name>", help: "group of the key; repeat it for several" },
         someText,
@@ -133,10 +140,25 @@ export const keyCommands = {
     connects: true,
     examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
   },
+  keysDigest: {
+    name: "keys digest",
+    brief: "prints the bound digest of a key, for spec.key of a manifest",
+    details: [
+      readsKey,
+      "The digest works only in an object for this user, team or subject, so a manifest in Git may contain it.",
+    ],
+    arguments: [],
+    flags: subjectFlags,
+    connects: false,
+    examples: [
+      "openssl rand -base64 32 > ci.key",
+      "kubectl latchkey keys digest --user=alice < ci.key",
+    ],
+  },
   keysTest: {
     name: "keys test",
     brief: "tells whom a key authenticates as at the server of the kubeconfig",
-    details: ["It reads the key from the standard input, or asks for it on a terminal."],
+    details: [readsKey],
     arguments: [],
     flags: resultOutput,
     connects: true,

@@ -1,7 +1,12 @@
+import { parseTerms } from "../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { SecretText } from "../../api/secret-text.ts";
+import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
+import { boundDigest } from "../../tokens/bound-key.ts";
+import { presentedKey } from "../../tokens/presented-key.ts";
 import type { Action, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
@@ -14,6 +19,7 @@ import { printObjects } from "./print-objects.ts";
 import { waitUntil } from "./progress.ts";
 import { scopeOf } from "./scope-flags.ts";
 import { shownObject } from "./shown-object.ts";
+import type { Terminal } from "./terminal.ts";
 
 const resource = resources.ownedAccessKeys;
 
@@ -34,18 +40,30 @@ async function specOf(
   flags: CreateFlags,
   cluster: Cluster,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { user, team, subject, group, ttl, idle, displayName, description } = flags;
-  const named = Object.entries({ user, team, subject }).filter(([, value]) => value !== undefined);
-  if (named.length > 1) throw new UsageError("set only one of --user, --team and --subject");
+  const { group, ttl, idle, displayName, description } = flags;
+  const named = namedSubject(flags);
   const scope = scopeOf(flags);
   const optional = { displayName, description, ttl, scope };
   return {
-    ...(named.length === 0 ? { user: await ownName(cluster) } : Object.fromEntries(named)),
+    ...(named ?? { user: await ownName(cluster) }),
     ...(group.length === 0 ? {} : { groups: group }),
     ...(idle ? { ttlAfterLastActivity: true } : {}),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
     type: "User",
   };
+}
+
+/** The user, team or subject of the flags; undefined without one. */
+function namedSubject({
+  user,
+  team,
+  subject,
+}: Pick<CreateFlags, "user" | "team" | "subject">): Readonly<Record<string, string>> | undefined {
+  const named = Object.entries({ user, team, subject }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  if (named.length > 1) throw new UsageError("set only one of --user, --team and --subject");
+  return named.length === 0 ? undefined : Object.fromEntries(named);
 }
 
 async function ownName({ review }: Cluster): Promise<string> {
@@ -143,13 +161,33 @@ export const takeOverKey: Action<typeof commands.keysTakeOver.flags> = async (
   return makeKey({ spec: recordAt(object, "spec"), write }, flags, { cluster, cli });
 };
 
-/** `kubectl latchkey keys test`. */
-export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags }, cli) => {
-  const { terminal } = cli;
+/** `kubectl latchkey keys digest`. */
+export const printDigest: Action<typeof commands.keysDigest.flags> = async (
+  { flags },
+  { terminal },
+) => {
+  const subject = boundSubjectOf(parseTerms(namedSubject(flags) ?? {}));
+  if (subject === undefined) throw new UsageError("set --user, --team or --subject");
+  const key = new SecretText(await keyOf(terminal));
+  if (presentedKey(key) === undefined)
+    throw new UsageError(
+      "the input is not a key; a key has 16 to 512 characters from A-Z a-z 0-9 . _ ~ + / = -",
+    );
+  terminal.print(`${boundDigest(key, subject)}\n`);
+};
+
+/** The key in the standard input, or from the terminal. */
+async function keyOf(terminal: Terminal): Promise<string> {
   const typed = terminal.isInput
     ? await terminal.askSecret("Key: ")
     : (await terminal.readInput()).toString("utf8");
-  const token = typed.trim();
+  return typed.trim();
+}
+
+/** `kubectl latchkey keys test`. */
+export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags }, cli) => {
+  const { terminal } = cli;
+  const token = await keyOf(terminal);
   // A header cannot hold it otherwise.
   if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
   const cluster = await cli.connect({ ...flags, token, as: undefined, asGroup: [] });

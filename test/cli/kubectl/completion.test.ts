@@ -17,7 +17,7 @@ describe("the last word can be", () => {
     [["ke"], ["keys"]],
     [
       ["keys", "d"],
-      ["describe", "disable", "delete"],
+      ["describe", "disable", "delete", "digest"],
     ],
     [["-n", "web", "keys", "ro"], ["rotate"]],
     [
