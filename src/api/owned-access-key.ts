@@ -40,12 +40,14 @@ export interface OwnedAccessKey extends OwnedAccessKeyBase {
 
 /**
  * An OwnedAccessKey in a cache, without its key. `keyDigest`, in lower-case hex, is the SHA-256 of
- * the key, or the digest bound to the subject that the key acts as: `<first 16 digits of the
+ * a plain key, or the digest bound to the subject that the key acts as: `<first 16 digits of the
  * SHA-256>.<SHA-256 of key, newline and subject>`; undefined without a key. The digest is only for
  * lookups in memory: it must not appear in a status, a log or a label.
  */
 export interface ObservedAccessKey extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;
+  /** Whether `spec.key` is a digest that is not bound, which matches no key. */
+  readonly isUnbound?: boolean;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { resources } from "../api/resources.ts";
-import { boundSubjectOf, isBoundDigest } from "../domain/access-key/key-digest.ts";
+import { boundSubjectOf } from "../domain/access-key/key-digest.ts";
 import { type KeyCandidate, requesterNameOf } from "../domain/access-key/duplicate-key.ts";
 import { EventBudget } from "../kube/event-budget.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
@@ -12,8 +12,8 @@ export interface KeyMismatchDeps {
 }
 
 /**
- * Records an Event on objects that have the index of a presented key but another digest: most
- * likely the digest is bound to another user. Limits the Events of one requester, who may copy an
+ * Records an Event on objects whose digest has the index of a presented key but does not match it:
+ * most likely the digest is bound to another user. Limits the Events of one requester, who may copy an
  * index to many objects, to 25, then one in five minutes.
  */
 export class KeyMismatches {
@@ -31,7 +31,7 @@ export class KeyMismatches {
   ): void {
     for (const { metadata, spec, keyDigest } of sameIndex) {
       const subject = boundSubjectOf(spec);
-      if (subject === undefined || keyDigest === undefined || !isBoundDigest(keyDigest)) continue;
+      if (subject === undefined) continue;
       if (!this.#budget.tryTake(requesterNameOf({ metadata, spec, keyDigest }))) continue;
       const quoted = JSON.stringify(subject);
       const note = `A client presented a key with the index of spec.key, but the digest in spec.key is not bound to ${quoted}. Set spec.key to a digest of the key that is bound to ${quoted}.`;

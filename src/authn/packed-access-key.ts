@@ -17,6 +17,7 @@ interface PackedHead {
   readonly metadata: Metadata;
   readonly spec: OwnedAccessKeyTerms;
   readonly digest?: string;
+  readonly isUnbound?: boolean;
   readonly lastActivity?: string;
 }
 
@@ -34,6 +35,7 @@ export function encodeAccessKey({
   metadata,
   spec,
   keyDigest,
+  isUnbound,
   status,
   lastActivity,
 }: ObservedAccessKey): string {
@@ -41,6 +43,7 @@ export function encodeAccessKey({
     metadata,
     spec,
     ...(keyDigest === undefined ? {} : { digest: keyDigest }),
+    ...(isUnbound === undefined ? {} : { isUnbound }),
     ...(lastActivity === undefined ? {} : { lastActivity }),
   };
   return `${JSON.stringify(head)}\n${JSON.stringify(packStatus(status))}`;
@@ -49,7 +52,9 @@ export function encodeAccessKey({
 /** Decodes a key; its status is decoded on first access. */
 export function decodeAccessKey(text: string): ObservedAccessKey {
   const end = text.indexOf("\n");
-  const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));
+  const { metadata, spec, digest, isUnbound, lastActivity }: PackedHead = JSON.parse(
+    text.slice(0, end),
+  );
   let unpacked: Readonly<Record<string, unknown>> | undefined;
   const statusOf = (): Readonly<Record<string, unknown>> =>
     (unpacked ??= unpackStatus(text.slice(end + 1)));
@@ -57,6 +62,7 @@ export function decodeAccessKey(text: string): ObservedAccessKey {
     metadata,
     spec,
     keyDigest: digest,
+    ...(isUnbound === undefined ? {} : { isUnbound }),
     get status() {
       return statusOf();
     },

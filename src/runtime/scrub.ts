@@ -34,7 +34,7 @@ const secretFields: ReadonlySet<string> = new Set([
  * headers, PEM keys.
  */
 const secretTexts =
-  /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f]{64}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
+  /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f.]{64,}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
 
 /**
  * Returns a copy of `fields` without secrets: no values of fields with secret names, no texts that

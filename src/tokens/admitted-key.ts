@@ -1,9 +1,8 @@
 import { parseTerms } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { isBoundDigest } from "../domain/access-key/key-digest.ts";
 import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
-import { digestIn, storedDigest } from "./access-key.ts";
+import { isDigest, storedDigest } from "./access-key.ts";
 import { generateKey, plainKey } from "./presented-key.ts";
 
 /**
@@ -30,26 +29,19 @@ export function withKey(
 export interface SentKey {
   /** See ObservedAccessKey. */
   readonly keyDigest: string;
-  readonly form: "plain" | "digest" | "bound-digest";
-  /** Whether another object has the same key, by the key or digest of the request. */
+  /** Whether another object has the same key, by the key or bound digest of the request. */
   readonly matches: (candidate: KeyCandidate) => boolean;
 }
 
-/** Parses the key in a written object; undefined without a key. */
+/** Parses the key in a written object; undefined without one that the schema accepts. */
 export function sentKey(object: unknown): SentKey | undefined {
   const key = new SecretText(keyIn(object));
   if (key.isEmpty) return undefined;
   const keyDigest = storedDigest(key);
-  if (digestIn(key) === undefined) {
-    const plain = plainKey(key);
-    return { keyDigest, form: "plain", matches: (candidate) => plain.matches(candidate) };
-  }
+  if (keyDigest === undefined) return undefined;
+  if (!isDigest(key)) return { keyDigest, matches: plainKey(key).matches };
   const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
-  return {
-    keyDigest,
-    form: isBoundDigest(keyDigest) ? "bound-digest" : "digest",
-    matches: (candidate) => isSameKey(own, candidate),
-  };
+  return { keyDigest, matches: (candidate) => isSameKey(own, candidate) };
 }
 
 function isOfAnotherType(object: unknown): boolean {

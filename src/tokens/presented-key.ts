@@ -31,7 +31,7 @@ export interface PlainKey {
    * Whether an object has this key, by its digest; a bound digest is computed with the subject of
    * the object. The comparison takes constant time.
    */
-  matches(candidate: KeyCandidate): boolean;
+  readonly matches: (candidate: KeyCandidate) => boolean;
 }
 
 /**

@@ -129,18 +129,6 @@ export function enforceQuota({
   };
 }
 
-/** Warns that other users can use a digest that is new in this write and not bound. */
-export function digestWarnings({
-  object,
-  oldObject,
-}: Pick<AdmissionRequest, "object" | "oldObject">): readonly string[] {
-  const sent = sentKey(object);
-  if (sent?.form !== "digest" || sent.keyDigest === sentKey(oldObject)?.keyDigest) return [];
-  return [
-    "spec.key: the digest is not bound to the user, team or subject, so a user who reads the digest can use it in another OwnedAccessKey first; use sha256:<16 digits>.<64 digits> instead (docs/owned-access-key.md)",
-  ];
-}
-
 /**
  * Refuses a new key that exceeds the key that its request was made with. Policies reject updates of
  * keys in such requests.
@@ -162,16 +150,13 @@ export function enforceAttenuation({
   };
 }
 
-/**
- * Refuses a takeover with a digest of the stored key, in any form: the former requester knows that
- * key.
- */
+/** Refuses a takeover with a digest of the stored key: the former requester knows that key. */
 export const newKeyOnTakeOver: AdmissionStep = (request) => {
   const { object, oldObject } = request;
-  const [index, storedIndex] = [object, oldObject].map((state) =>
-    keyIndexOf(sentKey(state)?.keyDigest ?? ""),
-  );
-  if (!takesOver(request) || index !== storedIndex) return admitted(request);
+  const [sent, stored] = [object, oldObject].map((state) => sentKey(state)?.keyDigest);
+  const isSame =
+    sent !== undefined && stored !== undefined && keyIndexOf(sent) === keyIndexOf(stored);
+  if (!isSame || !takesOver(request)) return admitted(request);
   return refused(
     422,
     `spec.key: must not be a digest of the stored key, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,

@@ -16,7 +16,6 @@ import type { ConnectorKey } from "./connector-key.ts";
 import { base64Data } from "./data-admission.ts";
 import {
   defaultKey,
-  digestWarnings,
   enforceAttenuation,
   enforceQuota,
   type KeyQuota,
@@ -117,7 +116,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
         defaultKey,
         newObject(deciding),
       ],
-      warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)],
+      warningsOf: scopeWarningsOf,
     }),
     admission(webhookPaths.sharedSecretData, { steps: [base64Data] }),
     admission(webhookPaths.requesterStamp, {

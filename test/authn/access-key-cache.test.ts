@@ -1,16 +1,18 @@
-import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { createAccessKeyCache, type AccessKeyCache } from "../../src/authn/access-key-cache.ts";
 import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
+import { keyState } from "../../src/domain/access-key/key-state.ts";
 import { provingWatchTimes } from "../../src/kube/freshness.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
+import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const plain = "a-plain-key-of-alice";
-const digest = `sha256:${createHash("sha256").update(plain).digest("hex")}`;
+const unbound = `sha256:${sha256(plain)}`;
+const bound = (subject: string): string => boundDigest(plain, subject);
 const early = { creationTimestamp: "2025-01-01T00:00:00Z" };
 const stamped = { annotations: { [annotations.requester]: "alice" } };
 
@@ -71,28 +73,40 @@ const present = (accessKeys: AccessKeyCache, text = plain): unknown => {
 describe("lookup", () => {
   test.each([
     ["finds a key that is stored in plain text", plain],
-    ["finds a key that is stored as a digest", digest],
+    ["finds a key that is stored as a bound digest", bound("user:alice")],
   ])("%s", async (_rule, stored) => {
     const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })],
     });
     expect(present(accessKeys)).toBe("one");
     expect([
-      present(accessKeys, digest),
+      present(accessKeys, bound("user:alice")),
       present(accessKeys, "nobody-has-this-key"),
       present(accessKeys, "short"),
     ]).toEqual(["malformed", "unknown", "malformed"]);
     stop.abort();
   });
 
+  test("finds no object with a digest that is not bound, and refuses that object", async () => {
+    const { accessKeys, stop } = await startCache({
+      ownedaccesskeys: [key("claimed", { user: "eve", key: unbound })],
+    });
+    expect(present(accessKeys)).toBe("unknown");
+    expect(present(accessKeys, unbound)).toBe("malformed");
+    expect(accessKeys.withIndexOf(new SecretText(plain))).toEqual([]);
+    const claimed = accessKeys.byId("uid-claimed");
+    expect(claimed && keyState(claimed, Date.now())).toMatchObject({ reason: "InvalidKey" });
+    stop.abort();
+  });
+
   test("finds the oldest of several objects with the same key", async () => {
     const duplicates = [
       key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
-      key("older", { key: digest }),
+      key("older", { key: plain }),
     ];
     const { accessKeys, listWatch, stop } = await startCache({ ownedaccesskeys: duplicates });
     expect(present(accessKeys)).toBe("older");
-    listWatch.emit("ownedaccesskeys", "DELETED", key("older", { key: digest }));
+    listWatch.emit("ownedaccesskeys", "DELETED", key("older", { key: plain }));
     expect(present(accessKeys)).toBe("younger");
     stop.abort();
   });
@@ -117,19 +131,17 @@ describe("lookup", () => {
 });
 
 describe("lookup of a key with a bound digest", () => {
-  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
   const index = sha256(plain).slice(0, 16);
-  const bound = (subject: string): string => `sha256:${index}.${sha256(`${plain}\n${subject}`)}`;
   const by = (requester: string, name: string, spec: object, second = 0): RawObject =>
     key(name, spec, {
       annotations: { [annotations.requester]: requester },
       creationTimestamp: `2026-01-01T00:00:0${second}Z`,
     });
 
-  test("finds the object of its subject, not older copies, bound or not", async () => {
+  test("finds the object of its subject, not older copies or an older plain key", async () => {
     const copies = [
       by("eve", "copy", { user: "eve", key: bound("user:alice") }),
-      by("eve", "plain", { user: "eve", key: digest }),
+      by("eve", "plain", { user: "eve", key: plain }),
     ];
     const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)],

@@ -33,7 +33,7 @@ const spec = fc.record(
   {
     user: text,
     groups: fc.array(text, { maxLength: 2 }),
-    key: fc.constantFrom("", "a-plain-key-of-somebody"),
+    key: fc.constantFrom("", "a-plain-key-of-somebody", "sha256:unbound"),
     ttl: fc.nat(),
     disabled: fc.boolean(),
     scope: fc.constantFrom({}, { projects: [{ project: "web" }] }, "no scope"),

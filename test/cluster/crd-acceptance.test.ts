@@ -45,7 +45,7 @@ const fullKey = {
   team: "",
   subject: "",
   groups: ["deployers"],
-  key: `sha256:${"0123456789abcdef".repeat(4)}`,
+  key: `sha256:0123456789abcdef.${"0123456789abcdef".repeat(4)}`,
   disabled: true,
   ttl: 3600,
   ttlAfterLastActivity: true,

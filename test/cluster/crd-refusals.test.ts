@@ -18,7 +18,13 @@ interface Refusal {
 const controlPlane = inject("controlPlane");
 
 describe("rejected, with a message that names the field and contains no secrets", () => {
-  const keyRule = ["spec.key", "must be empty", "64 lower-case hex digits", "16 to 512 characters"];
+  const keyRule = [
+    "spec.key",
+    "must be empty",
+    "16 to 512 characters",
+    "bound to the user, team or subject",
+    "run: kubectl latchkey keys digest --user=NAME < KEYFILE",
+  ];
   const refusals: readonly Refusal[] = [
     ...["with space", "a/b", "ü", "a\n", ""].map((name) => ({
       rule: `a data key is made of letters, digits, '-', '_' and '.': ${JSON.stringify(name)}`,
@@ -65,8 +71,8 @@ describe("rejected, with a message that names the field and contains no secrets"
       spec: { key },
       says: keyRule,
     })),
-    ...["a".repeat(63), "a".repeat(65), "A".repeat(64), `${"a".repeat(64)}\n`].map((digest) => ({
-      rule: `a digest has 64 lower-case hex digits: ${JSON.stringify(digest)}`,
+    ...["a".repeat(64), "a".repeat(63), "A".repeat(64), ""].map((digest) => ({
+      rule: `a digest is bound: ${JSON.stringify(digest)}`,
       kind: "OwnedAccessKey" as const,
       spec: { key: `sha256:${digest}` },
       says: keyRule,

@@ -38,8 +38,9 @@ export function withKey(caller: Caller, ...ids: readonly string[]): Caller {
   return { ...caller, extra: { "management.service/key-id": ids } };
 }
 
-/** The digest of a key, made of one character. */
-export const digest = (character: string): string => `sha256:${character.repeat(64)}`;
+/** The bound digest of a key, made of one character. */
+export const digest = (character: string): string =>
+  `sha256:${character.repeat(16)}.${character.repeat(64)}`;
 
 /** An object of one of Latchkey's kinds; its name is unique unless the metadata has one. */
 export function manifest(kind: string, metadata: object = {}, spec: object = {}) {

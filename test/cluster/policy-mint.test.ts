@@ -247,7 +247,7 @@ withPolicies("a user who authenticated with a key", () => {
 withPolicies("a key of bob", () => {
   const spec = {
     user: bob.user,
-    key: digest("b"),
+    key: "canary-key-of-bob",
     ttl: 3600,
     ttlAfterLastActivity: true,
     disabled: true,
@@ -284,7 +284,7 @@ withPolicies("a key of bob", () => {
     const answer = await change(alice, path, to);
     expect(answer).toMatchObject(answered(403, field));
     expect(answer.message).toMatch(new RegExp(`users "${bob.user}"|"root" created it`));
-    expect(answer.message).not.toMatch(/sha256:[0-9a-f]/);
+    expect(answer.message).not.toMatch(/canary|sha256:[0-9a-f]/);
   });
 
   it.for(gains)("can get %s from a user who may impersonate bob", async ([, to]) => {
@@ -334,7 +334,7 @@ withPolicies("a key of bob", () => {
   it("cannot be changed by alice through its status", async () => {
     const path = await bobs();
     await change(alice, `${path}/status`, { key: digest("a") });
-    expect((await arrange({ method: "GET", path })).spec).toMatchObject({ key: digest("b") });
+    expect((await arrange({ method: "GET", path })).spec).toMatchObject({ key: spec.key });
   });
 
   it.for<[string, object]>([

@@ -59,9 +59,9 @@ withPolicies("a user who created a key with the name that another user needs", (
     ["only the user", {}, { user: ciAdmin }],
     ["the user and a plain key", {}, { user: ciAdmin, key: "the-key-of-the-deployer" }],
     [
-      "the user and the same digest that is stored",
-      { key: digest("a") },
-      { user: ciAdmin, key: digest("a") },
+      "groups and the same digest that is stored",
+      { user: bob.user, key: digest("a") },
+      { user: bob.user, key: digest("a"), groups: ["admins"] },
     ],
     ["only a plain key", { user: bob.user }, { key: "the-key-of-the-deployer" }],
     ["the subject", {}, { subject: ciAdmin }],

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion, group, labels } from "../../src/api/names.ts";
+import { boundDigest } from "../support/bound-digest.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import { allow, arrange, bind, unique } from "../support/policy-request.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
@@ -31,7 +32,7 @@ async function warnings(
     .map((line) => line.replace(prefix, ""));
 }
 
-const digest = (): string => `sha256:${randomBytes(32).toString("hex")}`;
+const digest = (): string => boundDigest(randomBytes(32).toString("hex"), "user:alice");
 const dry = ["create", "--dry-run=server"];
 const inNamespace = ["--namespace", namespace];
 

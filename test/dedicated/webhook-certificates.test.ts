@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isTrueAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
   newWebhookCertificates,
@@ -12,10 +12,11 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { get, mergePatch } from "../support/cluster-connection.ts";
+import { sha256 } from "../support/bound-digest.ts";
+import { admin, type Ask, get, mergePatch, patchTypes } from "../support/cluster-connection.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import { keysPath } from "../support/latchkey-objects.ts";
+import { keysPath, postKey } from "../support/latchkey-objects.ts";
 import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
@@ -228,6 +229,66 @@ describe.skipIf(!hasDedicatedClusters)("a used key", () => {
     expect(stringMapAt(recordAt(JSON.parse(lines[0] ?? "{}"), "user"), "extra")).toEqual({});
   });
 });
+
+const crdPath =
+  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ownedaccesskeys.management.service";
+/** The rule of the schema about the forms of `spec.key`. */
+const keyRulePath =
+  "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations/0";
+
+/** Stores an object as an earlier version did: while the schema has no rule about `spec.key`. */
+async function storeUnruled(name: string, spec: object): Promise<void> {
+  const { cluster } = fixture;
+  const patched = (body: readonly object[]) =>
+    cluster.arrange({ method: "PATCH", path: crdPath, type: patchTypes.json, body });
+  const rule: unknown = keyRulePath
+    .split("/")
+    .slice(1)
+    .reduce<unknown>(
+      (value, step) =>
+        Array.isArray(value) ? value[Number(step)] : recordAt({ value }, "value")[step],
+      await cluster.arrange(get(crdPath)),
+    );
+  const create = postKey(name, { user: "root", ...spec });
+  const becomesCode = (code: number, request: Ask) =>
+    eventually(async () => (await cluster.ask(admin, request)).code === code, {
+      what: `the schema to answer ${code}`,
+    });
+  await patched([{ op: "remove", path: keyRulePath }]);
+  await becomesCode(201, create);
+  await patched([{ op: "add", path: keyRulePath, value: rule }]);
+  await becomesCode(422, { ...create, path: `${keysPath}?dryRun=All` });
+}
+
+describe.skipIf(!hasDedicatedClusters)(
+  "a digest of a key alone that an earlier version stored",
+  () => {
+    it("authenticates nobody, says how to bind it, and cannot stay when its spec changes", async () => {
+      const { cluster } = fixture;
+      const key = newKey();
+      const path = `${keysPath}/unbound`;
+      await storeUnruled("unbound", { key: `sha256:${sha256(key)}` });
+      await eventually(async () => fixture.isTrue("unbound", "Stalled"), { what: "the status" });
+      const { status } = await cluster.arrange(get(path));
+      const conditions = new Map(parseConditions(status).map((each) => [each.type, each]));
+      expect(conditions.get("Ready")).toMatchObject({
+        status: "False",
+        reason: "InvalidKey",
+        message: expect.stringContaining("kubectl latchkey keys digest --user=NAME"),
+      });
+      expect(conditions.get("Active")).toMatchObject({ status: "False", reason: "InvalidKey" });
+      expect(await fixture.codeOf(key)).toBe(401);
+      const metadata = { labels: { changed: "true" } };
+      expect(await cluster.ask(admin, mergePatch(path, { metadata }))).toMatchObject({ code: 200 });
+      expect(await cluster.ask(admin, mergePatch(path, { spec: { ttl: 60 } }))).toMatchObject({
+        code: 422,
+        message: expect.stringContaining("kubectl latchkey keys digest --user=NAME"),
+      });
+      await cluster.arrange(mergePatch(path, { spec: { key: digestOf(key) } }));
+      await fixture.becomes(200, key);
+    });
+  },
+);
 
 /** Presents a key to each webhook repeatedly; returns for how many seconds it did. */
 async function present(key: string, webhooks: readonly WebhookProcess[]): Promise<number> {

@@ -82,11 +82,12 @@ const ownedAccessKey: Table = {
   "spec.subject": { right: ["the-ci", ""] },
   "spec.groups[]": { right: ["devs", "system:masters"] },
   "spec.key": {
-    right: ["lk.the-walk.0123456789", "lk.the-walk.9876543210", `sha256:${"0a".repeat(32)}`, ""],
+    right: ["lk.the-walk.0123456789", "lk.the-walk.9876543210", ""],
     wrong: [
       "too short",
       "sixteen characters, but not these",
-      `sha256:${"0A".repeat(32)}`,
+      `sha256:${"0a".repeat(32)}`,
+      `sha256:${"0A".repeat(8)}.${"0A".repeat(32)}`,
       "x".repeat(513),
     ],
     only: true,

@@ -161,7 +161,7 @@ export const textTargets: readonly Target[] = [
         fc.oneof(
           hostileWord,
           fc.stringMatching(/^[A-Za-z0-9._~+/=-]{16,80}$/),
-          fc.stringMatching(/^sha256:[0-9a-f]{64}$/),
+          fc.stringMatching(/^sha256:([0-9a-f]{16}\.)?[0-9a-f]{64}$/),
           fc.constant(null).map(() => SecretText.reveal(generateKey())),
         ),
         name,
@@ -173,15 +173,13 @@ export const textTargets: readonly Target[] = [
           const stored = (key: string) => accessKeyCacheEntry({ metadata, spec: { user, key } });
           const [digest, bound] = [sha256(text), sha256(`${text}\nuser:${boundTo}`)];
           if (presented === undefined) return;
-          assert.ok(
-            presented.matches(stored(text)) && presented.matches(stored(`sha256:${digest}`)),
-          );
+          assert.ok(presented.matches(stored(text)));
+          assert.ok(!presented.matches(stored(`sha256:${digest}`)));
           assert.equal(
             presented.matches(stored(`sha256:${digest.slice(0, 16)}.${bound}`)),
             user !== "" && user === boundTo,
           );
           assert.equal(presented.matches(stored(other)), other === text);
-          assert.equal(presented.matches(stored(`sha256:${digest}${other}`)), other === "");
         },
       ),
   },

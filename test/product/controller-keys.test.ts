@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
+import { boundDigest } from "../support/bound-digest.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   eventsAbout,
@@ -21,7 +21,6 @@ afterAll(expectNoTrouble);
 const makeKey = (spec: Readonly<Record<string, unknown>>) =>
   make("OwnedAccessKey", { spec, withoutWebhook: true });
 const plainKey = () => unique("lk.plain");
-const digestOf = (key: string) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
 const instant = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 const seconds = (count: number) => count * 1000;
 
@@ -76,8 +75,8 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
       conditions: accepted,
     },
     {
-      rule: "with a digest is accepted",
-      spec: () => ({ user: "alice", key: digestOf(plainKey()) }),
+      rule: "with a bound digest is accepted",
+      spec: () => ({ user: "alice", key: boundDigest(plainKey(), "user:alice") }),
       conditions: accepted,
     },
     {
@@ -226,7 +225,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const text = plainKey();
     const made = [
       await makeKey({ user: "alice", key: text }),
-      await makeKey({ user: "bob", key: digestOf(text) }),
+      await makeKey({ user: "bob", key: text }),
     ];
     const [older, younger] = made.toSorted(
       (one, other) => one.createdAt - other.createdAt || (one.uid < other.uid ? -1 : 1),

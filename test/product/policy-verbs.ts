@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { annotations, apiVersion, cleanupFinalizer, labels } from "../../src/api/names.ts";
+import { boundDigest } from "../support/bound-digest.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { make } from "../support/keys-and-tokens.ts";
 import { api, bind, patchTypes, unique } from "../support/policy-request.ts";
@@ -266,7 +267,7 @@ export const policyVerbs: readonly PolicyVerb[] = [
     what: "taking a key over",
     by: "latchkey-mint-guard",
     request: () =>
-      merge(`${keysPath}/${other}`, { spec: { key: `sha256:${"0123456789abcdef".repeat(4)}` } }),
+      merge(`${keysPath}/${other}`, { spec: { key: boundDigest("another-key", "user:alice") } }),
     covering: [rule("patch", keys)],
     verb: rule("impersonate", ["", "users"], "alice"),
     elsewhere: rule("impersonate", ["", "users"], "carol"),

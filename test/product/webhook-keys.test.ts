@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
+import { boundDigest } from "../support/bound-digest.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   type KnownKey,
@@ -18,10 +19,6 @@ type Spec = Readonly<Record<string, unknown>>;
 
 const devs = unique("devs");
 const secrets = request.get("/api/v1/namespaces/default/secrets");
-
-function digestOf(key: string): string {
-  return `sha256:${createHash("sha256").update(key).digest("hex")}`;
-}
 
 function merge(path: string, body: object) {
   return api.merge(path, body);
@@ -60,9 +57,10 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
 
   it("works when only its digest is stored, as in a manifest in Git", async () => {
     const plain = randomBytes(24).toString("base64url");
-    await make("OwnedAccessKey", { spec: { user: "alice", key: digestOf(plain) } });
+    const digest = boundDigest(plain, "user:alice");
+    await make("OwnedAccessKey", { spec: { user: "alice", key: digest } });
     expect(await worksAs({ key: plain })).toMatchObject({ username: "alice" });
-    expect(await whoIs(digestOf(plain))).toBeUndefined();
+    expect(await whoIs(digest)).toBeUndefined();
   });
 
   it("has the permissions of its user and no others", async () => {

@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { boundDigest } from "../support/bound-digest.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { whoIs, worksAs } from "../support/key-request.ts";
 import { allowRequesters, grantsOf, make } from "../support/keys-and-tokens.ts";
@@ -17,8 +18,6 @@ import {
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const newKey = (): string => randomBytes(24).toString("base64url");
-const digestOf = (key: string): string =>
-  `sha256:${createHash("sha256").update(key).digest("hex")}`;
 const requesters = unique("requesters");
 /** May only create keys. */
 const bob: Caller = { user: unique("bob"), groups: [requesters] };
@@ -68,15 +67,17 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
         code: 403,
         message: expect.stringContaining("may know its key; take it over"),
       });
-    const known = await apply(name, { user: ciAdmin, key: digestOf(squatted) });
+    const known = await apply(name, {
+      user: ciAdmin,
+      key: boundDigest(squatted, `user:${ciAdmin}`),
+    });
     expect(known).toMatchObject({
       code: 422,
       message: expect.stringContaining(`the requester "${bob.user}" may know`),
     });
 
-    expect(await apply(name, { user: ciAdmin, key: digestOf(fresh) })).toMatchObject({
-      code: 200,
-    });
+    const taken = { user: ciAdmin, key: boundDigest(fresh, `user:${ciAdmin}`) };
+    expect(await apply(name, taken)).toMatchObject({ code: 200 });
     expect(await worksAs({ key: fresh })).toMatchObject({ username: ciAdmin });
     expect(await whoIs(squatted)).toBeUndefined();
     await becomes("bob's grant to be taken back", () => read(), { code: 403 });
@@ -129,7 +130,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
       others.name,
       "--type=merge",
       "--patch",
-      JSON.stringify({ spec: { key: digestOf(key) } }),
+      JSON.stringify({ spec: { key: boundDigest(key, `user:${ci}`) } }),
     ]);
     expect(await worksAs({ key })).toMatchObject({ username: ci });
     await becomes("the right to read it to end", () => as(leaver).get(others.path), { code: 403 });

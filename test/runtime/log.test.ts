@@ -82,6 +82,10 @@ describe("does not print a secret", () => {
   });
 });
 
+test.each(["", "0123456789abcdef."])("does not print a digest of a key: sha256:%s...", (index) => {
+  expect(logged({ text: `spec.key is sha256:${index}${"ca4a".repeat(16)}` })).not.toContain("ca4a");
+});
+
 test("logs only name, code, message and stack of an error", () => {
   const error = Object.assign(new TypeError("no such thing"), { code: "E_NO", extra: 1 });
   const line: unknown = JSON.parse(logged({ error }));

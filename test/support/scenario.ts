@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import {
   type Action,
@@ -9,6 +8,7 @@ import {
   requesters,
   type Step,
 } from "./actions.ts";
+import { boundDigest } from "./bound-digest.ts";
 import type { Caller } from "./cluster-connection.ts";
 
 const api = `/apis/${apiVersion}`;
@@ -140,11 +140,7 @@ export function scenario(p: string) {
       ],
       [
         key("plain", { key: plain("plain") }),
-        key(
-          "digest",
-          { key: `sha256:${createHash("sha256").update(plain("digest")).digest("hex")}` },
-          bob,
-        ),
+        key("digest", { key: boundDigest(plain("digest"), `subject:${p}-ci`) }, bob),
         key("long", { key: plain("long"), ttl: 3600 }, bob),
         key("paused", { key: plain("paused") }),
         key("nothing", {}),

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 import { Pool } from "undici";
 import { ownObjects } from "../../src/api/names.ts";
@@ -10,6 +10,7 @@ import {
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
+import { boundDigest } from "./bound-digest.ts";
 import { type Answer, get, post } from "./cluster-connection.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -41,9 +42,9 @@ export function newKey(): string {
   return `canary${randomBytes(24).toString("hex")}`;
 }
 
-/** The stored form of a key in digest mode. */
+/** The stored form of a key of the user `root` in digest mode. */
 export function digestOf(key: string): string {
-  return `sha256:${createHash("sha256").update(key).digest("hex")}`;
+  return boundDigest(key, "user:root");
 }
 
 /** A control plane that authenticates keys with a webhook, and a controller. */

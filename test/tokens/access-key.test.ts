@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { digestBoundTo, digestOf, accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
+import {
+  accessKeyCacheEntry,
+  digestBoundTo,
+  digestOf,
+  storedDigest,
+} from "../../src/tokens/access-key.ts";
 
 const metadata = {
   name: "k",
@@ -18,7 +23,6 @@ describe("the digest of a key", () => {
 
   test.each([
     ["a plain key", "abc", ofAbc],
-    ["its digest", `sha256:${ofAbc}`, ofAbc],
     ["its bound digest", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`, `${ofAbc.slice(0, 16)}.${ofAbc}`],
     ["an empty key", "", undefined],
     ["no key", undefined, undefined],
@@ -26,6 +30,20 @@ describe("the digest of a key", () => {
     const slim = accessKeyCacheEntry({ metadata, spec: { key } });
     expect(slim.keyDigest).toBe(digest);
     expect(slim).not.toHaveProperty("key");
+  });
+
+  test.each([
+    ["the digest of a plain key", `sha256:${ofAbc}`],
+    ["a bound digest without an index", `sha256:.${ofAbc}`],
+    ["a bound digest in upper case", `sha256:${ofAbc.slice(0, 16)}.${ofAbc.toUpperCase()}`],
+    ["a bound digest and a line break", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}\n`],
+    ["a prefix alone", "sha256:"],
+  ])("is absent for %s, which no key can have", (_rule, key) => {
+    expect(storedDigest(new SecretText(key))).toBeUndefined();
+    expect(accessKeyCacheEntry({ metadata, spec: { key } })).toMatchObject({
+      keyDigest: undefined,
+      isUnbound: true,
+    });
   });
 
   test("is SHA-256 of the key, a newline and the subject if it is bound", () => {

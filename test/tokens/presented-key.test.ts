@@ -76,9 +76,9 @@ describe("a plain key", () => {
     `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
 
   test.each<[string, ReturnType<typeof claim>, boolean]>([
-    ["its digest", claim(digest("k"), { user: "bob" }), true],
+    ["itself", claim(digest("k"), { user: "bob" }), true],
     [
-      "another digest with the same index",
+      "another key with the same index",
       claim(digest("k").slice(0, 16) + "0".repeat(48), { user: "bob" }),
       false,
     ],

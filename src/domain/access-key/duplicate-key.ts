@@ -20,8 +20,9 @@ export const mostOfOneIndex = 4;
 
 /**
  * The objects of one index that may own a key, in order of precedence and regardless of their
- * state: bound digests first, because an unbound digest can be copied from a manifest; then the
- * older (creationTimestamp, then uid). Only the 4 oldest of each requester count.
+ * state: bound digests first, because the author of an object with the plain key may know the key
+ * from another place; then the older (creationTimestamp, then uid). Only the 4 oldest of each
+ * requester count.
  */
 export function rankedCandidates<T extends KeyCandidate>(sameIndex: readonly T[]): readonly T[] {
   const counts = new Map<string, number>();

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, type Cause, foundValue, nameOf } from "../cause.ts";
 import { authenticate } from "./authentication.ts";
-import { keyConditions, keyState, type ResolvedKey } from "./key-state.ts";
+import { bindFix, keyConditions, keyState, type ResolvedKey } from "./key-state.ts";
 
 /** Whether a key authenticates, and why not. */
 export interface KeyExplanation {
@@ -122,7 +122,8 @@ const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey
     ...foundValue(key.metadata.annotations[annotations.requester]),
     fix: "Install the admission policies, wait 10 seconds and create the key again",
   }),
-  MissingKey: () => ({ field: "spec.key", fix: "Set it to a key or to its sha256: digest" }),
+  InvalidKey: () => ({ field: "spec.key", fix: bindFix }),
+  MissingKey: () => ({ field: "spec.key", fix: "Set it to a key or to its bound digest" }),
   MissingSubject: () => ({
     field: "spec.user",
     fix: "Set one of spec.user, spec.team and spec.subject",

@@ -3,8 +3,8 @@ import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
 const indexLength = 16;
 
 /**
- * The index of a key: the first 16 hex digits of its SHA-256, with which every form of its digest
- * begins.
+ * The index of a key: the first 16 hex digits of its SHA-256, with which the digest of a plain key
+ * and a bound digest begin.
  */
 export function keyIndexOf(keyDigest: string): string {
   return keyDigest.slice(0, indexLength);
@@ -12,7 +12,7 @@ export function keyIndexOf(keyDigest: string): string {
 
 /**
  * Whether a digest is bound to the subject of the key (`<index>.<SHA-256 of key, newline and
- * subject>`).
+ * subject>`); otherwise it is the SHA-256 of a plain key.
  */
 export function isBoundDigest(keyDigest: string): boolean {
   return keyDigest[indexLength] === ".";

@@ -67,9 +67,13 @@ function lifetimeSince(
   return endedBy(lifetime, endBeforeCreation(key.metadata), startsAt);
 }
 
+/** How to make a digest that is not bound a bound one. */
+export const bindFix =
+  "Set spec.key to the digest that this command prints: kubectl latchkey keys digest --user=NAME < KEYFILE";
+
 /** The state of a key at `now`, in milliseconds since the epoch; reports the first problem. */
 export function keyState(resolved: ResolvedKey, now: number): KeyState {
-  const { spec, keyDigest } = resolved.key;
+  const { spec, keyDigest, isUnbound = false } = resolved.key;
   const lifetime = keyLifetime(resolved);
   if (isOver(lifetime, now))
     return failed(
@@ -78,8 +82,13 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
     );
   if (resolved.requester.kind === "unknown")
     return failed("UnknownRequester", resolved.requester.why);
+  if (isUnbound)
+    return failed(
+      "InvalidKey",
+      `spec.key is a digest that is not bound to the user, team or subject, so it is never accepted. ${bindFix}.`,
+    );
   if (keyDigest === undefined)
-    return failed("MissingKey", "spec.key is empty. Set it to a key or to its sha256: digest.");
+    return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");
   const identity = identityOf(spec, resolved.config.prefixes);
   if (identity.kind === "nobody") return failed(identity.reason, identity.message);
   if (spec.scope === "unreadable") {

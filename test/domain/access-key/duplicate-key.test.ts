@@ -48,7 +48,7 @@ describe("rankedCandidates", () => {
     ],
     ["puts the lower uid first if the ages are equal", [claim("b"), claim("a")], ["a", "b"]],
     [
-      "puts a bound digest before an unbound one, regardless of age",
+      "puts a bound digest before a plain key, regardless of age",
       [claim("a"), claim("b", { second: 2, keyDigest: bound })],
       ["b", "a"],
     ],
@@ -97,7 +97,7 @@ describe("isSameKey", () => {
       false,
     ],
     [
-      "is false for a bound and an unbound digest",
+      "is false for a bound digest and a plain key",
       claim("a"),
       claim("b", { keyDigest: bound }),
       false,
@@ -178,7 +178,7 @@ describe("candidateOutcome", () => {
     expect(candidateOutcome(own, sameIndex, isSame)).toEqual(outcome);
   });
 
-  test("is free if the newer digest is unbound, which has lower precedence", () => {
+  test("is free if the newer object has the plain key, which has lower precedence", () => {
     const plainKeyOfBoth = (): boolean => true;
     expect(candidateOutcome(claim("own", { keyDigest: bound }), [younger], plainKeyOfBoth)).toEqual(
       {

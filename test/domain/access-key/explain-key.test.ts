@@ -34,6 +34,7 @@ const refusals: readonly [string, KeyChanges, string][] = [
     { requester: { kind: "unknown", why: "no policies" } },
     'metadata.annotations["management.service/requester"]',
   ],
+  ["InvalidKey", { key: { keyDigest: undefined, isUnbound: true } }, "spec.key"],
   ["MissingKey", { key: { keyDigest: undefined } }, "spec.key"],
   ["UnsupportedSubject", { spec: { subject: "system:admin" } }, "spec.subject"],
   ["UnsupportedSubject", { spec: { groups: ["system:masters"] } }, "spec.groups"],

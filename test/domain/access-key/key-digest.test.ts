@@ -8,7 +8,7 @@ import {
 
 const [index, rest, bound] = ["0123456789abcdef", "0".repeat(48), "f".repeat(64)];
 
-test("both forms of a digest begin with the index", () => {
+test("the digest of a plain key and a bound digest begin with the index", () => {
   expect([keyIndexOf(`${index}${rest}`), keyIndexOf(`${index}.${bound}`)]).toEqual([index, index]);
   expect([isBoundDigest(`${index}${rest}`), isBoundDigest(`${index}.${bound}`)]).toEqual([
     false,

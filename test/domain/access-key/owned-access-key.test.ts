@@ -106,6 +106,11 @@ describe("the conditions of a key", () => {
     ["report Disabled and Ready", off, disabled],
     ["report UnknownRequester", { requester: unknown }, refused("UnknownRequester")],
     ["report MissingKey", keyless, refused("MissingKey")],
+    [
+      "report InvalidKey for a digest that is not bound",
+      { key: { ...keyless.key, isUnbound: true } },
+      refused("InvalidKey"),
+    ],
     ["report MissingSubject", { owner: {} }, refused("MissingSubject")],
     ["report ParentKeyInvalid", { parentKey: "gone" }, refused("ParentKeyInvalid")],
     [
