@@ -3,6 +3,7 @@ import {
   authorizationConfiguration,
   authorizationFlag,
   trustFiles,
+  webhookKubeconfig,
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
@@ -25,12 +26,13 @@ export async function printConnectedConfig(
   const authentication = await authenticationOutput(options, {
     ...{ client, minor, authorizationFlag: authorizationFlag(options) },
   });
-  const kubeconfig = await webhookAccess(options, "direct", client);
+  const access = await webhookAccess(options, "direct", client);
+  const accessReview = webhookKubeconfig(access, webhookPaths.accessReview);
   const authorization = authorizationConfiguration({ minor, directory }, "direct-token");
   const files = [
     authentication.file,
     { name: trustFiles.authorization, text: yaml(authorization) },
-    { name: trustFiles.accessReview, text: yaml(kubeconfig(webhookPaths.accessReview)) },
+    { name: trustFiles.accessReview, text: yaml(accessReview) },
   ];
   if (output !== undefined) writeFiles(output, files);
   else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);

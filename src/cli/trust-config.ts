@@ -1,8 +1,11 @@
 import { dump } from "js-yaml";
 import {
+  admissionConfiguration,
+  admissionKubeconfig,
   authorizationConfiguration,
   trustFiles,
   trustFlags,
+  webhookKubeconfig,
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
@@ -20,27 +23,43 @@ export interface TrustConfigDeps {
 }
 
 /**
- * Prints or writes what kube-apiserver needs to call the webhook: flags and three files, two of
+ * Prints or writes what kube-apiserver needs to call the webhook: flags and five files, three of
  * which contain a private key.
  */
 export async function printTrustConfig(
   options: TrustConfigOptions,
   { client, serverVersion, print }: TrustConfigDeps,
 ): Promise<void> {
-  const { directory, output } = options;
+  const { directory, output, webhookUrl } = options;
   const terms = { minor: await authorizedMinor(options, serverVersion), directory };
-  const kubeconfig = await webhookAccess(options, "webhook", client);
+  const access = await webhookAccess(options, "webhook", client);
+  const hosts = [
+    access.serverName,
+    ...(webhookUrl === undefined ? [] : [new URL(webhookUrl).host]),
+  ];
   const files = [
     {
       name: trustFiles.authorization,
       content: authorizationConfiguration(terms, "access-key"),
     },
-    { name: trustFiles.tokenReview, content: kubeconfig(webhookPaths.tokenReview) },
-    { name: trustFiles.accessReview, content: kubeconfig(webhookPaths.accessReview) },
+    {
+      name: trustFiles.tokenReview,
+      content: webhookKubeconfig(access, webhookPaths.tokenReview),
+    },
+    {
+      name: trustFiles.accessReview,
+      content: webhookKubeconfig(access, webhookPaths.accessReview),
+    },
+    { name: trustFiles.admission, content: admissionConfiguration(terms) },
+    { name: trustFiles.admissionWebhooks, content: admissionKubeconfig(hosts, access) },
   ].map(({ name, content }) => ({ name, text: dump(content, { lineWidth: -1 }) }));
   if (output !== undefined) writeFiles(output, files);
   else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
   print(
-    comments(["Flags of kube-apiserver; take --authorization-mode away.", ...trustFlags(terms)]),
+    comments([
+      "Flags of kube-apiserver; take --authorization-mode away. If --admission-control-config-file is",
+      `set already, add the plugins in ${trustFiles.admission} to its file instead.`,
+      ...trustFlags(terms),
+    ]),
   );
 }

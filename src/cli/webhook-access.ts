@@ -1,7 +1,7 @@
 import { certificateSecrets } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { oldestMinor, webhookKubeconfig } from "../domain/webhook/trust-config.ts";
+import { oldestMinor, type WebhookAccess } from "../domain/webhook/trust-config.ts";
 import type { Client } from "../kube/client.ts";
 import { minorOf } from "../kube/server-version.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
@@ -23,9 +23,6 @@ const called = {
   direct: { secret: certificateSecrets.authorizer.name, command: "latchkey webhook --direct" },
 } as const;
 
-/** Makes the kubeconfig with which kube-apiserver calls a path of the webhook. */
-export type KubeconfigFor = (path: string) => object;
-
 /**
  * Reads how kube-apiserver reaches the webhook and authenticates to it; throws a UsageError with
  * what to do if the webhook is not installed or has not started.
@@ -34,16 +31,15 @@ export async function webhookAccess(
   options: TrustConfigOptions,
   webhook: CalledWebhook,
   client: Pick<Client, "get">,
-): Promise<KubeconfigFor> {
+): Promise<WebhookAccess> {
   const { namespace, serviceName = webhookServices[webhook] } = options;
   const url = options.webhookUrl ?? (await serviceUrl({ namespace, name: serviceName }, client));
   const certificates = await certificatesOf(namespace, webhook, client);
-  return (path) =>
-    webhookKubeconfig({
-      url: url.replace(/\/$/, "") + path,
-      serverName: `${serviceName}.${namespace}.svc`,
-      ...clientDataOf(certificates),
-    });
+  return {
+    url: url.replace(/\/$/, ""),
+    serverName: `${serviceName}.${namespace}.svc`,
+    ...clientDataOf(certificates),
+  };
 }
 
 /**

@@ -73,7 +73,7 @@ export const trustConfigOptions = {
   authorization: {
     value: "",
     initial: "false",
-    help: "print an AuthorizationConfiguration and two kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required; both are for a connected cluster with latchkey webhook --direct, whose kubeconfig is then needed",
+    help: "print an AuthorizationConfiguration, an AdmissionConfiguration and three kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required; both are for a connected cluster with latchkey webhook --direct, whose kubeconfig is then needed",
     parse: trueOrFalse,
   },
   authentication: {

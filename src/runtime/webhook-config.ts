@@ -93,6 +93,12 @@ export const webhookOptions = {
     help: "first segment of admission paths, 32 to 128 of [A-Za-z0-9_-]; required with --certificate-directory; you then maintain path and caBundle in the webhook configurations; if unset, Latchkey makes a segment and maintains both",
     parse: optional(pathSegment),
   },
+  requireAdmissionClientCertificate: {
+    value: "",
+    initial: "false",
+    help: "answer admission, too, only with kube-apiserver's client certificate; set it once every kube-apiserver has the --admission-control-config-file of latchkey trust-config --authorization",
+    parse: trueOrFalse,
+  },
   /** Milliseconds; longer than kube-apiserver keeps an idle connection (90 s). */
   drainTimeout: {
     value: "<duration>",
@@ -130,11 +136,14 @@ export function directWebhookConfig(config: WebhookConfig): DirectWebhookConfig 
  * `--admission-path` with `--certificate-directory` without it; or if an option has no effect.
  */
 export function checkWebhookConfig(config: WebhookConfig): void {
-  const { certificateDirectory, admissionPath } = config;
+  const { certificateDirectory, admissionPath, requireAdmissionClientCertificate } = config;
   if (directWebhookConfig(config) !== undefined) {
-    if (admissionPath === undefined) return;
+    if (admissionPath === undefined && !requireAdmissionClientCertificate) return;
+    const given = requireAdmissionClientCertificate
+      ? flagOf("requireAdmissionClientCertificate")
+      : flagOf("admissionPath");
     throw new UsageError(
-      "--admission-path has no effect with --direct, because a connected cluster has no admission by Latchkey; remove it",
+      `--${given} has no effect with --direct, because a connected cluster has no admission by Latchkey; remove it`,
     );
   }
   const set = Object.entries(config).find(

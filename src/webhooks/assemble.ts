@@ -6,7 +6,6 @@ import { EventRecorder } from "../kube/event-recorder.ts";
 import { createClient } from "../kube/http-client.ts";
 import { CertificateServing, type CertificateServingOptions } from "./certificate-serving.ts";
 import { createConnectorKey } from "./connector-key.ts";
-import type { KeyQuota } from "./key-admission.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import {
@@ -15,10 +14,11 @@ import {
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
-import { webhookRoutes } from "./webhook-routes.ts";
+import { webhookRoutes, type WebhookRoutesOptions } from "./webhook-routes.ts";
 
 /** Options of a webhook process. */
-export interface WebhookOptions extends KeyConfig, KeyQuota, CertificateServingOptions {}
+export interface WebhookOptions
+  extends KeyConfig, WebhookRoutesOptions, CertificateServingOptions {}
 
 /** Builds a webhook process without its servers; nothing runs yet. */
 export function assembleWebhook(

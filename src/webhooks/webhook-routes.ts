@@ -11,6 +11,7 @@ import type { Handler, Route } from "../runtime/routes.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { type AdmissionDeps, admissionHandler, admitted } from "./admission.ts";
 import type { CertificateServing } from "./certificate-serving.ts";
+import { requireApiServer } from "./client-credentials.ts";
 import { extractConnectorData } from "./connector-data.ts";
 import type { ConnectorKey } from "./connector-key.ts";
 import { base64Data } from "./data-admission.ts";
@@ -43,9 +44,12 @@ export interface WebhookRoutesDeps {
   readonly metrics: Pick<Metrics, "reviewed" | "reviewTook">;
 }
 
-/** Options of {@link webhookRoutes}; `namespace` is that of connector data. */
+/** Options of {@link webhookRoutes}. */
 export interface WebhookRoutesOptions extends KeyQuota {
+  /** The namespace of connector data. */
   readonly namespace: string;
+  /** Whether admission answers only kube-apiserver, by its client certificate, as reviews do. */
+  readonly requireAdmissionClientCertificate: boolean;
 }
 
 /** Routes for requests of kube-apiserver. */
@@ -85,11 +89,12 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 }
 
 /**
- * Routes of admission. Most API servers present no client certificate to admission webhooks, so a
- * NetworkPolicy and a secret path protect these routes.
+ * Routes of admission. API servers present a client certificate to admission webhooks only if they
+ * have an AdmissionConfiguration; without one, a NetworkPolicy and a secret path protect the routes.
  */
 function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
+  const { namespace, requireAdmissionClientCertificate } = options;
   const deciding = { accessKeys, client, clock, quota: options };
   const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
@@ -104,8 +109,8 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
       deps,
     ),
     isHidden: true,
+    ...(requireAdmissionClientCertificate ? { refuses: requireApiServer } : {}),
   });
-  const { namespace } = options;
   return [
     admission(webhookPaths.keyAdmission, {
       steps: [

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printTrustConfig } from "../../src/cli/trust-config.ts";
+import { listAt, recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
@@ -58,9 +59,9 @@ async function printed(
 }
 
 describe("the printed configuration", () => {
-  test("consists of three consistent files, and the flags as comments", async () => {
+  test("consists of five consistent files, and the flags as comments", async () => {
     const text = await printed([]);
-    const [authorization, tokenReview, accessReview] = loadAll(text);
+    const [authorization, tokenReview, accessReview, admission, webhooks] = loadAll(text);
     expect(authorization).toMatchObject({
       apiVersion: "apiserver.config.k8s.io/v1",
       kind: "AuthorizationConfiguration",
@@ -78,14 +79,43 @@ describe("the printed configuration", () => {
     expect(accessReview).toMatchObject({
       clusters: [{ cluster: { server: "https://10.0.0.7/access-review" } }],
     });
+    const kubeConfigFile = "/etc/kubernetes/latchkey/admission.kubeconfig";
+    expect(admission).toMatchObject({
+      kind: "AdmissionConfiguration",
+      plugins: [{ configuration: { kubeConfigFile } }, { configuration: { kubeConfigFile } }],
+    });
+    const { user } = recordAt({ user: listAt(tokenReview, "users")[0] }, "user");
+    expect(webhooks).toMatchObject({
+      users: [{ name: "latchkey-webhook.latchkey-system.svc", user }],
+    });
     for (const file of [
       "authorization.yaml",
       "token-review.kubeconfig",
       "access-review.kubeconfig",
+      "admission.yaml",
+      "admission.kubeconfig",
     ])
       expect(text).toContain(`# /etc/kubernetes/latchkey/${file}\n`);
     expect(text).toContain(
       "# --authorization-config=/etc/kubernetes/latchkey/authorization.yaml\n",
+    );
+    expect(text).toContain(
+      "# --admission-control-config-file=/etc/kubernetes/latchkey/admission.yaml\n",
+    );
+  });
+
+  test.each<[string, string]>([
+    ["https://localhost:8443", "localhost:8443"],
+    ["https://latchkey.example.com:443/", "latchkey.example.com"],
+    ["https://[fd00::7]:8443", "[fd00::7]:8443"],
+  ])("has the client certificate for admission at %s as that of %s", async (url, host) => {
+    expect(loadAll(await printed([`--webhook-url=${url}`]))).toContainEqual(
+      expect.objectContaining({
+        users: [
+          expect.objectContaining({ name: "latchkey-webhook.latchkey-system.svc" }),
+          expect.objectContaining({ name: host }),
+        ],
+      }),
     );
   });
 
@@ -110,6 +140,8 @@ test("writes files that only the owner can read, and prints only the flags", asy
   expect(text).not.toContain("client-key-data");
   expect(readdirSync(output).toSorted()).toEqual([
     "access-review.kubeconfig",
+    "admission.kubeconfig",
+    "admission.yaml",
     "authorization.yaml",
     "token-review.kubeconfig",
   ]);

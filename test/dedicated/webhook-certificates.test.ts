@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
@@ -21,6 +22,8 @@ import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import { type ReviewAnswer, reviewClient } from "../support/review-client.ts";
+import { admissionSegmentOf } from "../support/trust.ts";
 import {
   certificatesPath,
   certificateTerms,
@@ -165,6 +168,47 @@ describe.skipIf(!hasDedicatedClusters)("a client that is not kube-apiserver", ()
       { encoding: "utf8", input: tokenReview(stored) },
     );
     expect(said).toMatch(/client certificate of .* required.* 401$/s);
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("a pod that knows the path of admission", () => {
+  /** The request that kube-apiserver would send for this user. */
+  const review = (username: string): string => {
+    const owner = { apiVersion: "v1", kind: "Namespace", name: "default", uid: "u" };
+    const metadata = { name: "a", ownerReferences: [{ ...owner, blockOwnerDeletion: true }] };
+    const object = { metadata, spec: {} };
+    const request = { uid: "r", operation: "CREATE", userInfo: { username }, object };
+    return JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+  };
+
+  /** What the webhook answers about root, who may delete every namespace, and about alice. */
+  async function answersOf(webhook: WebhookProcess): Promise<readonly ReviewAnswer[]> {
+    const segment = await admissionSegmentOf(fixture.cluster.controlPlane);
+    const client = await reviewClient(webhook.webhookUrl, "anonymous", (request) =>
+      fixture.cluster.arrange(request),
+    );
+    try {
+      const path = admissionPath(segment, "owner-references.management.service");
+      return [await client.post(path, review("root")), await client.post(path, review("alice"))];
+    } finally {
+      client.close();
+    }
+  }
+
+  it("gets 401 if the webhook requires a client certificate, which kube-apiserver has", async () => {
+    const required = { status: 401, body: expect.stringContaining("client certificate") };
+    expect(await answersOf(fixture.webhook)).toEqual([required, required]);
+    const { spec } = await fixture.makeKey("generated", {});
+    expect(spec).toMatchObject({ key: expect.stringMatching(/^lk_/) });
+  });
+
+  it("learns what other users may delete if the webhook does not require one", async () => {
+    await withReplica(async (replica) => {
+      const answers = await answersOf(replica);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const allowed = answers.map(({ body }) => recordAt(JSON.parse(body), "response")["allowed"]);
+      expect(allowed).toEqual([true, false]);
+    });
   });
 });
 

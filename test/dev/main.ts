@@ -193,7 +193,7 @@ async function startWebhookFor(
   const { webhookLog: log, webhookPid: pidFile } = devPaths;
   const onDeath = (exit: Exit) =>
     say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
-  const args = [`--certificate-names=${webhookHost}`];
+  const args = [`--certificate-names=${webhookHost}`, "--require-admission-client-certificate"];
   const webhook = await startWebhook({
     ...{ controlPlane, directory: devDirectory, log, pidFile, onDeath, args },
     ...asInImage(program),

@@ -138,6 +138,7 @@ const webhookSettings = {
   serviceName: "latchkey-webhook",
   certificateNames: [],
   admissionPath: undefined,
+  requireAdmissionClientCertificate: false,
 };
 
 const gatewaySettings = {

@@ -33,6 +33,7 @@ test("without options every field has its documented default", () => {
     certificateNames: [],
     certificateDirectory: undefined,
     admissionPath: undefined,
+    requireAdmissionClientCertificate: false,
     drainTimeout: 95_000,
     issuer: "https://latchkey.latchkey-system.svc",
     clusterName: undefined,
@@ -135,6 +136,11 @@ test.each<[string, readonly string[], string]>([
     "an admission path for a connected cluster",
     [...direct, `--admission-path=${segment}`],
     "--admission-path has no effect with --direct",
+  ],
+  [
+    "a client certificate for admission with --direct",
+    [...direct, "--require-admission-client-certificate=true"],
+    "--require-admission-client-certificate has no effect with --direct",
   ],
   ["a short age", [...direct, "--maximum-list-age=1m"], "must be a duration from 120s"],
   ...["cluster-name=east", "jwks-url=https://a", "maximum-list-age=5m"].map(

@@ -37,7 +37,7 @@ export async function trustFiles(
   const files = join(controlPlane.directory, "trust");
   const options = [
     `--kubeconfig=${controlPlane.adminKubeconfig}`,
-    `--webhook-url=${webhookUrl}`,
+    `--webhook-url=${admissionUrl(webhookUrl)}`,
     `--directory=${files}`,
     `--output=${files}`,
   ];
@@ -142,6 +142,11 @@ export const admitted = {
  */
 export const webhookHost = "localhost";
 
+/** The URL at which an API server on the same machine calls a webhook at admission. */
+function admissionUrl(webhookUrl: string): string {
+  return `https://${webhookHost}:${new URL(webhookUrl).port}`;
+}
+
 /**
  * Applies a MutatingWebhookConfiguration of `config` for a webhook outside of the cluster, and
  * waits until the webhook has published its CA.
@@ -155,7 +160,7 @@ export async function askWebhookAtAdmission(
   }: { readonly file?: string; readonly objectSelector?: object } = {},
 ): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
-  const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
+  const origin = admissionUrl(webhookUrl);
   const segment = await admissionSegmentOf(controlPlane);
   const pathOf = (webhook: unknown) => admissionPath(segment, stringAt(webhook, "name") ?? "");
   const webhooks = listAt(manifest, "webhooks")

@@ -18,7 +18,7 @@ import { type Installation, policiesCount } from "./install.ts";
 import { isTrue, keysPath, makeRoot, postKey } from "./latchkey-objects.ts";
 import { askAs } from "./key-request.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
-import { trustWebhook } from "./trust.ts";
+import { trustWebhook, webhookHost } from "./trust.ts";
 
 /** The namespace of the webhook's Secrets. */
 export const namespace = "latchkey-system";
@@ -50,7 +50,7 @@ export function digestOf(key: string): string {
 /** A control plane that authenticates keys with a webhook, and a controller. */
 export interface WebhookCluster {
   readonly cluster: DedicatedCluster;
-  /** The webhook that kube-apiserver calls. */
+  /** The webhook that kube-apiserver calls, with its client certificate for admission, too. */
   readonly webhook: WebhookProcess;
   /** What writes the requester annotations. */
   readonly stampedBy: Installation["stampedBy"];
@@ -90,7 +90,9 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
     ),
   );
   await cluster.arrange(makeRoot);
-  const webhook = await cluster.runWebhook();
+  const webhook = await cluster.runWebhook({
+    args: [`--certificate-names=${webhookHost}`, "--require-admission-client-certificate"],
+  });
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
   await cluster.askAtAdmission(webhook);

@@ -23,6 +23,8 @@ export const trustFiles = {
   authorization: "authorization.yaml",
   tokenReview: "token-review.kubeconfig",
   accessReview: "access-review.kubeconfig",
+  admission: "admission.yaml",
+  admissionWebhooks: "admission.kubeconfig",
 } as const;
 
 /** The extras of the users of a credential, one of which every request of such a user has. */
@@ -72,6 +74,24 @@ function anyOf(conditions: readonly string[]): string {
   return conditions.length === 1 ? conditions.join("") : `(${conditions.join(" || ")})`;
 }
 
+const admissionVersion = "apiserver.config.k8s.io/v1";
+
+/**
+ * Returns the AdmissionConfiguration: kube-apiserver presents the client certificates of a kubeconfig
+ * to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API servers).
+ */
+export function admissionConfiguration({ directory }: Pick<TrustTerms, "directory">): object {
+  const plugins = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].map((name) => ({
+    name,
+    configuration: {
+      apiVersion: admissionVersion,
+      kind: "WebhookAdmissionConfiguration",
+      kubeConfigFile: `${directory}/${trustFiles.admissionWebhooks}`,
+    },
+  }));
+  return { apiVersion: admissionVersion, kind: "AdmissionConfiguration", plugins };
+}
+
 /** The flag of kube-apiserver for the AuthorizationConfiguration. */
 export function authorizationFlag({ directory }: Pick<TrustTerms, "directory">): string {
   return `--authorization-config=${directory}/${trustFiles.authorization}`;
@@ -88,12 +108,13 @@ export function trustFlags(terms: TrustTerms): readonly string[] {
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",
     authorizationFlag(terms),
+    `--admission-control-config-file=${directory}/${trustFiles.admission}`,
   ];
 }
 
 /** How kube-apiserver reaches the webhook; certificates and key are base64 of PEM. */
 export interface WebhookAccess {
-  /** The URL of the review endpoint, with its path. */
+  /** The URL of the webhook, without a path. */
   readonly url: string;
   /** The DNS name in the webhook's certificate, regardless of the host in the URL. */
   readonly serverName: string;
@@ -103,16 +124,13 @@ export interface WebhookAccess {
 }
 
 /**
- * Returns the kubeconfig for requests of kube-apiserver to the webhook (Kubernetes, "Webhook Token
- * Authentication").
+ * Returns the kubeconfig for reviews that kube-apiserver sends to a path of the webhook (Kubernetes,
+ * "Webhook Token Authentication").
  */
-export function webhookKubeconfig({
-  url,
-  serverName,
-  ca,
-  certificate,
-  privateKey,
-}: WebhookAccess): object {
+export function webhookKubeconfig(
+  { url, serverName, ca, ...credential }: WebhookAccess,
+  path: string,
+): object {
   const name = "latchkey";
   return {
     apiVersion: "v1",
@@ -121,19 +139,35 @@ export function webhookKubeconfig({
       {
         name,
         cluster: {
-          server: url,
+          server: url + path,
           "tls-server-name": serverName,
           "certificate-authority-data": ca,
         },
       },
     ],
-    users: [
-      {
-        name: "kube-apiserver",
-        user: { "client-certificate-data": certificate, "client-key-data": privateKey },
-      },
-    ],
+    users: [userOf("kube-apiserver", credential)],
     contexts: [{ name, context: { cluster: name, user: "kube-apiserver" } }],
     "current-context": name,
+  };
+}
+
+/**
+ * Returns the kubeconfig with the client certificate for admission: a user for each host of the
+ * webhook, by which kube-apiserver finds it; a host has a port unless that is 443.
+ */
+export function admissionKubeconfig(
+  hosts: readonly string[],
+  credential: Pick<WebhookAccess, "certificate" | "privateKey">,
+): object {
+  return { apiVersion: "v1", kind: "Config", users: hosts.map((host) => userOf(host, credential)) };
+}
+
+function userOf(
+  name: string,
+  { certificate, privateKey }: Pick<WebhookAccess, "certificate" | "privateKey">,
+): object {
+  return {
+    name,
+    user: { "client-certificate-data": certificate, "client-key-data": privateKey },
   };
 }

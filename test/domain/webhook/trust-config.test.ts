@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
+  admissionConfiguration,
+  admissionKubeconfig,
   authorizationConfiguration,
   trustFlags,
   webhookKubeconfig,
@@ -76,22 +78,23 @@ test("the flags contain the files, and v1 of TokenReview, which is not the defau
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",
     `--authorization-config=${directory}/authorization.yaml`,
+    `--admission-control-config-file=${directory}/admission.yaml`,
   ]);
 });
 
 test("a kubeconfig verifies the webhook's name regardless of the address, and has a client certificate", () => {
   const access = {
-    url: "https://10.0.0.7/token-review",
+    url: "https://10.0.0.7",
     serverName: "latchkey-webhook.latchkey-system.svc",
     ca: "Y2E=",
     certificate: "Y2VydA==",
     privateKey: "a2V5",
   };
-  expect(webhookKubeconfig(access)).toMatchObject({
+  expect(webhookKubeconfig(access, "/token-review")).toMatchObject({
     clusters: [
       {
         cluster: {
-          server: access.url,
+          server: "https://10.0.0.7/token-review",
           "tls-server-name": access.serverName,
           "certificate-authority-data": "Y2E=",
         },
@@ -99,5 +102,36 @@ test("a kubeconfig verifies the webhook's name regardless of the address, and ha
     ],
     users: [{ user: { "client-certificate-data": "Y2VydA==", "client-key-data": "a2V5" } }],
     "current-context": "latchkey",
+  });
+});
+
+test("the AdmissionConfiguration has the kubeconfig of client certificates for both kinds of webhooks", () => {
+  const configuration = {
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "WebhookAdmissionConfiguration",
+    kubeConfigFile: `${directory}/admission.kubeconfig`,
+  };
+  expect(admissionConfiguration({ directory })).toEqual({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "AdmissionConfiguration",
+    plugins: [
+      { name: "MutatingAdmissionWebhook", configuration },
+      { name: "ValidatingAdmissionWebhook", configuration },
+    ],
+  });
+});
+
+test("the kubeconfig for admission has the client certificate for each host of the webhook", () => {
+  const user = { "client-certificate-data": "Y2VydA==", "client-key-data": "a2V5" };
+  const credential = { certificate: "Y2VydA==", privateKey: "a2V5" };
+  expect(
+    admissionKubeconfig(["latchkey-webhook.latchkey-system.svc", "a:8443"], credential),
+  ).toEqual({
+    apiVersion: "v1",
+    kind: "Config",
+    users: [
+      { name: "latchkey-webhook.latchkey-system.svc", user },
+      { name: "a:8443", user },
+    ],
   });
 });
