@@ -8,6 +8,7 @@ import {
 } from "../domain/access-key/connector-data.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
+import type { WatchReading } from "../kube/freshness.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
@@ -19,6 +20,8 @@ export interface ConnectorDataDeps extends ApplyPlanDeps {
   readonly clock: Clock;
   readonly namespace: string;
   readonly stores: Stores;
+  /** When the watch of each resource was opened, see {@link WatchReading}. */
+  readonly watches: () => readonly WatchReading[];
 }
 
 const waitForChange: Result = { kind: "done" };
@@ -26,11 +29,14 @@ const askAgainMs = 5_000;
 
 /** Reconciles the Secret `name` of connector data with the keys that reference it. */
 export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Result> {
-  const { stores, clock, namespace } = deps;
+  const { stores, clock, namespace, watches } = deps;
   const secret = stores.connectorData.get(keyOf({ namespace, name }));
   if (secret === undefined) return disclaim(name, deps);
   const claimants = stores.keys.by(indexes.connectorData, name).map(({ metadata }) => metadata);
-  const decision = planConnectorSecret(secret, claimants, clock.now());
+  const { plural } = resources.ownedAccessKeys;
+  const { openedAt = 0 } = watches().find(({ resource }) => resource === plural) ?? {};
+  const at = { now: clock.now(), keysAsOf: openedAt * 1000 };
+  const decision = planConnectorSecret(secret, claimants, at);
   const plan = decision.kind === "plan" ? decision.plan : await confirmed(decision, name, deps);
   await applyPlan(plan, deps);
   return plan.result;

@@ -182,7 +182,7 @@ async function runLoops(leading: Leading): Promise<void> {
 
 function createReconcileDeps({ options, deps, informers, leader }: Leading): ReconcileDeps {
   const { client, copyClient, clock, yielder, log, events } = deps;
-  const { stores, digestOf, refresh } = informers;
+  const { stores, digestOf, refresh, watches } = informers;
   const held = new FinalizedObjects();
   return {
     ...options,
@@ -193,6 +193,7 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
     yielder,
     log,
     stores,
+    watches,
     deletions: leader.deletions,
     revocations: leader.revocations,
     revocationPace: { nextAt: -Infinity },

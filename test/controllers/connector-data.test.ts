@@ -23,13 +23,17 @@ function secret(owner?: string): RawObject {
   });
 }
 
-/** Runs a reconcile; `live` is the object that the API server returns. */
+/**
+ * Runs a reconcile; `live` is the object that the API server returns, `watchMs` the age of the watch
+ * of keys.
+ */
 async function reconciled(
   listed: Parameters<typeof syncedInformers>[0],
   {
     live = refusal("NotFound", { objectName: "k" }),
     afterMs = 0,
-  }: { readonly live?: unknown; readonly afterMs?: number } = {},
+    watchMs = 0,
+  }: { readonly live?: unknown; readonly afterMs?: number; readonly watchMs?: number } = {},
 ) {
   const { informers, clock } = await syncedInformers(listed);
   clock.advance(afterMs);
@@ -39,6 +43,10 @@ async function reconciled(
     clock,
     namespace: ownNamespace,
     stores: informers.stores,
+    watches: () => [
+      { resource: "secrets", openedAt: clock.now() / 1000 },
+      { resource: "ownedaccesskeys", openedAt: (clock.now() - watchMs) / 1000 },
+    ],
     recordWrite: () => {},
     recordDelete: () => {},
     recordEvent: async () => {},
@@ -119,4 +127,12 @@ test("requeues a Secret that no key references when it is due for deletion", asy
   expect((await reconciled({ secrets: [secret()] }, later)).lines).toEqual([
     `delete secrets ${place}`,
   ]);
+});
+
+test("keeps a Secret that no key references while the cache of keys may be as old as the Secret", async () => {
+  const { result, lines } = await reconciled(
+    { secrets: [secret()] },
+    { ...later, watchMs: later.afterMs },
+  );
+  expect([result, lines]).toEqual(["requeue-at", []]);
 });

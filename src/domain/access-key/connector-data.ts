@@ -24,29 +24,40 @@ export type ConnectorDecision =
       readonly otherwise: Plan;
     };
 
-/** Much longer than any request: the write of a Secret that is still unreferenced was rejected. */
-const unreferencedMs = 10 * 60 * 1000;
+/** Milliseconds since the epoch. */
+export interface ConnectorInstants {
+  readonly now: number;
+  /** The cache contains every key that was stored until then. */
+  readonly keysAsOf: number;
+}
 
 /**
- * Plans a Secret of connector data: the oldest key that references it becomes its owner. A Secret
- * that no key references is deleted ten minutes after its creation; `now` in milliseconds since the
- * epoch.
+ * The write of a Secret that is still unreferenced was rejected: kube-apiserver ends a request after
+ * 60 s (`--request-timeout`). The other minute is for etcd and for the difference of two clocks.
+ */
+const unreferencedMs = 2 * 60 * 1000;
+/** The API server opens the watch of keys again within 40 s. */
+const lookAgainMs = 5_000;
+
+/**
+ * Plans a Secret of connector data: the oldest key that references it becomes its owner. A Secret is
+ * deleted if no key that was stored within two minutes of its creation references it.
  */
 export function planConnectorSecret(
   secret: ObservedConnectorSecret,
   referrers: readonly Metadata[],
-  now: number,
+  at: ConnectorInstants,
 ): ConnectorDecision {
   const { metadata, owner: tiedTo } = secret;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   if (tiedTo === undefined)
-    return planned(referrers.length > 0 ? tie(metadata, referrers) : whenUnreferenced(secret, now));
+    return planned(referrers.length > 0 ? tie(metadata, referrers) : whenUnreferenced(secret, at));
   if (referrers.some(({ uid }) => uid === tiedTo.uid)) return planned(nothingToDo);
   return {
     kind: "confirm",
     key: tiedTo,
     ifGone: gone(secret),
-    otherwise: whenUnreferenced(secret, now),
+    otherwise: whenUnreferenced(secret, at),
   };
 }
 
@@ -94,9 +105,14 @@ function tie(
   };
 }
 
-function whenUnreferenced(secret: ObservedConnectorSecret, now: number): Plan {
+function whenUnreferenced(
+  secret: ObservedConnectorSecret,
+  { now, keysAsOf }: ConnectorInstants,
+): Plan {
   const due = createdAt(secret.metadata) + unreferencedMs;
-  return now < due ? { ...nothingToDo, result: { kind: "requeue-at", at: due } } : gone(secret);
+  if (now >= due && keysAsOf >= due) return gone(secret);
+  const at = Math.max(due, now + lookAgainMs);
+  return { ...nothingToDo, result: { kind: "requeue-at", at } };
 }
 
 function gone(secret: ObservedConnectorSecret): Plan {

@@ -9,16 +9,16 @@ export interface WrittenSecret {
 
 /**
  * Maximum number of unreferenced Secrets of one replica, in total and for each user: three
- * replicas, as in a rolling update, stay below 100. The controller deletes a Secret that is
- * unreferenced for `forgottenAfterMs`.
+ * replicas, as in a rolling update, stay below 100. A Secret counts for longer than the controller
+ * needs to delete it: two minutes, and at most 45 s until its cache of keys is known to be current.
  */
 export const unreferencedLimits = {
   all: 32,
   perUser: 16,
-  forgottenAfterMs: 10 * 60 * 1000,
+  forgottenAfterMs: 3 * 60 * 1000,
 } as const;
 
-/** The Secrets that count at `now`: written less than ten minutes ago and referenced by no key. */
+/** The Secrets that count at `now`: written less than three minutes ago and referenced by no key. */
 export function unreferencedSecrets(
   written: readonly WrittenSecret[],
   isReferenced: (name: string) => boolean,
@@ -39,5 +39,5 @@ export function unreferencedProblem(
   const { all, perUser } = unreferencedLimits;
   if (own < perUser && unreferenced.length < all) return undefined;
   const count = own >= perUser ? `${own} requests of this user` : `${unreferenced.length} requests`;
-  return `spec.identity.connectorData: ${count} with connector data were not stored in the last 10 minutes; correct them and retry later`;
+  return `spec.identity.connectorData: ${count} with connector data were not stored in the last 3 minutes; correct them and retry later`;
 }

@@ -12,6 +12,8 @@ import {
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const minute = 60_000;
+/** An instant after the creation of the Secret, with a cache of keys of that instant. */
+const after = (age: number, keysAge = age) => ({ now: born + age, keysAsOf: born + keysAge });
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const key = (uid: string, creationTimestamp = "2026-01-01T00:00:00Z") =>
   observedMetadata({ name: `key-${uid}`, uid, creationTimestamp });
@@ -42,7 +44,7 @@ describe("a Secret of connector data", () => {
     const ownerReferences = [
       { apiVersion: "management.service/v1", kind: "OwnedAccessKey", name: "key-a", uid: "a" },
     ];
-    expect(planConnectorSecret(seen(), claimants, born)).toMatchObject({
+    expect(planConnectorSecret(seen(), claimants, after(0))).toMatchObject({
       kind: "plan",
       plan: {
         steps: [[{ do: "patch", body: { metadata: { resourceVersion: "7", ownerReferences } } }]],
@@ -51,22 +53,29 @@ describe("a Secret of connector data", () => {
   });
 
   test("keeps its owner if another key references it", () => {
-    expect(planConnectorSecret(seen("b"), [key("a"), key("b")], born + 60 * minute)).toMatchObject({
+    expect(planConnectorSecret(seen("b"), [key("a"), key("b")], after(60 * minute))).toMatchObject({
       kind: "plan",
       plan: { steps: [] },
     });
   });
 
-  test.each<[string, number, object]>([
+  const keptUntil = (at: number) => ({ steps: [], result: { kind: "requeue-at", at: born + at } });
+  test.each<[string, ReturnType<typeof after>, object]>([
+    ["is kept for two minutes", after(minute), keptUntil(2 * minute)],
     [
-      "is kept",
-      10 * minute - 1,
-      { steps: [], result: { kind: "requeue-at", at: born + 10 * minute } },
+      "is kept while a key of these two minutes may not be in the cache",
+      after(20 * minute, 2 * minute - 1),
+      keptUntil(20 * minute + 5_000),
     ],
-    ["is deleted", 10 * minute, { steps: deletes }],
-  ])("%s ten minutes after its creation if no key references it", (_what, age, plan) => {
-    expect(planConnectorSecret(seen(), [], born + age)).toMatchObject({ kind: "plan", plan });
-    expect(planConnectorSecret(seen("a"), [key("b")], born + age)).toMatchObject({
+    [
+      "is kept while the clock of the API server is ahead",
+      after(2 * minute - 1, 3 * minute),
+      keptUntil(2 * minute + 4_999),
+    ],
+    ["is deleted then", after(2 * minute), { steps: deletes }],
+  ])("that no key references %s", (_what, at, plan) => {
+    expect(planConnectorSecret(seen(), [], at)).toMatchObject({ kind: "plan", plan });
+    expect(planConnectorSecret(seen("a"), [key("b")], at)).toMatchObject({
       kind: "confirm",
       key: { name: "key-a", uid: "a" },
       ifGone: { steps: deletes },
@@ -79,7 +88,7 @@ describe("a Secret of connector data", () => {
       planConnectorSecret(
         seen(undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
         [key("a")],
-        born,
+        after(0),
       ),
     ).toMatchObject({ plan: { steps: [] } });
   });

@@ -18,8 +18,8 @@ const written = (count: number, user: string, age = 0): readonly WrittenSecret[]
 describe("a Secret counts", () => {
   test.each<[string, number, boolean, number]>([
     ["from its write", 0, false, 1],
-    ["for ten minutes", 599_999, false, 1],
-    ["not after ten minutes", 600_000, false, 0],
+    ["for three minutes", 179_999, false, 1],
+    ["not after three minutes", 180_000, false, 0],
     ["not once a key references it", 0, true, 0],
   ])("%s", (_rule, age, isClaimed, expected) => {
     expect(unreferencedSecrets(written(1, "alice", age), () => isClaimed, now)).toHaveLength(
