@@ -37,35 +37,35 @@ export const usageExitCode = 2;
 export const commands = {
   controller: {
     name: "controller",
-    brief: "reconciles SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens",
+    brief: "Reconcile SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens",
     options: controllerOptions,
   },
   webhook: {
     name: "webhook",
-    brief: "authenticates access keys, enforces their scopes and admits objects for kube-apiserver",
+    brief: "Authenticate access keys, enforce their scopes and admit objects for kube-apiserver",
     options: webhookOptions,
   },
   gateway: {
     name: "gateway",
     brief:
-      "serves the API server to clients with access keys, for clusters where you cannot set API server flags",
+      "Serve the API server to clients with access keys, for clusters where you cannot set API server flags",
     options: gatewayOptions,
   },
   directEndpoint: {
     name: "direct-endpoint",
     brief:
-      "serves the API server of a connected cluster to clients with direct tokens, where you cannot set API server flags",
+      "Serve the API server of a connected cluster to clients with direct tokens, where you cannot set API server flags",
     options: directEndpointOptions,
   },
   trustConfig: {
     name: "trust-config",
     brief:
-      "prints the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
+      "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
     options: trustConfigOptions,
   },
   rotateSigningKey: {
     name: "rotate-signing-key",
-    brief: "asks the controller for a new signing key of direct tokens",
+    brief: "Request a new signing key of direct tokens from the controller",
     options: rotateSigningKeyOptions,
   },
 } as const satisfies Readonly<Record<string, DocumentedCommand>>;

@@ -3,7 +3,7 @@ import { flagOf, type OptionTable, variableOf } from "../runtime/options.ts";
 /** The name and the options of a command, for its help. */
 export interface DocumentedCommand {
   readonly name: string;
-  /** What the command does, as a sentence without a full stop. */
+  /** What the command does, in the imperative and without a full stop. */
   readonly brief: string;
   readonly options: OptionTable;
 }
@@ -22,7 +22,7 @@ export function commandHelp({ name, brief, options }: DocumentedCommand): string
   return [
     `Usage: latchkey ${name} [options]`,
     "",
-    brief,
+    `${brief}.`,
     "",
     "Options:",
     ...rows.map(({ left, right }) => `  ${left.padEnd(width)}  ${right}`),

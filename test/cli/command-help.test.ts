@@ -4,7 +4,7 @@ import { text, trueOrFalse } from "../../src/runtime/config-values.ts";
 
 const command = {
   name: "greet",
-  brief: "prints a greeting",
+  brief: "Print a greeting",
   options: {
     loudly: { value: "", initial: "false", help: "shout", parse: trueOrFalse },
     toWhom: { value: "<name>", initial: "world", help: "whom to greet", parse: text },
@@ -16,7 +16,7 @@ test("the help of a command shows each option with its value, default and variab
   expect(commandHelp(command).split("\n").slice(0, 9)).toEqual([
     "Usage: latchkey greet [options]",
     "",
-    "prints a greeting",
+    "Print a greeting.",
     "",
     "Options:",
     "  --loudly          shout [LATCHKEY_LOUDLY]",
@@ -27,5 +27,5 @@ test("the help of a command shows each option with its value, default and variab
 });
 
 test("the help of the program lists the commands", () => {
-  expect(overviewHelp([command])).toContain("\n  greet  prints a greeting\n");
+  expect(overviewHelp([command])).toContain("\n  greet  Print a greeting\n");
 });

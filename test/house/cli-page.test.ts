@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
+import { exitCodes } from "../../src/cli/kubectl/failure.ts";
 import { commandHelp, connectionHelp } from "../../src/cli/kubectl/help.ts";
 
 const path = join(import.meta.dirname, "..", "..", "docs", "cli.md");
@@ -29,4 +30,11 @@ test("docs/cli.md has a heading for each command, in the order of the help", () 
     ...Object.values(commands).map(({ name }) => name),
     "Connection options",
   ]);
+});
+
+test("docs/cli.md has one row for each exit code, as the help says it", () => {
+  const rows = [...readFileSync(path, "utf8").matchAll(/^\| (\d) +\| (.+?) +\|$/gm)];
+  expect(rows.map(([, code, meaning]) => [code, meaning])).toEqual(
+    Object.values(exitCodes).map(({ code, meaning }) => [String(code), meaning]),
+  );
 });

@@ -17,7 +17,7 @@ const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfi
 export const clusterCommands = {
   status: {
     name: "status",
-    brief: "shows SharedSecrets with their copies, keys that end soon, and what is not well",
+    brief: "Show SharedSecrets with their copies, keys that end soon, and what is not well",
     details: [
       "The exit code is 3 if something is not well. Copies are named if you may list Secrets in all namespaces; their data is not read.",
       "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
@@ -53,7 +53,7 @@ export const clusterCommands = {
   },
   plan: {
     name: "plan",
-    brief: "tells what sync would create, change and remove, and why; it writes nothing",
+    brief: "Preview what sync would create, change and remove, and why, without writing anything",
     details: [
       "Without --filename: what the controller has to do now, which is normally nothing, and copies that are stuck. With it: what an apply of SharedSecrets, Namespaces and Secrets would make the controller do. The API server checks the objects as for kubectl apply --server-side --dry-run=server, so you need the rights patch and, for new objects, create.",
       "The state of Secrets that you may not read is assumed from their SharedSecret, and marked. Data is compared by digests. The API server may still reject a write of the controller.",
@@ -89,7 +89,7 @@ export const clusterCommands = {
   },
   refreshNow: {
     name: "refresh-now",
-    brief: "makes the controller reconcile SharedSecrets and all their copies at once",
+    brief: "Request an immediate reconcile of SharedSecrets and all their copies",
     details: [
       "It sets the annotation management.service/refresh-now, which needs the right patch.",
     ],
@@ -102,7 +102,7 @@ export const clusterCommands = {
   },
   check: {
     name: "check",
-    brief: "tells whether Latchkey works in the cluster, and what you may do",
+    brief: "Check whether Latchkey works in the cluster, and what you may do",
     details: [
       "A check whose right you do not have is unknown, which is no problem; the exit code is 3 if there is a problem.",
     ],
@@ -124,7 +124,7 @@ export const clusterCommands = {
   },
   version: {
     name: "version",
-    brief: "prints the versions of this program and of the API server",
+    brief: "Print the versions of this program and of the API server",
     arguments: [],
     flags: {
       client: switchFlag({ help: "print only the version of this program, without a request" }),
@@ -136,7 +136,7 @@ export const clusterCommands = {
   trustConfig: {
     name: "trust-config",
     brief:
-      "prints the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
+      "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
     details: ["It is the command of the same name of the program latchkey."],
     arguments: [],
     flags: { ...flagsOfOptions(trustOptions), ...systemNamespace },
@@ -145,7 +145,7 @@ export const clusterCommands = {
   },
   rotateSigningKey: {
     name: "rotate-signing-key",
-    brief: "asks the controller for a new signing key of direct tokens",
+    brief: "Request a new signing key of direct tokens from the controller",
     arguments: [],
     flags: {
       ...flagsOfOptions({ newEpoch: rotateSigningKeyOptions.newEpoch }),
@@ -156,7 +156,7 @@ export const clusterCommands = {
   },
   completion: {
     name: "completion",
-    brief: "prints a script that completes commands, options and names, or installs it",
+    brief: "Print a script that completes commands, options and names, or install it",
     details: [
       "completion install writes the script for kubectl as kubectl_complete-latchkey beside kubectl-latchkey, where kubectl finds it. It replaces only a file that it wrote itself.",
       "Names come from the API server, with your rights.",

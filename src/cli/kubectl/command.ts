@@ -15,7 +15,7 @@ export interface Argument {
 export interface Command {
   /** One or two words, such as `keys create`. */
   readonly name: string;
-  /** What the command does, as a sentence without a full stop. */
+  /** What the command does, in the imperative and without a full stop. */
   readonly brief: string;
   /** More sentences, for the help and the documentation. */
   readonly details?: readonly string[];

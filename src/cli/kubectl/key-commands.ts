@@ -38,7 +38,7 @@ const madeHere =
 export const keyCommands = {
   keysCreate: {
     name: "keys create",
-    brief: "makes an access key and prints it",
+    brief: "Create an access key and print it",
     details: [
       madeHere,
       "Without --user, --team and --subject, the key acts as you.",
@@ -70,7 +70,7 @@ export const keyCommands = {
   },
   keysList: {
     name: "keys list",
-    brief: "lists the access keys that you may read",
+    brief: "List the access keys that you may read",
     details: ["Without the right to list them, these are the keys that you made."],
     arguments: [],
     flags: objectOutput,
@@ -79,7 +79,7 @@ export const keyCommands = {
   },
   keysDescribe: {
     name: "keys describe",
-    brief: "prints an access key with its state, scope and end, without the key itself",
+    brief: "Print an access key with its state, scope and end, without the key itself",
     arguments: [keyName],
     flags: resultOutput,
     connects: true,
@@ -87,7 +87,7 @@ export const keyCommands = {
   },
   keysDisable: {
     name: "keys disable",
-    brief: "makes an access key invalid until it is enabled",
+    brief: "Disable an access key, which is invalid until it is enabled again",
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -95,7 +95,7 @@ export const keyCommands = {
   },
   keysEnable: {
     name: "keys enable",
-    brief: "makes a disabled access key valid again",
+    brief: "Enable a disabled access key, which is then valid again",
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -103,7 +103,7 @@ export const keyCommands = {
   },
   keysDelete: {
     name: "keys delete",
-    brief: "deletes access keys, which makes them invalid within seconds",
+    brief: "Delete access keys, which makes them invalid within seconds",
     arguments: [{ ...keyName, many: true }],
     flags: {},
     connects: true,
@@ -111,7 +111,7 @@ export const keyCommands = {
   },
   keysRotate: {
     name: "keys rotate",
-    brief: "makes a successor of an access key, and ends the old key after an overlap",
+    brief: "Rotate an access key: create a successor, and end the old key after an overlap",
     details: [
       "The successor is called NAME-r and the time, and has the same spec; its lifetime starts afresh.",
       "If you may not change the old key, the command prints how to end it.",
@@ -130,7 +130,7 @@ export const keyCommands = {
   },
   keysTakeOver: {
     name: "keys take-over",
-    brief: "replaces the key of an object that another requester made, and makes it yours",
+    brief: "Replace the key of an object that another requester made, and make it yours",
     details: [
       "It needs the rights patch on the object and impersonate for its identity. The former key is invalid within seconds.",
       madeHere,
@@ -142,7 +142,7 @@ export const keyCommands = {
   },
   keysDigest: {
     name: "keys digest",
-    brief: "prints the bound digest of a key, for spec.key of a manifest",
+    brief: "Print the bound digest of a key, for spec.key of a manifest",
     details: [
       readsKey,
       "The digest works only in an object for this user, team or subject, so a manifest in Git may contain it.",
@@ -157,7 +157,7 @@ export const keyCommands = {
   },
   keysTest: {
     name: "keys test",
-    brief: "tells whom a key authenticates as at the server of the kubeconfig",
+    brief: "Test which user a key authenticates as at the server of the kubeconfig",
     details: [readsKey],
     arguments: [],
     flags: resultOutput,

@@ -24,7 +24,7 @@ export const allNamespaces = {
 export const secretCommands = {
   list: {
     name: "list",
-    brief: "lists the SharedSecrets that you may read",
+    brief: "List the SharedSecrets that you may read",
     details: [
       "Without the right to list them, the command reads those that your roles name (SelfSubjectRulesReview). The output has no value of a secret.",
     ],
@@ -35,7 +35,7 @@ export const secretCommands = {
   },
   get: {
     name: "get",
-    brief: "prints values of a SharedSecret",
+    brief: "Print values of a SharedSecret",
     details: [
       "One value is printed as it is, with a newline on a terminal only. Values that are no text are base64 under <key>.base64 in json and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
@@ -65,7 +65,7 @@ export const secretCommands = {
   },
   set: {
     name: "set",
-    brief: "sets values of a SharedSecret, and creates it if it does not exist",
+    brief: "Set values of a SharedSecret, and create it if it does not exist",
     details: [
       "KEY asks for the value without showing it, or reads the standard input; KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. It needs the right patch, and create for a new object.",
     ],
@@ -106,7 +106,7 @@ export const secretCommands = {
   },
   unset: {
     name: "unset",
-    brief: "removes values of a SharedSecret",
+    brief: "Remove values of a SharedSecret",
     arguments: [sharedSecret, { name: "KEY", help: "data key", many: true, completes: "datakeys" }],
     flags: dryRun,
     connects: true,
@@ -114,7 +114,7 @@ export const secretCommands = {
   },
   edit: {
     name: "edit",
-    brief: "edits the values of a SharedSecret in an editor",
+    brief: "Edit the values of a SharedSecret in an editor",
     details: [
       "The editor is KUBE_EDITOR, VISUAL, EDITOR or vi. It gets a file with mode 0600 in a private directory, below XDG_RUNTIME_DIR if that is set, which is removed afterwards. If values changed on the server meanwhile, the editor opens again. Settings of your editor may keep copies elsewhere, such as undo files.",
     ],
@@ -125,7 +125,7 @@ export const secretCommands = {
   },
   run: {
     name: "run",
-    brief: "runs a program with the values of SharedSecrets in its environment",
+    brief: "Run a program with the values of SharedSecrets in its environment",
     details: [
       "Values of a later SharedSecret replace those of an earlier one. Keys that are no names of variables are left out, and variables that make programs run other code, such as PATH or LD_PRELOAD, unless --only names them.",
     ],

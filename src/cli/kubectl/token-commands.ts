@@ -18,7 +18,7 @@ const tokenFlags = {
 export const tokenCommands = {
   tokenCreate: {
     name: "token create",
-    brief: "makes a direct token for connected clusters and prints it",
+    brief: "Create a direct token for connected clusters and print it",
     details: [
       "Nothing is stored on this machine. With --exec-credential the command reads your token of the same lifetime, scope and cluster again until half of its lifetime is over, and then makes another.",
     ],
@@ -55,7 +55,7 @@ export const tokenCommands = {
   },
   kubeconfig: {
     name: "kubeconfig",
-    brief: "prints a kubeconfig for a connected cluster",
+    brief: "Print a kubeconfig for a connected cluster",
     details: [
       "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens that only this cluster accepts. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
     ],

@@ -10,7 +10,7 @@ const { maximumKeyTtl, userPrefix, teamPrefix } = controllerOptions;
 export const whyCommands = {
   why: {
     name: "why",
-    brief: "tells why a Secret does not arrive, or why a key or token does not work",
+    brief: "Explain why a Secret does not arrive, or why a key or token does not work",
     details: [
       "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its targets, oak/NAME an access key, and dcet/NAME a direct token. Each answer names the object and the field to change.",
       "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: what each entry of its scope says, and whether RBAC allows the request to its user. RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
