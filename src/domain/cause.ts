@@ -1,4 +1,5 @@
 import { keyOf, type ObjectRef } from "../api/object.ts";
+import type { ReportCause, ReportObject } from "../api/report.ts";
 
 /** An object of a kind, as a message names it. */
 export interface NamedObject extends ObjectRef {
@@ -12,8 +13,16 @@ export interface Cause {
   readonly field: string;
   /** The value of the field; absent if it is not set or may be secret. */
   readonly found?: string;
-  /** What to change, as a sentence. */
+  /** A reason of a report. */
+  readonly reason: string;
+  /** What to change, as a sentence without a full stop. */
   readonly fix: string;
+}
+
+/** A cause as a report has it. */
+export function reportCause({ object, field, found, reason, fix }: Cause): ReportCause {
+  const value = found === undefined ? {} : { value: found };
+  return { object, field, ...value, reason, message: `${fix}.` };
 }
 
 /** The path of an annotation in an object. */
@@ -26,8 +35,10 @@ export function labelField(name: string): string {
   return `metadata.labels[${JSON.stringify(name)}]`;
 }
 
-/** The kind of an object and, quoted, its namespace and name. */
-export function nameOf({ kind, ...ref }: NamedObject): string {
+/** The kind of an object and, quoted, its namespace and name; the kind alone without a name. */
+export function nameOf({ kind, namespace, name }: ReportObject): string {
+  if (name === undefined) return kind;
+  const ref = namespace === undefined ? { name } : { namespace, name };
   return `${kind} ${JSON.stringify(keyOf(ref))}`;
 }
 

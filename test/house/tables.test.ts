@@ -7,6 +7,7 @@ import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts"
 import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/request.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
 import { commands } from "../../src/cli/app.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
@@ -77,6 +78,38 @@ test("a page explains each metric", () => {
   ).toEqual([]);
 });
 
+describe("docs/cli.md", () => {
+  const page = readFileSync(new URL("cli.md", docs), "utf8");
+  const rowsAfter = (head: string): readonly (readonly string[])[] => {
+    const [, rest = ""] = page.split(new RegExp(`^\\| ${head} .*\\|\n\\| ---.*\n`, "m"));
+    const [table = ""] = rest.split("\n\n");
+    return table.split("\n").map((row) =>
+      row
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  };
+
+  test("has each state of a report, with its commands", () => {
+    const states = Object.entries(reportStates).map(([state, meaning]) => {
+      const commandsOf = Object.entries(reportStatesOf).filter(([, list]) =>
+        list.some((one) => one === state),
+      );
+      return [`\`${state}\``, commandsOf.map(([name]) => `\`${name}\``).join(", "), meaning];
+    });
+    expect(rowsAfter("state")).toEqual(states);
+  });
+
+  test("has each reason of a report", () => {
+    const rows = Object.entries(reportReasons).map(([reason, meaning]) => [
+      `\`${reason}\``,
+      meaning,
+    ]);
+    expect(rowsAfter("reason")).toEqual(rows);
+  });
+});
+
 describe("docs/options.md", () => {
   const page = readFileSync(new URL("options.md", docs), "utf8");
 
@@ -100,9 +133,10 @@ test("pages name no metric that does not exist", () => {
 });
 
 test("each reason is set somewhere in src", () => {
-  const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
+  const tables = ["api/conditions.ts", "api/report.ts"];
+  const others = sourceFiles.filter(({ path }) => !tables.includes(path));
   expect(
-    Object.keys(reasons).filter(
+    Object.keys({ ...reasons, ...reportReasons }).filter(
       (reason) => !others.some(({ text }) => text.includes(`"${reason}"`)),
     ),
   ).toEqual([]);

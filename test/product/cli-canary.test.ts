@@ -66,7 +66,10 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       { args: ["run", "database", ...at, "--", "no-such-program"], code: 127 },
     ],
     status: [{ args: ["status", ...at] }, { args: ["status", "-o", "json", ...at] }],
-    why: [{ args: ["why", "shsec/database", ...at] }],
+    why: [
+      { args: ["why", "shsec/database", ...at] },
+      { args: ["why", "shsec/database", "-o", "json", ...at] },
+    ],
     plan: [{ args: ["plan", ...at] }, { args: ["plan", "-o", "json", ...at] }],
     refreshNow: [{ args: ["refresh-now", "database", ...at] }],
     unset: [{ args: ["unset", "database", "from.input", ...at] }],
@@ -97,7 +100,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     kubeconfig: [
       { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
     ],
-    check: [{ args: ["check"] }],
+    check: [{ args: ["check"] }, { args: ["check", "-o", "json"] }],
     version: [{ args: ["version"] }],
     trustConfig: [
       {

@@ -4,6 +4,8 @@ import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
+import { listAt } from "../../src/api/parse.ts";
+import { reportProblems } from "../support/report-shape.ts";
 
 const namespace = unique("cli-list");
 const secretValue = "c2VjcmV0LWluLWxpc3Q=";
@@ -42,26 +44,32 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   it("check finds nothing wrong for an administrator", async () => {
     const { code, stdout, stderr } = await runCli(["check"]);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^controller +ok +".*" leads$/m);
-    expect(stdout).toMatch(/^right +info +create ownedaccesskeys: yes$/m);
+    expect(stdout).toMatch(
+      /^Lease "latchkey-system\/latchkey-controller" +ok +".*" holds the Lease and renews it\.$/m,
+    );
+    expect(stdout).toMatch(
+      /^User ".*" +info +You may create ownedaccesskeys\.management\.service\.$/m,
+    );
   });
 
   it("check shows bob what he may not see and not do", async () => {
     const { code, stdout } = await runCli(["check", "-n", namespace], { user: "bob" });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^controller +unknown .*"bob" cannot get resource "leases"/m);
-    expect(stdout).toMatch(/^right +info +list sharedsecrets in namespace cli-list-\w+: no$/m);
+    expect(stdout).toMatch(/^Lease .* +unknown .*"bob" cannot get resource "leases"/m);
+    expect(stdout).toMatch(
+      /^User "bob" +info +You may not list sharedsecrets\.management\.service in namespace cli-list-\w+\.$/m,
+    );
   });
 
   it("check exits with 3 where no controller runs", async () => {
     const { code, stdout } = await runCli(["check", "--latchkey-namespace=default", "-o", "json"]);
     expect(code).toBe(3);
-    expect(JSON.parse(stdout)).toMatchObject({
-      well: false,
-      checks: expect.arrayContaining([
-        expect.objectContaining({ check: "controller", state: "problem" }),
-      ]),
-    });
+    const report: unknown = JSON.parse(stdout);
+    expect(reportProblems(report, "check")).toEqual([]);
+    const lease = { kind: "Lease", namespace: "default", name: "latchkey-controller" };
+    expect(listAt(report, "items")).toContainEqual(
+      expect.objectContaining({ object: lease, state: "problem", reason: "NotFound" }),
+    );
   });
 
   it("list shows all SharedSecrets to an administrator", async () => {

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
-import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { api, allow, unique } from "../support/policy-request.ts";
+import { reportProblems } from "../support/report-shape.ts";
 import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
 import { liveSnapshot } from "./live-snapshot.ts";
@@ -128,13 +129,13 @@ const changes: readonly {
     what: "a newer SharedSecret with the same target",
     files: [source(renamed, { name: "newer", access: [] })],
     copies: [],
-    stuck: ["older-source"],
+    stuck: ["OlderSource"],
   },
   {
     what: "a Secret at the target of a SharedSecret",
     files: [secret(web, "mine"), source(syncs, { name: "mine", access: [] })],
     copies: [],
-    stuck: ["not-managed"],
+    stuck: ["NotManaged"],
   },
   {
     what: "a pause with other data",
@@ -194,12 +195,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
   };
   const reportOf = ({ stdout }: CliResult) => {
     const report: unknown = JSON.parse(stdout);
-    return {
-      changes: recordAt({ report }, "report")["changes"],
-      ...{ copies: listAt(report, "copies"), stuck: listAt(report, "stuck") },
-      ...{ access: listAt(report, "access"), missing: listAt(report, "missing") },
-      ...{ objects: listAt(report, "objects"), notes: listAt(report, "notes") },
-    };
+    expect(reportProblems(report, "plan", ["Forbidden", "Invalid"])).toEqual([]);
+    return planParts(listAt(report, "items"));
   };
   const planned = async (args: readonly string[] = [], options: CliOptions = {}) => {
     const result = await plan([...args, "-o", "json"], options);
@@ -237,7 +234,6 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
       expect(report.stuck.map((entry) => stringAt(entry, "reason"))).toEqual(
         expect.arrayContaining([...stuck]),
       );
-      expect(report.changes).toBe(copies.length + access > 0);
       await apply();
       const own = new Set(files.flatMap(secretKeyOf));
       const isSettled = async () => {
@@ -247,7 +243,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
       await eventually(isSettled, { what: "the controller" });
       const after = await stateOf(await existing());
       const written = report.copies
-        .map((entry) => `${stringAt(entry, "action")} ${stringAt(entry, "secret")}`)
+        .map((item) => `${stringAt(item, "state")} ${objectKey(item)}`)
         .filter((text) => !text.startsWith("release "));
       expect(differences(before.secrets, after.secrets, own)).toEqual(written.toSorted());
       expect(accessDifferences(before, after)).toEqual(report.access.map(accessText).toSorted());
@@ -258,19 +254,24 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     const { code, stdout } = await plan();
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Stuck$/m);
-    expect(stdout).toContain(`  ${web}/mine from ${home}/mine\n`);
+    expect(stdout).toContain(`  Secret "${web}/mine" of SharedSecret "${home}/mine"\n`);
     expect(stdout).toContain("is not managed by Latchkey");
     expect(stdout).toMatch(/Nothing changes, \d+ stuck\.\n$/);
-    expect(stdout).not.toContain(`create ${web}`);
+    expect(stdout).not.toContain(`create Secret "${web}`);
   });
 
   it("reads the standard input, and prints text, JSON and YAML", async () => {
     const input = dump(source(syncs, { name: "fresh" }));
     const { stdout } = await plan(["-f", "-"], { input });
-    expect(stdout).toContain(`  + create ${web}/fresh\n      Secret "${web}/fresh" is written`);
-    expect(stdout).toContain(`  + create RoleBinding of ${home}/fresh; get; + User bob\n`);
+    const of = `of SharedSecret "${home}/fresh"\n      `;
+    expect(stdout).toContain(
+      `  + create Secret "${web}/fresh" ${of}Secret "${web}/fresh" is written`,
+    );
+    expect(stdout).toContain(
+      `  + create RoleBinding ${of}The verbs are get. User "bob" gains access.\n`,
+    );
     const yaml = await plan(["-f", "-", "-o", "yaml"], { input });
-    expect(yaml.stdout).toContain(`secret: ${web}/fresh\n`);
+    expect(yaml.stdout).toContain(`kind: Secret\n      namespace: ${web}\n      name: fresh\n`);
     const { code } = await api.find(sharedSecretPath(home, "fresh"));
     expect(code).toBe(404);
   });
@@ -290,10 +291,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     const fresh = unique("cli-plan-new");
     write([space(fresh), source(syncs, { namespace: fresh, name: "unchecked" }), source(syncs)]);
     const { objects } = await planned(["-f", file]);
-    expect(objects).toEqual([
-      expect.objectContaining({ name: fresh, checked: true }),
-      expect.objectContaining({ name: `${fresh}/unchecked`, checked: false }),
-      expect.objectContaining({ name: `${home}/db`, checked: true }),
+    expect(objects.map((item) => [objectKey(item), stringAt(item, "reason")])).toEqual([
+      [fresh, "Created"],
+      [`${fresh}/unchecked`, "NotChecked"],
+      [`${home}/db`, "Configured"],
     ]);
   });
 
@@ -302,9 +303,15 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     const lost = source({ [annotations.syncToProjects]: "no-such-project" }, { name: "lost" });
     write([service, lost]);
     const { notes } = await planned(["-f", directory]);
-    expect(notes).toEqual([
-      expect.stringContaining("no namespace has a label management.service/project that matches"),
-      expect.stringContaining('Service "web"'),
+    expect(notes).toMatchObject([
+      {
+        object: { kind: "SharedSecret", name: "lost" },
+        ...{ state: "problem", reason: "ProjectWithoutNamespace" },
+        message: expect.stringContaining(
+          "o namespace has a label management.service/project that matches",
+        ),
+      },
+      { object: { kind: "Service", name: "web" }, state: "info", reason: "NotPlanned" },
     ]);
   });
 
@@ -379,16 +386,19 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
       };
       const report = await eventually(seen, { what: `the rights of ${user}` });
       const asAdmin = await planned(["-f", file]);
-      const essence = (entry: unknown) =>
-        ["secret", "action", "reason"].map((field) => stringAt(entry, field));
-      expect(asAdmin.copies.map(essence)).toEqual([[`${shop}/mine`, "replace", "arrives"]]);
-      expect(asAdmin.stuck.map(essence)).toEqual([[`${web}/mine`, undefined, "not-managed"]]);
+      const essence = (item: unknown) => [
+        objectKey(item),
+        ...["state", "reason"].map((field) => stringAt(item, field)),
+      ];
+      expect(asAdmin.copies.map(essence)).toEqual([[`${shop}/mine`, "replace", "Arrives"]]);
+      expect(asAdmin.stuck.map(essence)).toEqual([[`${web}/mine`, "problem", "NotManaged"]]);
       expect(report.copies.map(essence)).toEqual(asAdmin.copies.map(essence));
       expect(report.stuck.map(essence)).toEqual(asAdmin.stuck.map(essence));
-      const entries = [...report.copies, ...report.stuck];
-      expect(entries.map((entry) => isRecord(entry) && entry["assumed"])).toEqual([true, true]);
-      expect(report.missing).toContain("list secrets in all namespaces");
-      expect(report.notes.join(" ")).toContain("they are assumed to be as their SharedSecrets say");
+      for (const item of [...report.copies, ...report.stuck])
+        expect(listAt(item, "causes").at(-1)).toMatchObject({ reason: "Assumed" });
+      const said = [...report.missing, ...report.notes].map((item) => stringAt(item, "message"));
+      expect(said).toContain("You may not list secrets in all namespaces.");
+      expect(said.join(" ")).toContain("they are assumed to be as their SharedSecrets say");
     });
   });
 
@@ -405,18 +415,49 @@ function value(text: string | undefined, namespace = home): string {
   return `apiVersion: ${apiVersion}\nkind: SharedSecret\nmetadata: {name: bad, namespace: ${namespace}}\nspec:\n  ${data}\n`;
 }
 
-/** Whether an entry of a plan is about an object in these namespaces. */
-function concerns(namespaces: readonly string[]): (entry: unknown) => boolean {
-  return (entry) => {
-    const name = stringAt(entry, "secret") ?? stringAt(entry, "sharedSecret") ?? "";
-    return namespaces.some((namespace) => name.startsWith(`${namespace}/`));
+/** The items of a plan: changes of Secrets, of Roles and RoleBindings, and what does not change. */
+function planParts(items: readonly unknown[]) {
+  const actions = ["create", "replace", "delete", "empty", "release"];
+  const kindOf = (item: unknown) => stringAt(recordAt(item, "object"), "kind") ?? "";
+  const isChange = (item: unknown) => actions.includes(stringAt(item, "state") ?? "");
+  const has =
+    (...reasons: readonly string[]) =>
+    (item: unknown) =>
+      reasons.includes(stringAt(item, "reason") ?? "");
+  const isObject = has("Created", "Configured", "NotChecked");
+  const isStuck = (item: unknown) =>
+    kindOf(item) === "Secret" && stringAt(item, "state") === "problem";
+  const others = items.filter(
+    (item) => !isChange(item) && !isObject(item) && !isStuck(item) && !has("Forbidden")(item),
+  );
+  return {
+    copies: items.filter((item) => isChange(item) && kindOf(item) === "Secret"),
+    access: items.filter((item) => isChange(item) && kindOf(item) !== "Secret"),
+    stuck: items.filter(isStuck),
+    objects: items.filter(isObject),
+    notes: others,
+    missing: items.filter((item) => !isStuck(item) && has("Forbidden")(item)),
   };
 }
 
-function copyText(entry: unknown): string {
-  const [namespace = "", name = ""] = (stringAt(entry, "secret") ?? "").split("/");
+/** The namespace and name of an item. */
+function objectKey(item: unknown): string {
+  const object = recordAt(item, "object");
+  const namespace = stringAt(object, "namespace");
+  const name = stringAt(object, "name") ?? "";
+  return keyOf(namespace === undefined ? { name } : { namespace, name });
+}
+
+/** Whether an item of a plan is about an object in these namespaces. */
+function concerns(namespaces: readonly string[]): (item: unknown) => boolean {
+  return (item) =>
+    namespaces.some((namespace) => stringAt(recordAt(item, "object"), "namespace") === namespace);
+}
+
+function copyText(item: unknown): string {
+  const [namespace = "", name = ""] = objectKey(item).split("/");
   const place = namespace.replace(/^cli-plan-(\w+)-.*$/, "$1");
-  return `${stringAt(entry, "action")} ${name} in ${place}`;
+  return `${stringAt(item, "state")} ${name} in ${place}`;
 }
 
 function secretKeyOf(manifest: Manifest): readonly string[] {
@@ -489,7 +530,15 @@ function accessDifferences({ access: was }: State, { access: is }: State): reado
     .toSorted();
 }
 
-function accessText(entry: unknown): string {
-  const [action, kind] = [stringAt(entry, "action"), stringAt(entry, "kind")];
-  return JSON.stringify([action, kind, listAt(entry, "added"), listAt(entry, "removed")]);
+function accessText(item: unknown): string {
+  const subjects = (reason: string) =>
+    listAt(item, "causes")
+      .filter((cause) => stringAt(cause, "reason") === reason)
+      .map((cause) => {
+        const object = recordAt(cause, "object");
+        return `${stringAt(object, "kind")} ${stringAt(object, "name")}`;
+      });
+  const kind = stringAt(recordAt(item, "object"), "kind");
+  const changes = [subjects("SubjectAdded"), subjects("SubjectRemoved")];
+  return JSON.stringify([stringAt(item, "state"), kind, ...changes]);
 }

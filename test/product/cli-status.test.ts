@@ -1,13 +1,25 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { api, unique } from "../support/policy-request.ts";
-import { runCli } from "../support/run-cli.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { reportProblems } from "../support/report-shape.ts";
+import { type CliResult, runCli } from "../support/run-cli.ts";
 
 const [namespace, target, project] = ["cli-status", "cli-target", "cli-project"].map(unique);
 
 describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
   const path = `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets`;
-  const whatBobSees = { sharedSecrets: [{ well: true, desired: 1, synced: 1 }] };
+  const shared = { kind: "SharedSecret", namespace, name: "shared" };
+  const copy = { kind: "Secret", namespace: target, name: "shared" };
+  const itemsOf = ({ stdout }: CliResult) => {
+    const report: unknown = JSON.parse(stdout);
+    expect(reportProblems(report, "status")).toEqual([]);
+    return listAt(report, "items");
+  };
+  const whatBobSees = [
+    expect.objectContaining({ object: shared, state: "ok", reason: "Ready" }),
+    expect.objectContaining({ object: { kind: "Secret" }, state: "unknown", reason: "Forbidden" }),
+  ];
   const status = async (user = "admin") =>
     runCli(["status", "-n", namespace ?? "", "-o", "json"], { user });
   beforeAll(async () => {
@@ -25,10 +37,13 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const spec = { data: { a: "c2VjcmV0dmFsdWU=" }, access: [{ verbs: ["get"], users: ["bob"] }] };
     const kinds = { apiVersion: "management.service/v1", kind: "SharedSecret" };
     await api.create(path, { ...kinds, metadata, spec });
-    const isSynced = async () => (await status()).stdout.includes(`"${target}/shared"`);
+    const isSynced = async () =>
+      itemsOf(await status()).some(
+        (item) => stringAt(recordAt(item, "object"), "namespace") === target,
+      );
     await eventually(isSynced, { what: "the copy" });
     const seesIt = async () => {
-      expect(JSON.parse((await status("bob")).stdout)).toMatchObject(whatBobSees);
+      expect(itemsOf(await status("bob"))).toEqual(expect.arrayContaining(whatBobSees));
       return true;
     };
     await eventually(seesIt, { what: "bob's grant, and the status of the SharedSecret" });
@@ -38,18 +53,21 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const { stdout } = await runCli(["status", "-n", namespace ?? ""]);
     expect(stdout).toContain(`└─ ${target}/shared`);
     expect(stdout).not.toContain("secretvalue");
-    const { stdout: json } = await status();
-    expect(JSON.parse(json)).toMatchObject({
-      sharedSecrets: [{ well: true, desired: 1, synced: 1, targets: [`${target}/shared`] }],
-    });
+    expect(itemsOf(await status())).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ object: shared, state: "ok", reason: "Ready" }),
+        expect.objectContaining({ object: copy, source: shared, reason: "CopyFound" }),
+      ]),
+    );
   });
 
-  it("counts copies for bob, who may not list Secrets, and says so", async () => {
-    const { code, stdout, stderr } = await status("bob");
+  it("says what bob, who may not list Secrets, does not see", async () => {
+    const result = await status("bob");
     // 3 if another test has left a key of bob that is not well.
-    expect([0, 3]).toContain(code);
-    expect(JSON.parse(stdout)).toMatchObject(whatBobSees);
-    expect(stderr).toContain("you may not list Secrets in all namespaces");
+    expect([0, 3]).toContain(result.code);
+    expect(itemsOf(result)).toEqual(expect.arrayContaining(whatBobSees));
+    expect(result.stdout).toContain("You may not list Secrets in all namespaces");
+    expect(result.stderr).toBe("");
   });
 
   it("exits with 3 for an access rule that is not valid", async () => {

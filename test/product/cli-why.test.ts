@@ -4,6 +4,7 @@ import { listAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { allowRequesters, make } from "../support/keys-and-tokens.ts";
 import { api, bind, unique } from "../support/policy-request.ts";
+import { reportProblems } from "../support/report-shape.ts";
 import { type CliResult, runCli } from "../support/run-cli.ts";
 import { secretPath } from "../support/shared-secret-requests.ts";
 import { copied, healthy, makeSync, mistakes, secretValue } from "./why-mistakes.ts";
@@ -13,11 +14,18 @@ const skip = inject("cli") === undefined;
 async function why(
   args: readonly string[],
   user = "admin",
-): Promise<CliResult & { readonly report: unknown }> {
+): Promise<CliResult & { readonly items: readonly unknown[] }> {
   const result = await runCli(["why", ...args, "-o", "json", "--exit-code"], { user });
-  const report: unknown = result.stdout === "" ? undefined : JSON.parse(result.stdout);
+  const report: unknown =
+    result.stdout === "" ? { kind: "Report", items: [] } : JSON.parse(result.stdout);
   expect(`${result.stdout}${result.stderr}`).not.toContain(secretValue);
-  return { ...result, report };
+  expect(reportProblems(report, "why", ["Forbidden"])).toEqual([]);
+  return { ...result, items: listAt(report, "items") };
+}
+
+/** The item of a missing right, as {@link why} finds it. */
+function hidden(object: object, message: string): unknown {
+  return expect.objectContaining({ object, reason: "Forbidden", message });
 }
 
 beforeAll(async () => {
@@ -33,10 +41,10 @@ describe.skipIf(skip).concurrent("kubectl latchkey why names the object and the 
       causes: expect.arrayContaining([expect.objectContaining({ object, field })]),
     });
     const answers = async () => {
-      const { code, report, stderr } = await why(args);
-      expect({ code, report, stderr }).toMatchObject({
+      const { code, items, stderr } = await why(args);
+      expect({ code, items, stderr }).toMatchObject({
         code: 3,
-        report: { well: false, findings: expect.arrayContaining([expected]) },
+        items: expect.arrayContaining([expected]),
       });
       return true;
     };
@@ -53,11 +61,10 @@ describe.skipIf(skip).concurrent("kubectl latchkey why finds nothing wrong with"
   it.for(healthy)("$title", async ({ make: makeHealthy }) => {
     const args = await makeHealthy();
     const answers = async () => {
-      const { code, report, stderr } = await why(args);
-      expect({ code, report, stderr }).toMatchObject({ code: 0, report: { well: true } });
-      const states = listAt(report, "findings").map((finding) => ({ finding }));
-      expect(states).not.toEqual([]);
-      expect(JSON.stringify(states)).not.toMatch(/"state":"(?:unknown|problem)"/);
+      const { code, items, stderr } = await why(args);
+      expect({ code, items, stderr }).toMatchObject({ code: 0 });
+      expect(items).not.toEqual([]);
+      expect(JSON.stringify(items)).not.toMatch(/"state":"(?:unknown|problem)"/);
       return true;
     };
     await eventually(answers, { what: args.join(" ") });
@@ -80,25 +87,33 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     const options = { [annotations.syncSecretType]: "helm.sh/release.v1" };
     await api.merge(path, { metadata: { annotations: options } });
     const answers = async () => {
-      const { code, report } = await why(["secret/db", "-n", places.target], "bob");
-      expect({ code, report }).toMatchObject({
+      const { code, items } = await why(["secret/db", "-n", places.target], "bob");
+      const [first, ...missing] = items;
+      expect({ code, first }).toMatchObject({
         code: 3,
-        report: {
-          findings: [
-            {
-              state: "problem",
-              reason: "failed",
-              message: expect.stringContaining("helm.sh/release.v1"),
-              causes: [{ field: `metadata.annotations["${annotations.syncError}"]` }],
-            },
-          ],
-          missingRights: expect.arrayContaining([
-            { verb: "list", group: "management.service", resource: "sharedsecrets" },
-            expect.objectContaining({ verb: "get", resource: "namespaces", name: places.target }),
-            expect.objectContaining({ resource: "sharedsecrets", namespace: places.home }),
-          ]),
+        first: {
+          state: "problem",
+          reason: "NotCurrent",
+          message: expect.stringContaining("helm.sh/release.v1"),
+          causes: [{ field: `metadata.annotations["${annotations.syncError}"]` }],
         },
       });
+      expect(missing).toEqual(
+        expect.arrayContaining([
+          hidden(
+            { kind: "SharedSecret" },
+            "You may not list sharedsecrets.management.service in all namespaces.",
+          ),
+          hidden(
+            { kind: "Namespace", name: places.target },
+            `You may not get namespaces/${places.target}.`,
+          ),
+          hidden(
+            { kind: "SharedSecret", namespace: places.home, name: "db" },
+            `You may not get sharedsecrets.management.service/db in namespace ${places.home}.`,
+          ),
+        ]),
+      );
       return true;
     };
     await eventually(answers, { what: "the annotation" });
@@ -111,10 +126,10 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     await copied(places);
     await bind({ kind: "User", name: "bob" }, reader, places.target);
     const answers = async () => {
-      const { code, report } = await why(["secret/db", "-n", places.target], "bob");
-      expect({ code, report }).toMatchObject({
+      const { code, items } = await why(["secret/db", "-n", places.target], "bob");
+      expect({ code, first: items[0] }).toMatchObject({
         code: 0,
-        report: { well: true, findings: [{ state: "unknown", reason: "copy" }] },
+        first: { state: "unknown", reason: "CopyFound" },
       });
       return true;
     };
@@ -140,24 +155,17 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
         api.create(secretPath(target, "").slice(0, -1), { metadata: { name: "db" } }),
     });
     const answers = async () => {
-      const { code, report } = await why(["shsec/db", "-n", places.home], "alice");
-      expect({ code, report }).toMatchObject({
+      const { code, items } = await why(["shsec/db", "-n", places.home], "alice");
+      const [first, ...missing] = items;
+      expect({ code, first }).toMatchObject({
         code: 3,
-        report: {
-          findings: [
-            {
-              state: "problem",
-              reason: "Conflict",
-              message: expect.stringContaining(`Secret "${places.target}/db" already exists`),
-            },
-          ],
+        first: {
+          state: "problem",
+          reason: "Conflict",
+          message: expect.stringContaining(`Secret "${places.target}/db" already exists`),
         },
       });
-      expect(report).toMatchObject({
-        missingRights: expect.arrayContaining([
-          expect.objectContaining({ verb: "list", resource: "namespaces" }),
-        ]),
-      });
+      expect(missing).toContainEqual(hidden({ kind: "Namespace" }, "You may not list namespaces."));
       return true;
     };
     await eventually(answers, { what: "alice to read the SharedSecret" });
@@ -167,10 +175,10 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     const by = { user: "bob", groups: ["devs"] };
     const { name } = await make("OwnedAccessKey", { by, spec: { user: "bob", ttl: 1 } });
     const answers = async () => {
-      const { code, report } = await why([`oak/${name}`], "bob");
-      expect({ code, report }).toMatchObject({
+      const { code, items } = await why([`oak/${name}`], "bob");
+      expect({ code, first: items[0] }).toMatchObject({
         code: 3,
-        report: { findings: [{ reason: "Expired", causes: [{ field: "spec.ttl", found: "1" }] }] },
+        first: { reason: "Expired", causes: [{ field: "spec.ttl", value: "1" }] },
       });
       return true;
     };
@@ -181,13 +189,18 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
     const by = { user: "bob", groups: ["devs"] };
     const { name } = await make("OwnedAccessKey", { by, spec: { user: "bob" } });
     const answers = async () => {
-      const { report } = await why([`oak/${name}`, "get", "pods"], "bob");
-      expect(report).toMatchObject({
-        findings: [{ state: "ok" }, { state: "ok" }, { state: "unknown", reason: "rbac-unknown" }],
-        missingRights: expect.arrayContaining([
-          expect.objectContaining({ verb: "create", resource: "subjectaccessreviews" }),
-        ]),
-      });
+      const { items } = await why([`oak/${name}`, "get", "pods"], "bob");
+      expect(items.slice(0, 3)).toMatchObject([
+        { state: "ok" },
+        { state: "ok" },
+        { state: "unknown", reason: "RBACUnknown" },
+      ]);
+      expect(items).toContainEqual(
+        hidden(
+          { kind: "SubjectAccessReview" },
+          "You may not create subjectaccessreviews.authorization.k8s.io.",
+        ),
+      );
       return true;
     };
     await eventually(answers, { what: "the grant of bob" });

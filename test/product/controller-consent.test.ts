@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { explain, type OutcomeKind } from "../../src/domain/sync/explain.ts";
-import { sentenceOf } from "../../src/domain/sync/outcome-texts.ts";
 import { syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { liveSnapshot, storedSource } from "./live-snapshot.ts";
@@ -22,6 +21,7 @@ import {
   stateOf,
   to,
 } from "./sync-fixture.ts";
+import { outcomeSentence } from "../support/outcome-sentence.ts";
 
 afterAll(expectNoTrouble);
 
@@ -165,7 +165,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a source that a deployer off
           const snapshot = await liveSnapshot([source.namespace, target]);
           const live = storedSource(await api.get(source.path));
           const explanation = explain(live, { namespace: target }, syncObjectsOf(snapshot));
-          return { kind: explanation.kind, says: sentenceOf(explanation) };
+          return { kind: explanation.kind, says: outcomeSentence(explanation) };
         },
         { kind: expected.kind, says: expect.stringMatching(/\.$/) },
       );

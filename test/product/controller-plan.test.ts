@@ -2,7 +2,6 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { type Key, keyOf } from "../../src/api/object.ts";
 import { isRecord, parseLatchkeyMetadata } from "../../src/api/parse.ts";
-import { sentenceOf } from "../../src/domain/sync/outcome-texts.ts";
 import { type ObjectChange, planChange } from "../../src/domain/sync/plan-change.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
@@ -14,6 +13,7 @@ import { makeTarget } from "../support/shared-secret-requests.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { afterAnotherReconcile, dataOf } from "./sync-fixture.ts";
 import { runs } from "../support/property-runs.ts";
+import { outcomeSentence } from "../support/outcome-sentence.ts";
 
 afterAll(expectNoTrouble);
 
@@ -286,7 +286,7 @@ describe("the plan of a change, computed from live objects,", () => {
           : before.secrets;
       const base = contentsOf({ secrets: changed }, expected);
       const lines = plan.map(
-        ({ target, action, because }) => `${action} ${keyOf(target)}: ${sentenceOf(because)}`,
+        ({ target, action, because }) => `${action} ${keyOf(target)}: ${outcomeSentence(because)}`,
       );
       const says = `step ${number}: ${step.kind} ${key} ${JSON.stringify(step.body)}\n${lines.join("\n")}`;
       const isAsPlanned = async () => {

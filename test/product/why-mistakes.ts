@@ -188,64 +188,64 @@ const [asksForCopies, toProjects, paused, secretType] = [
 
 /** Mistakes in the sync of SharedSecrets, by title. */
 const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
-  "The namespace has no project label": sync(["no-project", namespaceIn, project], { labels: {} }),
-  "The SharedSecret does not name the project": sync(["project-not-named", sourceIn, toProjects], {
+  "The namespace has no project label": sync(["NoProject", namespaceIn, project], { labels: {} }),
+  "The SharedSecret does not name the project": sync(["ProjectNotNamed", sourceIn, toProjects], {
     labels: { [labels.project]: "another" },
   }),
   "No namespace belongs to the project": sync(
-    ["project-without-namespace", sourceIn, toProjects, atHome],
+    ["ProjectWithoutNamespace", sourceIn, toProjects, atHome],
     { labels: {} },
   ),
-  "The namespace does not ask for copies": sync(["sync-not-enabled", namespaceIn, asksForCopies], {
+  "The namespace does not ask for copies": sync(["SyncNotEnabled", namespaceIn, asksForCopies], {
     annotations: {},
   }),
   'The namespace says "true" instead of "enabled"': sync(
-    ["sync-not-enabled", namespaceIn, asksForCopies, atHome],
+    ["SyncNotEnabled", namespaceIn, asksForCopies, atHome],
     { annotations: { [annotations.sync]: "true" } },
   ),
   "The namespace accepts copies from other namespaces only": sync(
-    ["sync-from-excludes", namespaceIn, annotation(annotations.syncFrom)],
+    ["SyncFromExcludes", namespaceIn, annotation(annotations.syncFrom)],
     { annotations: elsewhere },
   ),
   "Another Secret has the name of the copy": sync(
-    ["not-managed", secretIn, `metadata.labels["${labels.sourceUid}"]`],
+    ["NotManaged", secretIn, `metadata.labels["${labels.sourceUid}"]`],
     { before: foreign },
   ),
   "The name of the copy is invalid": sync(
-    ["invalid-option", sourceIn, annotation(annotations.syncSecretName)],
+    ["InvalidSyncOption", sourceIn, annotation(annotations.syncSecretName)],
     { options: { [annotations.syncSecretName]: "My_DB" } },
   ),
-  "The type of the copy is not allowed": sync(["refused-type", sourceIn, secretType], {
+  "The type of the copy is not allowed": sync(["InvalidSyncOption", sourceIn, secretType], {
     options: { [annotations.syncSecretType]: "helm.sh/release.v1" },
   }),
-  "A data key is not valid in a Secret": sync(["invalid-key", sourceIn, "spec.data", atHome], {
+  "A data key is not valid in a Secret": sync(["InvalidKey", sourceIn, "spec.data", atHome], {
     spec: { data: { "..password": base64(secretValue) } },
   }),
-  "Sync is paused on the SharedSecret": sync(["source-paused", sourceIn, paused], {
+  "Sync is paused on the SharedSecret": sync(["SourcePaused", sourceIn, paused], {
     options: pause,
   }),
-  "Sync is paused on the copy": sync(["copy-paused", secretIn, paused], afterCopy(pauseCopy)),
+  "Sync is paused on the copy": sync(["CopyPaused", secretIn, paused], afterCopy(pauseCopy)),
   "Two SharedSecrets have the same target": sync(
-    ["older-source", sourceIn, "metadata.creationTimestamp"],
+    ["OlderSource", sourceIn, "metadata.creationTimestamp"],
     afterCopy(makeNewer),
   ),
   "A placeholder asks for a SharedSecret of another project": sync(
-    ["project-not-named", sourceIn, toProjects, aboutPlaceholder],
+    ["ProjectNotNamed", sourceIn, toProjects, aboutPlaceholder],
     { options: ofAnother, before: (where) => makePlaceholder(where, "password") },
   ),
   "A placeholder picks a data key that does not exist": sync(
-    ["unfillable", placeholderIn, annotation(annotations.syncKeys), aboutPlaceholder],
+    ["InvalidPlaceholder", placeholderIn, annotation(annotations.syncKeys), aboutPlaceholder],
     { before: (where) => makePlaceholder(where, "A=none") },
   ),
-  "A quota of the namespace is used up": sync(["refused", quotaIn, "spec.hard"], {
+  "A quota of the namespace is used up": sync(["Rejected", quotaIn, "spec.hard"], {
     before: exhaustQuota,
   }),
   "An access rule is invalid": sync(
-    ["invalid-access-rule", sourceIn, "spec.access[0].verbs[0]", atHome],
+    ["InvalidAccessRule", sourceIn, "spec.access[0].verbs[0]", atHome],
     { spec: { access: [{ verbs: ["create"], users: ["bob"] }] } },
   ),
   "The SharedSecret is being deleted": sync(
-    ["source-deleting", sourceIn, "metadata.deletionTimestamp"],
+    ["SourceTerminating", sourceIn, "metadata.deletionTimestamp"],
     makeDeleting,
   ),
 };
@@ -324,7 +324,7 @@ const keyMistakes: readonly Mistake[] = [
       keyQuestion(
         { user: "alice", scope: { rules: [onlyKeys] } },
         {
-          reason: "outside-scope",
+          reason: "OutsideScope",
           field: "spec.scope.rules[0].verbs",
           words: ["delete", "configmaps"],
         },
@@ -336,7 +336,7 @@ const keyMistakes: readonly Mistake[] = [
       keyQuestion(
         { user: "alice", scope: { rules: [{ ...onlyKeys, namespaces: ["web-dev"] }] } },
         {
-          reason: "outside-scope",
+          reason: "OutsideScope",
           field: "spec.scope.rules[0].namespaces",
           words: ["get", "configmaps", "-n", "default"],
         },
@@ -347,7 +347,7 @@ const keyMistakes: readonly Mistake[] = [
     async make() {
       const user = unique("nobody");
       const words = ["get", "configmaps", "-n", "default"];
-      const asked = await keyQuestion({ user }, { reason: "rbac-denies", field: "RBAC", words });
+      const asked = await keyQuestion({ user }, { reason: "RBACDenies", field: "RBAC", words });
       return { ...asked, object: { kind: "User", name: user } };
     },
   },

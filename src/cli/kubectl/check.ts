@@ -1,11 +1,12 @@
-import { timestamp } from "../../domain/plan/conditions.ts";
+import type { ReportItem } from "../../api/report.ts";
+import { nameOf } from "../../domain/cause.ts";
 import { sleep } from "../../runtime/sleep.ts";
-import { latchkeyVersion } from "../latchkey-version.ts";
-import { type CheckResult, isWell, runChecks } from "./checks.ts";
+import { runChecks } from "./checks.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
 import { exitCodes } from "./failure.ts";
-import { paintWith, resultText, tableText } from "./output.ts";
+import { paintWith, tableText } from "./output.ts";
+import { isWell, reportText } from "./report.ts";
 
 const everyMs = 2_000;
 
@@ -21,21 +22,15 @@ export const check: Action<typeof commands.check.flags> = async ({ flags }, cli)
     await sleep(everyMs, { clock });
     results = await look();
   }
-  const content = {
-    client: latchkeyVersion,
-    at: timestamp(clock.now()),
-    well: isWell(results),
-    checks: results,
-  };
-  terminal.print(resultText(flags.output, content, () => resultsText(results, cli)));
+  terminal.print(reportText(flags.output, results, () => resultsText(results, cli)));
   return isWell(results) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
-function resultsText(results: readonly CheckResult[], { terminal }: Cli): string {
+function resultsText(results: readonly ReportItem[], { terminal }: Cli): string {
   const paint = paintWith(terminal.hasColors);
   const text = tableText(
-    ["CHECK", "STATE", "DETAIL"],
-    results.map(({ check: name, state, detail }) => [name, state, detail]),
+    ["OBJECT", "STATE", "MESSAGE"],
+    results.map(({ object, state, message }) => [nameOf(object), state, message]),
   );
   // Whole lines are painted, because colors count as width in columns.
   return text

@@ -1,5 +1,6 @@
 import { group, ownObjects, requesterPolicies, version } from "../../api/names.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
+import type { ReportItem, ReportObject, ReportReason } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { instantOf } from "../../domain/lifetime.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -7,14 +8,9 @@ import { minorOf, serverVersion } from "../../kube/server-version.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { sentenceOf } from "./failure.ts";
+import { rightText } from "./missing-right.ts";
 import { waitUntil } from "./progress.ts";
-
-/** The result of a check; `info` is neither good nor bad. */
-export interface CheckResult {
-  readonly check: string;
-  readonly state: "ok" | "problem" | "unknown" | "info";
-  readonly detail: string;
-}
+import { asSentence } from "./report.ts";
 
 /** What is checked. */
 export interface Checked {
@@ -28,37 +24,35 @@ export interface CheckDeps {
   readonly clock: Clock;
 }
 
-/** Whether no check found a problem. */
-export function isWell(results: readonly CheckResult[]): boolean {
-  return results.every(({ state }) => state !== "problem");
-}
-
 /** Runs every check; rejects with a KubeError if the API server does not answer. */
-export async function runChecks(
-  checked: Checked,
-  deps: CheckDeps,
-): Promise<readonly CheckResult[]> {
-  return [
+export async function runChecks(checked: Checked, deps: CheckDeps): Promise<readonly ReportItem[]> {
+  const checks = [
     await kubernetesCheck(checked),
-    await crdCheck(checked),
-    await policyCheck(checked),
+    ...(await crdChecks(checked)),
+    ...(await policyChecks(checked)),
     await controllerCheck(checked, deps),
     ...(await identityChecks(checked)),
   ];
+  return checks.map((check) => ({ ...check, causes: [] }));
 }
+
+/** An item whose message says what to change. */
+type Check = Omit<ReportItem, "causes" | "reason"> & { readonly reason: ReportReason };
 
 const oldestMinor = 34;
 
-async function kubernetesCheck({ cluster }: Checked): Promise<CheckResult> {
+async function kubernetesCheck({ cluster }: Checked): Promise<Check> {
   const found = await serverVersion(cluster.transport);
   const minor = minorOf(found);
+  const object = { kind: "APIServer", name: cluster.choice.server };
   return minor !== undefined && minor < oldestMinor
     ? {
-        check: "Kubernetes",
+        object,
         state: "problem",
-        detail: `${found} is too old; Latchkey needs 1.${oldestMinor} or newer`,
+        reason: "NotSupported",
+        message: `Kubernetes ${found} is too old; Latchkey needs 1.${oldestMinor} or newer.`,
       }
-    : { check: "Kubernetes", state: "ok", detail: `${found} at ${cluster.choice.server}` };
+    : { object, state: "ok", reason: "Supported", message: `Kubernetes ${found} is supported.` };
 }
 
 const kinds: readonly Resource[] = [
@@ -67,9 +61,7 @@ const kinds: readonly Resource[] = [
   resources.endpointTokens,
 ];
 
-async function crdCheck({ cluster }: Checked): Promise<CheckResult> {
-  const check = "CRDs";
-  const fix = "apply config/default of Latchkey with kubectl apply --server-side -k";
+async function crdChecks({ cluster }: Checked): Promise<readonly Check[]> {
   const served = await cluster
     .send({ method: "GET", path: `/apis/${group}/${version}` })
     .catch((error: unknown) => {
@@ -77,56 +69,60 @@ async function crdCheck({ cluster }: Checked): Promise<CheckResult> {
       throw error;
     });
   const names = listAt(served, "resources").map((entry) => stringAt(entry, "name"));
-  const missing = kinds.filter(({ plural }) => !names.includes(plural));
-  return missing.length === 0
-    ? { check, state: "ok", detail: kinds.map(({ plural }) => plural).join(", ") }
-    : {
-        check,
-        state: "problem",
-        detail: `${missing.map(({ plural }) => `${plural}.${group}`).join(", ")} not served; ${fix}`,
-      };
+  return kinds.map(({ plural }) => {
+    const object = { kind: "CustomResourceDefinition", name: `${plural}.${group}` };
+    return names.includes(plural)
+      ? { object, state: "ok", reason: "Found", message: "The API server serves the kind." }
+      : {
+          object,
+          state: "problem",
+          reason: "NotFound",
+          message:
+            "The API server does not serve the kind; apply config/default of Latchkey with kubectl apply --server-side -k.",
+        };
+  });
 }
 
-async function policyCheck({ cluster }: Checked): Promise<CheckResult> {
-  const check = "policies";
-  try {
-    const wanted = [requesterPolicies.lock, requesterPolicies.guard];
-    const found = await Promise.all(
-      wanted.map((name) =>
-        cluster.get(resources.validatingPolicies, { name }).then(
-          () => true,
-          (error: unknown) => {
-            if (isKubeError(error, "NotFound")) return false;
-            throw error;
-          },
-        ),
-      ),
-    );
-    const missing = wanted.filter((_, at) => found[at] !== true);
-    return missing.length === 0
-      ? { check, state: "ok", detail: wanted.join(", ") }
-      : {
-          check,
-          state: "problem",
-          detail: `${missing.join(", ")} missing, so no key and no token becomes valid; apply config/policies`,
-        };
-  } catch (error) {
-    return unknown(check, error);
-  }
+function policyChecks({ cluster }: Checked): Promise<readonly Check[]> {
+  const resource = resources.validatingPolicies;
+  return Promise.all(
+    [requesterPolicies.lock, requesterPolicies.guard].map(async (name) => {
+      const object = { kind: resource.kind, name };
+      try {
+        await cluster.get(resource, { name });
+        return { object, state: "ok", reason: "Found", message: "The policy exists." };
+      } catch (error) {
+        return isKubeError(error, "NotFound")
+          ? {
+              object,
+              state: "problem",
+              reason: "NotFound",
+              message:
+                "The policy does not exist, so no key and no token becomes valid; apply config/policies.",
+            }
+          : unknown(object, error);
+      }
+    }),
+  );
 }
 
 /** The Lease may look old if the clocks differ: then its next renewal decides. */
 async function controllerCheck(
   { cluster, namespace }: Checked,
   { clock }: CheckDeps,
-): Promise<CheckResult> {
-  const check = "controller";
+): Promise<Check> {
   const ref = { namespace, name: ownObjects.lease };
+  const object = { kind: resources.leases.kind, ...ref };
   const read = async () => leaseOf(await cluster.get(resources.leases, ref));
   try {
     const first = await read();
     if (first.holder === "")
-      return { check, state: "problem", detail: `no controller holds the Lease "${ref.name}"` };
+      return {
+        object,
+        state: "problem",
+        reason: "NotLeading",
+        message: "No controller holds the Lease.",
+      };
     const isFresh = (lease: Lease) => clock.now() - lease.renewedAt < lease.seconds * 1000;
     const look = async () => {
       const lease = await read();
@@ -135,17 +131,24 @@ async function controllerCheck(
     const alive = isFresh(first) ? first : await waitUntil(look, first.seconds * 1000, { clock });
     return alive === undefined
       ? {
-          check,
+          object,
           state: "problem",
-          detail: `"${first.holder}" holds the Lease and does not renew it; look at the log of latchkey controller`,
+          reason: "NotLeading",
+          message: `"${first.holder}" holds the Lease and does not renew it; look at the log of latchkey controller.`,
         }
-      : { check, state: "ok", detail: `"${alive.holder}" leads` };
+      : {
+          object,
+          state: "ok",
+          reason: "Leading",
+          message: `"${alive.holder}" holds the Lease and renews it.`,
+        };
   } catch (error) {
-    if (!isKubeError(error, "NotFound")) return unknown(check, error);
+    if (!isKubeError(error, "NotFound")) return unknown(object, error);
     return {
-      check,
+      object,
       state: "problem",
-      detail: `Lease "${namespace}/${ref.name}" does not exist; start latchkey controller, or set --latchkey-namespace`,
+      reason: "NotFound",
+      message: "The Lease does not exist; start latchkey controller, or set --latchkey-namespace.",
     };
   }
 }
@@ -166,43 +169,43 @@ function leaseOf(raw: unknown): Lease {
   };
 }
 
-async function identityChecks({ cluster }: Checked): Promise<readonly CheckResult[]> {
+async function identityChecks({ cluster }: Checked): Promise<readonly Check[]> {
   const { userInfo } = await cluster.review(resources.selfReviews, {});
   const groups = stringsAt(userInfo, "groups");
-  const you = {
-    check: "you",
-    state: "info",
-    detail: `${stringAt(userInfo, "username") ?? ""}, in ${groups.join(", ")}`,
-  } as const;
+  const user = { kind: "User", name: stringAt(userInfo, "username") ?? "" };
   const { namespace } = cluster.choice;
   const asked = [
-    { verb: "create", resource: resources.sharedSecrets, where: namespace },
-    { verb: "list", resource: resources.sharedSecrets, where: namespace },
-    { verb: "create", resource: resources.ownedAccessKeys, where: undefined },
-    { verb: "create", resource: resources.endpointTokens, where: undefined },
+    { verb: "create", resource: resources.sharedSecrets, namespace },
+    { verb: "list", resource: resources.sharedSecrets, namespace },
+    { verb: "create", resource: resources.ownedAccessKeys },
+    { verb: "create", resource: resources.endpointTokens },
   ] as const;
   const rights = await Promise.all(
-    asked.map(async ({ verb, resource, where }): Promise<CheckResult> => {
+    asked.map(async (right): Promise<Check> => {
+      const { resource, ...attributes } = right;
       const status = await cluster.review(resources.selfAccessReviews, {
-        resourceAttributes: {
-          verb,
-          group,
-          resource: resource.plural,
-          ...(where === undefined ? {} : { namespace: where }),
-        },
+        resourceAttributes: { ...attributes, group, resource: resource.plural },
       });
-      const place = where === undefined ? "" : ` in namespace ${where}`;
+      const isAllowed = status["allowed"] === true;
       return {
-        check: "right",
-        state: "info",
-        detail: `${verb} ${resource.plural}${place}: ${status["allowed"] === true ? "yes" : "no"}`,
+        ...{ object: user, state: "info", reason: isAllowed ? "Allowed" : "NotAllowed" },
+        message: `You may ${isAllowed ? "" : "not "}${rightText(right)}.`,
       };
     }),
   );
-  return [you, ...rights];
+  return [
+    {
+      object: user,
+      state: "info",
+      reason: "Authenticated",
+      message: `You are in the groups ${groups.join(", ")}.`,
+    },
+    ...rights,
+  ];
 }
 
-function unknown(check: string, error: unknown): CheckResult {
+function unknown(object: ReportObject, error: unknown): Check {
   if (!isKubeError(error, "Forbidden")) throw error;
-  return { check, state: "unknown", detail: sentenceOf(error) };
+  const message = asSentence(sentenceOf(error));
+  return { object, state: "unknown", reason: "Forbidden", message };
 }

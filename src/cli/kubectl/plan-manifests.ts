@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag, YAMLException } from "js-yaml";
 import { keyOf, type Manifest, type ObjectRef } from "../../api/object.ts";
 import { isRecord, ownValue, listAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { ReportObject } from "../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
+import { nameOf } from "../../domain/cause.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 
@@ -24,8 +26,7 @@ export interface PlannedManifest {
 /** The objects of files, and those of kinds that sync does not depend on. */
 export interface PlannedManifests {
   readonly manifests: readonly PlannedManifest[];
-  /** Kind and name. */
-  readonly skipped: readonly string[];
+  readonly skipped: readonly ReportObject[];
 }
 
 /** A file and its text. */
@@ -68,12 +69,12 @@ export function parseManifests(
   namespace: string,
 ): PlannedManifests {
   const manifests = new Map<string, PlannedManifest>();
-  const skipped: string[] = [];
+  const skipped: ReportObject[] = [];
   for (const { file, text } of texts) {
     for (const document of documentsOf(text, file).flatMap(itemsOf)) {
-      const place = `${file}: ${titleOf(document)}`;
+      const place = `${file}: ${nameOf(objectOf(document))}`;
       const found = plannedManifest(document, { file, namespace, place });
-      if (found === undefined) skipped.push(titleOf(document));
+      if (found === undefined) skipped.push(objectOf(document));
       else if (manifests.has(keyIn(found)))
         throw new UsageError(`${place} is there twice; remove one of them`);
       else manifests.set(keyIn(found), found);
@@ -115,9 +116,14 @@ function itemsOf(
   return isList ? listAt(document, "items").filter(isRecord) : [document];
 }
 
-function titleOf(document: unknown): string {
-  const name = stringAt(recordAt(document, "metadata"), "name");
-  return `${stringAt(document, "kind") ?? "an object without a kind"}${name === undefined ? "" : ` "${name}"`}`;
+function objectOf(document: unknown): ReportObject {
+  const metadata = recordAt(document, "metadata");
+  const [namespace, name] = [stringAt(metadata, "namespace"), stringAt(metadata, "name")];
+  return {
+    kind: stringAt(document, "kind") ?? "an object without a kind",
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+  };
 }
 
 /** Undefined for a kind that sync does not depend on. */

@@ -1,106 +1,113 @@
 import { keyOf } from "../../api/object.ts";
+import type { ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
+import { resources } from "../../api/resources.ts";
+import type { Subject } from "../../api/role.ts";
+import { nameOf, reportCause } from "../../domain/cause.ts";
 import { arrives } from "../../domain/sync/explain.ts";
-import { sentenceOf } from "../../domain/sync/outcome-texts.ts";
-import type { TargetAction, TargetChange } from "../../domain/sync/plan-change.ts";
-import type { PlannedKind } from "./plan-manifests.ts";
-import { type PlannedAccess, subjectText } from "./plan-roles.ts";
+import { reasonOf } from "../../domain/sync/outcome-reasons.ts";
+import { causesOf, factsOf } from "../../domain/sync/outcome-texts.ts";
+import type { TargetChange } from "../../domain/sync/plan-change.ts";
+import type { MissingRight } from "./missing-right.ts";
+import type { AppliedManifest } from "./plan-apply.ts";
+import type { PlannedAccess } from "./plan-roles.ts";
 import type { KnownSync } from "./plan-sync.ts";
+import { asSentence, missingItem } from "./report.ts";
+import { named } from "./why-report.ts";
 
 /** What `plan` prints. It has no value of a secret. */
 export interface PlanReport {
-  /** Whether sync changes a copy, a Role or a RoleBinding. */
-  readonly changes: boolean;
   /** The objects of the files. */
-  readonly objects: readonly PlannedObject[];
-  readonly copies: readonly PlannedCopy[];
-  readonly access: readonly AccessEntry[];
-  /** Copies that do not arrive, and stay as they are. */
-  readonly stuck: readonly StuckCopy[];
-  readonly notes: readonly string[];
+  readonly objects: readonly ReportItem[];
+  /** Secrets that sync changes. */
+  readonly copies: readonly ReportItem[];
+  /** Roles and RoleBindings that change. */
+  readonly access: readonly ReportItem[];
+  /** Secrets that sync cannot make copies, and that stay as they are. */
+  readonly stuck: readonly ReportItem[];
+  readonly notes: readonly ReportItem[];
   /** Rights without which the plan leaves something out. */
-  readonly missing: readonly string[];
+  readonly missing: readonly MissingRight[];
 }
 
-/** An object of a file. */
-export interface PlannedObject {
-  readonly kind: PlannedKind;
-  /** `namespace/name`, or the name of a Namespace. */
-  readonly name: string;
-  readonly file: string;
-  readonly effect: "created" | "configured";
-  /** Whether the API server has checked it. */
-  readonly checked: boolean;
+/** The plan for programs. */
+export function planItems(report: PlanReport): readonly ReportItem[] {
+  const { objects, copies, access, stuck, notes, missing } = report;
+  return [...objects, ...copies, ...access, ...stuck, ...notes, ...missing.map(missingItem)];
 }
 
-interface CopyEntry {
-  /** `namespace/name` of the Secret. */
-  readonly secret: string;
-  /** `namespace/name` of the SharedSecret that decides. */
-  readonly sharedSecret: string;
-  /** A word for programs. */
-  readonly reason: string;
-  readonly message: string;
-  /** Whether the state of the Secret is assumed, because the user may not read it. */
-  readonly assumed: boolean;
+/** Whether sync changes a copy, a Role or a RoleBinding. */
+export function hasChanges({ copies, access }: PlanReport): boolean {
+  return copies.length > 0 || access.length > 0;
 }
 
-/** A Secret that sync changes. */
-export interface PlannedCopy extends CopyEntry {
-  readonly action: Exclude<TargetAction, "nothing">;
-}
-
-/** A Secret that sync cannot make a copy. */
-export type StuckCopy = CopyEntry;
-
-/** A Role or RoleBinding that changes. */
-export interface AccessEntry {
-  readonly sharedSecret: string;
-  readonly kind: string;
-  /** Absent for a new SharedSecret, whose uid the name depends on. */
-  readonly name?: string;
-  readonly action: "create" | "replace" | "delete";
-  readonly verbs: readonly string[];
-  /** Subjects, such as `User alice`. */
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly assumed: boolean;
+/** The item of an object of a file. */
+export function objectItem({ kind, ref, file, isNew, isChecked }: AppliedManifest): ReportItem {
+  const item = { object: named(kind, ref), causes: [] };
+  if (!isChecked)
+    return {
+      ...{ ...item, state: "unknown", reason: "NotChecked" },
+      message: `It is created from ${file}. The API server cannot check it, because its namespace does not exist yet.`,
+    };
+  return isNew
+    ? { ...item, state: "info", reason: "Created", message: `It is created from ${file}.` }
+    : { ...item, state: "info", reason: "Configured", message: `It is configured from ${file}.` };
 }
 
 /** Sorts the changes of targets into those that are made and those that are not. */
-export function copyEntries(
+export function copyItems(
   changes: readonly TargetChange[],
   { isAssumed }: Pick<KnownSync, "isAssumed">,
   { retries }: { readonly retries: boolean },
 ): Pick<PlanReport, "copies" | "stuck"> {
-  const copies = new Map<string, PlannedCopy>();
-  const stuck = new Map<string, StuckCopy>();
+  const copies = new Map<string, ReportItem>();
+  const stuck = new Map<string, ReportItem>();
   for (const { target, action, because } of changes) {
-    const entry: CopyEntry = {
-      secret: keyOf(target),
-      sharedSecret: keyOf(because.sourceRef),
-      reason: because.kind,
-      message: sentenceOf(because),
-      assumed: isAssumed(target),
+    const object = named(resources.secrets.kind, target);
+    const source = named(resources.sharedSecrets.kind, because.sourceRef);
+    const item = {
+      ...{ reason: reasonOf(because), message: asSentence(factsOf(because)) },
+      causes: [
+        ...causesOf(because).map(reportCause),
+        ...(isAssumed(target) ? [assumedCause(object)] : []),
+      ],
     };
     // The controller tries a rejected write again and again; a changed source may succeed.
     const isRejected = because.kind === "refused" && !retries;
-    if (action !== "nothing" && !isRejected) copies.set(entry.secret, { ...entry, action });
-    else if (!arrives(because)) stuck.set(`${entry.secret} ${entry.sharedSecret}`, entry);
+    if (action !== "nothing" && !isRejected)
+      copies.set(keyOf(target), { object, source, state: action, ...item });
+    else if (!arrives(because))
+      stuck.set(`${keyOf(target)} ${keyOf(source)}`, { object, source, state: "problem", ...item });
   }
   return { copies: [...copies.values()], stuck: [...stuck.values()] };
 }
 
-/** The entry of a change of a Role or RoleBinding; `isNew` for a SharedSecret without a uid. */
-export function accessEntry(change: PlannedAccess, isNew: boolean): AccessEntry {
-  const { sharedSecret, kind, name, action, verbs, assumed } = change;
+/** The item of a change of a Role or RoleBinding; `isNew` for a SharedSecret without a uid. */
+export function accessItem(change: PlannedAccess, isNew: boolean): ReportItem {
+  const { sharedSecret, kind, name, action, verbs, added, removed, assumed } = change;
+  const { namespace = "" } = sharedSecret;
+  // The name depends on the uid.
+  const object = { kind, namespace, ...(isNew ? {} : { name }) };
   return {
-    sharedSecret: keyOf(sharedSecret),
-    kind,
-    ...(isNew ? {} : { name }),
-    action,
-    verbs,
-    added: change.added.map(subjectText),
-    removed: change.removed.map(subjectText),
-    assumed,
+    ...{ object, source: named(resources.sharedSecrets.kind, sharedSecret), state: action },
+    ...{ reason: "AccessChanged", message: `The verbs are ${verbs.join(", ")}.` },
+    causes: [
+      ...added.map((subject) => subjectCause(subject, "SubjectAdded", "gains")),
+      ...removed.map((subject) => subjectCause(subject, "SubjectRemoved", "loses")),
+      ...(assumed ? [assumedCause(object)] : []),
+    ],
   };
+}
+
+function subjectCause(
+  subject: Subject,
+  reason: ReportCause["reason"],
+  verb: "gains" | "loses",
+): ReportCause {
+  const object = named(subject.kind, subject);
+  return { object, reason, message: `${nameOf(object)} ${verb} access.` };
+}
+
+function assumedCause(object: ReportObject): ReportCause {
+  const message = `You may not read the ${object.kind}, so its state is assumed.`;
+  return { object, reason: "Assumed", message };
 }

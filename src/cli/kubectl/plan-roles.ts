@@ -6,7 +6,6 @@ import {
   type ObservedRoleBinding,
   parseRole,
   parseRoleBinding,
-  type Subject,
 } from "../../api/role.ts";
 import type { SharedSecret } from "../../api/shared-secret.ts";
 import type { Prefixes } from "../../domain/names.ts";
@@ -124,9 +123,4 @@ function assumedAccess(before: SharedSecret | undefined, prefixes: Prefixes): Ob
     orphanedBindings: [],
     unmanaged: new Set(),
   };
-}
-
-/** A subject as a user knows it, such as `User alice`. */
-export function subjectText({ kind, namespace, name }: Subject): string {
-  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

@@ -1,7 +1,11 @@
+import type { ReportItem } from "../../api/report.ts";
+import { nameOf } from "../../domain/cause.ts";
 import { printable } from "./failure.ts";
+import { rightText } from "./missing-right.ts";
 import type { Paint } from "./output.ts";
-import type { AccessEntry, PlannedCopy, PlannedObject, PlanReport } from "./plan-report.ts";
+import { hasChanges, type PlanReport } from "./plan-report.ts";
 
+const actions = ["create", "replace", "delete", "empty", "release"] as const;
 const marks = { create: "+", replace: "~", delete: "-", empty: "-", release: "!" } as const;
 const colors = {
   create: "good",
@@ -14,27 +18,16 @@ const colors = {
 /** The plan as lines for people: what changes, why, and what is stuck or not visible. */
 export function planText(report: PlanReport, paint: Paint): string {
   const { objects, copies, access, stuck, notes, missing } = report;
+  const changeLines = (item: ReportItem): readonly string[] => itemLines(item, paint);
   const sections = [
-    section("Objects", objects.map(objectLine)),
-    section(
-      "Copies",
-      copies.flatMap((copy) => copyLines(copy, paint)),
-    ),
-    section(
-      "Access",
-      access.map((entry) => accessLine(entry, paint)),
-    ),
-    section(
-      "Stuck",
-      stuck.flatMap(({ secret, sharedSecret, message, assumed }) => [
-        paint(printable(`${secret} from ${sharedSecret}${assumedNote(assumed)}`), "bad"),
-        `    ${printable(message)}`,
-      ]),
-    ),
-    section("Notes", notes.map(printable)),
+    section("Objects", objects.map(noteLine)),
+    section("Copies", copies.flatMap(changeLines)),
+    section("Access", access.flatMap(changeLines)),
+    section("Stuck", stuck.flatMap(changeLines)),
+    section("Notes", notes.map(noteLine)),
     section(
       "Not visible to you; this plan leaves out what needs these rights",
-      missing.map(printable),
+      missing.map((right) => printable(rightText(right))),
     ),
   ];
   return [...sections.flat(), paint(summary(report), "faint"), ""].join("\n");
@@ -44,43 +37,33 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
 }
 
-function objectLine({ kind, name, effect, checked }: PlannedObject): string {
-  const note = checked ? "" : " (not checked: its namespace does not exist yet)";
-  return printable(`${kind} ${name} ${effect}${note}`);
+function noteLine({ object, message, causes }: ReportItem): string {
+  return printable(`${nameOf(object)}: ${sentences({ message, causes })}`);
 }
 
-function copyLines({ action, secret, message, assumed }: PlannedCopy, paint: Paint): string[] {
+function itemLines({ object, source, state, message, causes }: ReportItem, paint: Paint) {
+  const action = actions.find((one) => one === state);
+  const from = source === undefined ? "" : ` of ${nameOf(source)}`;
+  const title = `${action === undefined ? "" : `${marks[action]} ${action} `}${nameOf(object)}${from}`;
   return [
-    paint(printable(`${marks[action]} ${action} ${secret}${assumedNote(assumed)}`), colors[action]),
-    `    ${printable(message)}`,
+    paint(printable(title), action === undefined ? "bad" : colors[action]),
+    `    ${printable(sentences({ message, causes }))}`,
   ];
 }
 
-function assumedNote(assumed: boolean): string {
-  return assumed ? " (assumed: you may not read this Secret)" : "";
+function sentences({ message, causes }: Pick<ReportItem, "message" | "causes">): string {
+  return [message, ...causes.map((cause) => cause.message)].join(" ");
 }
 
-function accessLine(entry: AccessEntry, paint: Paint): string {
-  const { action, kind, sharedSecret, name, verbs, added, removed, assumed } = entry;
-  const subjects = [
-    ...added.map((subject) => `+ ${subject}`),
-    ...removed.map((subject) => `- ${subject}`),
-  ].join(", ");
-  const title = `${marks[action]} ${action} ${kind} of ${sharedSecret}`;
-  const details = [name, verbs.join(","), subjects, assumed ? "assumed" : ""].filter(Boolean);
-  return paint(printable([title, ...details].join("; ")), colors[action]);
-}
-
-function summary({ changes, copies, access, stuck, missing }: PlanReport): string {
+function summary(report: PlanReport): string {
+  const { copies, access, stuck, missing } = report;
   const ends = stuck.length === 0 ? "" : `, ${stuck.length} stuck`;
-  if (!changes)
+  if (!hasChanges(report))
     return `${missing.length === 0 ? "Nothing changes" : "Nothing that you may see changes"}${ends}.`;
-  const counts = (["create", "replace", "delete", "empty", "release"] as const).flatMap(
-    (action) => {
-      const count = copies.filter((copy) => copy.action === action).length;
-      return count === 0 ? [] : [`${count} to ${action}`];
-    },
-  );
+  const counts = actions.flatMap((action) => {
+    const count = copies.filter(({ state }) => state === action).length;
+    return count === 0 ? [] : [`${count} to ${action}`];
+  });
   const copyCounts = counts.length === 0 ? "no change" : counts.join(", ");
   return `Copies: ${copyCounts}. Roles and RoleBindings: ${access.length} to change${ends}.`;
 }

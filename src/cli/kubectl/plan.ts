@@ -1,22 +1,28 @@
 import { keyOf } from "../../api/object.ts";
+import type { ReportItem } from "../../api/report.ts";
+import { resources } from "../../api/resources.ts";
 import { parseSharedSecret, type SharedSecret } from "../../api/shared-secret.ts";
-import { accessOf } from "../../domain/shared-secret/access-rules.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../domain/sync/sync-objects.ts";
 import { withChanges } from "../../domain/sync/sync-snapshot.ts";
-import { emptyProjectsSentence } from "../../domain/sync/sync-summary.ts";
 import type { ObjectChange } from "../../domain/sync/plan-change.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
 import { exitCodes } from "./failure.ts";
-import { rightText } from "./missing-right.ts";
-import { paintWith, resultText } from "./output.ts";
+import { paintWith } from "./output.ts";
 import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
 import { type ManifestText, parseManifests, readManifestFiles } from "./plan-manifests.ts";
-import { accessEntry, copyEntries, type PlanReport } from "./plan-report.ts";
+import {
+  accessItem,
+  copyItems,
+  hasChanges,
+  objectItem,
+  planItems,
+  type PlanReport,
+} from "./plan-report.ts";
 import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
 import {
   changeOf,
@@ -28,7 +34,15 @@ import {
   planNow,
 } from "./plan-sync.ts";
 import { planText } from "./plan-text.ts";
+import { reportText } from "./report.ts";
 import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
+import { findingItem } from "./why-report.ts";
+import {
+  accessFindings,
+  areNamespacesListed,
+  emptyProjectFindings,
+  sourceFindings,
+} from "./why-shared-secret.ts";
 
 type Flags = Invocation<typeof commands.plan.flags>["flags"];
 
@@ -41,8 +55,8 @@ export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) =
       ? await currentPlan(flags, cluster)
       : await filePlan(texts, flags, { cli, cluster });
   const paint = paintWith(cli.terminal.hasColors);
-  cli.terminal.print(resultText(flags.output, report, () => planText(report, paint)));
-  return flags.exitCode && report.changes ? exitCodes.unhealthy.code : exitCodes.done.code;
+  cli.terminal.print(reportText(flags.output, planItems(report), () => planText(report, paint)));
+  return flags.exitCode && hasChanges(report) ? exitCodes.unhealthy.code : exitCodes.done.code;
 };
 
 async function manifestTexts(
@@ -66,14 +80,16 @@ async function currentPlan(flags: Flags, cluster: Cluster): Promise<PlanReport> 
   const secrets = live.snapshot.sharedSecrets
     .filter(({ secret }) => namespace === undefined || secret.metadata.namespace === namespace)
     .map((source) => ({ source, change: { before: source.secret, after: source.secret } }));
-  const entries = copyEntries(planNow(namespace, known), known, { retries: false });
-  const access = await accessEntries(
+  const items = copyItems(planNow(namespace, known), known, { retries: false });
+  const access = await accessItems(
     secrets.map(({ change }) => ({ ...change, isNew: false })),
     flags,
     cluster,
   );
-  const notes = secrets.flatMap(({ source }) => sourceNotes(source, known, flags));
-  return reportOf({ objects: [], ...entries, access, notes }, live);
+  const notes = secrets.flatMap(({ source }) =>
+    sourceNotes(source, { objects: known.objects, live }, flags),
+  );
+  return reportOf({ objects: [], ...items, access, notes }, live);
 }
 
 interface PlanDeps {
@@ -98,35 +114,35 @@ async function filePlan(
     namespaces: namespacesOf(applied, cluster.choice.namespace),
   });
   const known = knownSync(live);
-  const entries = copyEntries(planFiles(changes, known), known, { retries: true });
-  const access = await accessEntries(changedSecrets(applied, known), flags, cluster);
-  const after = { ...known, objects: afterChanges(changes, known) };
+  const items = copyItems(planFiles(changes, known), known, { retries: true });
+  const access = await accessItems(changedSecrets(applied, known), flags, cluster);
+  const after = afterChanges(changes, known);
   const sources = changes.flatMap((change) =>
     change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
   );
   const notes = [
-    ...sources.flatMap((source) => sourceNotes(source, after, flags)),
-    ...(skipped.length === 0
-      ? []
-      : [`not planned, because sync does not depend on it: ${skipped.join(", ")}`]),
+    ...sources.flatMap((source) => sourceNotes(source, { objects: after, live }, flags)),
+    ...skipped.map((object) => ({
+      ...{ object, state: "info" as const, reason: "NotPlanned" },
+      ...{ message: "Sync does not depend on it, so it is not planned.", causes: [] },
+    })),
   ];
-  const objects = applied.map(({ kind, ref, file, isNew, isChecked }) => ({
-    ...{ kind, name: keyOf(ref), file, checked: isChecked },
-    effect: isNew ? ("created" as const) : ("configured" as const),
-  }));
-  return reportOf({ objects, ...entries, access, notes }, live);
+  return reportOf({ objects: applied.map(objectItem), ...items, access, notes }, live);
 }
 
 function reportOf(
-  parts: Omit<PlanReport, "changes" | "missing">,
+  parts: Omit<PlanReport, "missing">,
   { missing }: Pick<LiveSync, "missing">,
 ): PlanReport {
-  const changes = parts.copies.length > 0 || parts.access.length > 0;
-  const named = missingRights(missing);
-  const hidden = missing.length - named.length;
-  const note = `you may not read ${hidden} of the Secrets; they are assumed to be as their SharedSecrets say`;
-  const notes = [...parts.notes, ...(hidden === 0 ? [] : [note])];
-  return { changes, ...parts, notes, missing: named.map(rightText) };
+  const rights = missingRights(missing);
+  const hidden = missing.length - rights.length;
+  const assumed: ReportItem = {
+    ...{ object: { kind: resources.secrets.kind }, state: "unknown", reason: "Assumed" },
+    message: `You may not read ${hidden} of the Secrets; they are assumed to be as their SharedSecrets say.`,
+    causes: [],
+  };
+  const notes = [...parts.notes, ...(hidden === 0 ? [] : [assumed])];
+  return { ...parts, notes, missing: rights };
 }
 
 /** The namespaces that a user who may not list them asks about. */
@@ -150,7 +166,7 @@ function changedSecrets(
   });
 }
 
-async function accessEntries(
+async function accessItems(
   changed: readonly ChangedSource[],
   { userPrefix: user, teamPrefix: team }: Flags,
   cluster: Cluster,
@@ -159,7 +175,7 @@ async function accessEntries(
   const roles = await readRoles(changed.map(placeOf), cluster);
   return changed.flatMap((change) =>
     plannedAccess(change, roles.get(placeOf(change)), { user, team }).map((access) =>
-      accessEntry(access, change.isNew),
+      accessItem(access, change.isNew),
     ),
   );
 }
@@ -176,16 +192,14 @@ function afterChanges(changes: readonly ObjectChange[], { objects }: KnownSync) 
 /** What is invalid about a SharedSecret, and which of its projects have no namespace. */
 function sourceNotes(
   source: Source,
-  { objects }: Pick<KnownSync, "objects">,
+  { objects, live }: Pick<KnownSync, "objects"> & { readonly live: LiveSync },
   { userPrefix: user, teamPrefix: team }: Flags,
-): readonly string[] {
-  const { metadata } = source.secret;
-  const { problem } = source.options;
-  const empty = emptyProjectsOf(source, objects);
-  const sentences = [
-    ...(problem === undefined ? [] : [problem.message]),
-    ...accessOf(source.secret, { user, team }).problems,
-    ...(empty.length === 0 ? [] : [emptyProjectsSentence(empty, metadata.namespace ?? "")]),
-  ];
-  return sentences.map((sentence) => `SharedSecret "${keyOf(metadata)}": ${sentence}`);
+): readonly ReportItem[] {
+  const isInvalid = source.options.problem !== undefined;
+  const empty = areNamespacesListed(live) ? emptyProjectsOf(source, objects) : [];
+  return [
+    ...(isInvalid ? sourceFindings(source) : []),
+    ...accessFindings(source, { user, team }),
+    ...emptyProjectFindings(source, empty),
+  ].map(findingItem);
 }

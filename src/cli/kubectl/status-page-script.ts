@@ -123,7 +123,7 @@ function draw() {
   fill("sources", shown.slice(0, mostRows + 1).map(sourceRow), "There is none to show.");
   fill("keys", report.keys.map((key) => lifetimeRow(key, "warn")), "None.");
   fill("tokens", report.tokens.map((token) => lifetimeRow(token, "")), "None.");
-  byId("hidden").replaceChildren(...report.notVisible.map((note) => element("li", "", note)));
+  byId("hidden").replaceChildren(...report.notVisible.map(({ message }) => element("li", "", message)));
   byId("hidden-section").hidden = report.notVisible.length === 0;
 }
 

@@ -7,6 +7,7 @@ import { readableByName } from "./listing.ts";
 import {
   keyStatus,
   type LifetimeStatus,
+  type NotVisible,
   sourceStatus,
   type StatusReport,
   tokenStatus,
@@ -31,17 +32,21 @@ export async function readStatus(
   { namespace, endsWithin }: StatusSelection,
   { cluster, clock }: StatusDeps,
 ): Promise<StatusReport> {
-  const notVisible: string[] = [];
+  const notVisible: NotVisible[] = [];
   const read = (resource: Resource, place?: string) =>
-    readVisible({ resource, namespace: place }, cluster, (note) => notVisible.push(note));
+    readVisible({ resource, namespace: place }, cluster, (message) => {
+      const where = place === undefined ? {} : { namespace: place };
+      notVisible.push({ object: { kind: resource.kind, ...where }, message });
+    });
   const sources = await read(resources.sharedSecrets, namespace);
   const keys = await read(resources.ownedAccessKeys);
   const tokens = await read(resources.endpointTokens);
   const copies = sources.length === 0 ? new Map() : await copiesByUid(cluster);
   if (copies === undefined)
-    notVisible.push(
-      "you may not list Secrets in all namespaces, so targets are counted, not named",
-    );
+    notVisible.push({
+      object: { kind: resources.secrets.kind },
+      message: "you may not list Secrets in all namespaces, so targets are counted, not named",
+    });
   const now = clock.now();
   return {
     sharedSecrets: sources.map((object) => sourceStatus(object, copies)),

@@ -1,7 +1,9 @@
 import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
+import type { ReportObject } from "../../api/report.ts";
 import { instantOf } from "../../domain/lifetime.ts";
 import type { FoundCopy } from "./copies.ts";
 import { readyOf } from "./key-view.ts";
+import { notObserved } from "./why-report.ts";
 
 /** What `status` shows. It has no value of a secret, no key and no token. */
 export interface StatusReport {
@@ -10,8 +12,13 @@ export interface StatusReport {
   readonly keys: readonly LifetimeStatus[];
   /** Direct tokens that are valid or not well. */
   readonly tokens: readonly LifetimeStatus[];
-  /** Sentences about what the user may not see. */
-  readonly notVisible: readonly string[];
+  readonly notVisible: readonly NotVisible[];
+}
+
+/** What the user may not see. */
+export interface NotVisible {
+  readonly object: ReportObject;
+  readonly message: string;
 }
 
 /** The state of a SharedSecret and of its copies. */
@@ -92,11 +99,7 @@ function unlistedFailures(
 /** A rejected write is recorded as the reason of the API server and its message. */
 const apiServerError = /^([A-Z][A-Za-z]*): (.*)$/s;
 
-const unseen = {
-  isReady: false,
-  reason: "NotObserved",
-  message: "the controller has not seen this generation; run kubectl latchkey check",
-};
+const unseen = { isReady: false, reason: notObserved.reason, message: notObserved.sentence };
 
 /** The current instant, and the seconds that count as soon. */
 export interface Soon {
@@ -137,9 +140,4 @@ function isExpired(object: unknown): boolean {
   return parseConditions(recordAt(object, "status")).some(
     ({ type, status }) => type === "Expired" && status === "True",
   );
-}
-
-/** Whether nothing that the report shows needs a change. */
-export function isWell({ sharedSecrets, keys, tokens }: StatusReport): boolean {
-  return [...sharedSecrets, ...keys, ...tokens].every(({ well }) => well);
 }

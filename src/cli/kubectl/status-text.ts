@@ -12,7 +12,12 @@ export function statusText(report: StatusReport, paint: Paint): string {
     ),
     section("Access keys that end soon or are not well", lifetimeLines(keys, paint)),
     section("Direct tokens", lifetimeLines(tokens, paint)),
-    notVisible.length === 0 ? [] : section("Not visible to you", notVisible.map(printable)),
+    notVisible.length === 0
+      ? []
+      : section(
+          "Not visible to you",
+          notVisible.map(({ message }) => printable(message)),
+        ),
   ];
   return [...sections.flat(), ""].join("\n");
 }

@@ -1,6 +1,8 @@
 import type { Clock } from "../../runtime/clock.ts";
 import { aborted, sleep } from "../../runtime/sleep.ts";
-import { paintWith, resultText } from "./output.ts";
+import { paintWith } from "./output.ts";
+import { reportText } from "./report.ts";
+import { statusItems } from "./status-items.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
 import { statusText } from "./status-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -90,7 +92,8 @@ function onChange({ output }: WatchOptions, { terminal }: WatchDeps): Show {
     const separator =
       last === "" ? "" : output === undefined ? "\n" : output === "yaml" ? "---\n" : "";
     last = state;
-    terminal.print(separator + resultText(output, report, () => statusText(report, paint)));
+    const text = reportText(output, statusItems(report), () => statusText(report, paint));
+    terminal.print(separator + text);
   };
 }
 

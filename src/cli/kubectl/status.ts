@@ -2,9 +2,10 @@ import { UsageError } from "../../runtime/config-values.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
 import { exitCodes } from "./failure.ts";
-import { paintWith, resultText } from "./output.ts";
+import { paintWith } from "./output.ts";
+import { isWell, reportText } from "./report.ts";
 import { readStatus } from "./status-read.ts";
-import { isWell } from "./status-report.ts";
+import { statusItems } from "./status-items.ts";
 import { StatusSource } from "./status-source.ts";
 import { statusText } from "./status-text.ts";
 import { watchStatus } from "./status-watch.ts";
@@ -29,9 +30,9 @@ export const printStatus: Action<typeof commands.status.flags> = async ({ flags 
   }
   const report = await readStatus(selection, { cluster, clock: cli.clock });
   const paint = paintWith(cli.terminal.hasColors);
-  cli.terminal.print(resultText(flags.output, report, () => statusText(report, paint)));
-  if (flags.output !== undefined) for (const note of report.notVisible) cli.terminal.say(note);
-  return isWell(report) ? exitCodes.done.code : exitCodes.unhealthy.code;
+  const items = statusItems(report);
+  cli.terminal.print(reportText(flags.output, items, () => statusText(report, paint)));
+  return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
 function checkFlags({ serve: serves, watch, output, port }: Flags): void {

@@ -17,18 +17,18 @@ import { type Finding, notObserved } from "./why-report.ts";
  */
 export function keyFinding(raw: unknown, live: LiveKey, now: number): Finding {
   const { resolved, missing } = live;
-  const about = objectOf(resolved);
+  const object = objectOf(resolved);
   const own = explainKey(resolved, now);
   const problem = own.isAccepted
     ? (reportedRefusal(raw, live, now) ??
       rolesProblem(live, now) ??
       reportedProblem(raw, live, now))
     : own;
-  if (problem !== undefined) return { about, state: "problem", ...contentOf(problem) };
+  if (problem !== undefined) return { object, state: "problem", ...contentOf(problem) };
   const isUnobserved = readyOf(raw) === undefined;
   if (isUnobserved && missing.length > 0)
-    return { about, state: "unknown", ...notObserved, causes: [] };
-  return { about, state: "ok", ...contentOf(own) };
+    return { object, state: "unknown", ...notObserved, causes: [] };
+  return { object, state: "ok", ...contentOf(own) };
 }
 
 function contentOf({

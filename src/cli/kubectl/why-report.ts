@@ -1,36 +1,33 @@
-import { keyOf, type ObjectRef } from "../../api/object.ts";
-import { type Cause, nameOf, type NamedObject } from "../../domain/cause.ts";
+import type { ObjectRef } from "../../api/object.ts";
+import type { ReportCause, ReportItem, Verdict } from "../../api/report.ts";
+import { type Cause, nameOf, type NamedObject, reportCause } from "../../domain/cause.ts";
 import { printable } from "./failure.ts";
 import { type MissingRight, rightText } from "./missing-right.ts";
 import type { Paint } from "./output.ts";
-
-/** `info` is neither good nor bad; `unknown` is what the user may not see. */
-export type FindingState = "ok" | "problem" | "unknown" | "info";
+import { asSentence, missingItem } from "./report.ts";
 
 /** The answer to one question. */
 export interface Finding {
-  /** What is answered for, such as the SharedSecret that a copy comes from. */
-  readonly about: NamedObject;
-  readonly state: FindingState;
-  /** A word for programs. */
+  readonly object: NamedObject;
+  /** The SharedSecret of a Secret. */
+  readonly source?: NamedObject;
+  readonly state: Verdict;
   readonly reason: string;
   readonly sentence: string;
   /** The fields that decide, the first one to change first; empty if nothing is wrong. */
   readonly causes: readonly Cause[];
-  /** More lines, such as the entries of a scope. */
-  readonly details?: readonly string[];
+  /** More about how it was decided, such as the entries of a scope. */
+  readonly details?: readonly DecidingField[];
 }
+
+/** A field that decides, and how. */
+export type DecidingField = ReportCause & { readonly field: string };
 
 /** The answer of `why`. */
 export interface WhyReport {
   readonly object: NamedObject;
   readonly findings: readonly Finding[];
   readonly missing: readonly MissingRight[];
-}
-
-/** Whether nothing is wrong, as far as it is known. */
-export function isWell({ findings }: Pick<WhyReport, "findings">): boolean {
-  return findings.every(({ state }) => state !== "problem");
 }
 
 /** A kind and a reference as one object, without other fields. */
@@ -44,44 +41,33 @@ export const notObserved = {
   sentence: "the controller has not seen this generation; run kubectl latchkey check.",
 } as const;
 
-/** A message of a condition, which may end without a full stop, as a sentence. */
-export function asSentence(message: string): string {
-  return message.endsWith(".") ? message : `${message}.`;
+/** The answer for programs: the findings, then the rights that are missing. */
+export function whyItems({ findings, missing }: WhyReport): readonly ReportItem[] {
+  return [...findings.map(findingItem), ...missing.map(missingItem)];
 }
 
-/** The report for json and yaml. */
-export function whyContent({ object, findings, missing }: WhyReport): object {
+/** A finding for programs. */
+export function findingItem(finding: Finding): ReportItem {
+  const { object, source, state, reason, sentence, causes, details = [] } = finding;
   return {
     object,
-    well: isWell({ findings }),
-    findings: findings.map(({ about, state, reason, sentence, causes, details }) => ({
-      about,
-      state,
-      reason,
-      message: sentence,
-      causes,
-      ...(details === undefined ? {} : { details }),
-    })),
-    missingRights: missing.map(({ verb, resource, ...ref }) => ({
-      verb,
-      group: resource.group,
-      resource: resource.plural,
-      ...ref,
-    })),
+    ...(source === undefined ? {} : { source }),
+    ...{ state, reason, message: asSentence(sentence) },
+    causes: [...causes.map(reportCause), ...details],
   };
 }
 
 /** Maximum number of findings of a state in the text. */
-const most: Readonly<Record<FindingState, number>> = { problem: 10, unknown: 10, ok: 100, info: 5 };
+const most: Readonly<Record<Verdict, number>> = { problem: 10, unknown: 10, ok: 100, info: 5 };
 
-const marks: Readonly<Record<FindingState, string>> = {
+const marks: Readonly<Record<Verdict, string>> = {
   problem: "PROBLEM",
   unknown: "unknown",
   ok: "ok",
   info: "info",
 };
 
-const order: readonly FindingState[] = ["problem", "unknown", "ok", "info"];
+const order: readonly Verdict[] = ["problem", "unknown", "ok", "info"];
 
 /** The report as text: problems first, those that one change solves before others. */
 export function whyText({ object, findings, missing }: WhyReport, paint: Paint): string {
@@ -99,14 +85,18 @@ export function whyText({ object, findings, missing }: WhyReport, paint: Paint):
 }
 
 function findingLines(finding: Finding, object: NamedObject, paint: Paint): readonly string[] {
-  const { about, state, sentence, causes, details = [] } = finding;
-  const isOther = keyOf(about) !== keyOf(object) || about.kind !== object.kind;
-  const place = isOther ? `${nameOf(about)}: ` : "";
-  const title = `  ${marks[state]}  ${printable(`${place}${capitalized(sentence)}`)}`;
+  const { state, sentence, causes, details = [] } = finding;
+  const other = [finding.object, finding.source].find(
+    (one) => one !== undefined && nameOf(one) !== nameOf(object),
+  );
+  const place = other === undefined ? "" : `${nameOf(other)}: `;
+  const title = `  ${marks[state]}  ${printable(`${place}${asSentence(sentence)}`)}`;
   const color = state === "ok" ? "good" : state === "problem" ? "bad" : "faint";
   return [
     paint(title, color),
-    ...details.map((line) => `    ${printable(line)}`),
+    ...details.map(
+      (one) => `    ${printable(`${nameOf(one.object)}, ${one.field}: ${one.message}`)}`,
+    ),
     ...(state === "problem" ? causes.flatMap(causeLines) : []),
   ];
 }
@@ -126,14 +116,6 @@ function valueText(field: string, found: string | undefined): string {
     return field.startsWith("metadata.") && field.endsWith("]") ? ": not set" : "";
   const isLong = found.length > longestFound;
   return `: ${JSON.stringify(isLong ? `${found.slice(0, longestFound)}...` : found)}`;
-}
-
-/** Fields and annotations at the begin of a sentence keep their case. */
-function capitalized(sentence: string): string {
-  const [word = ""] = sentence.split(" ", 1);
-  return /^[a-z]+:?$/.test(word)
-    ? sentence.slice(0, 1).toUpperCase() + sentence.slice(1)
-    : sentence;
 }
 
 function missingLines(missing: readonly MissingRight[]): readonly string[] {

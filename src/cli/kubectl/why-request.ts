@@ -6,7 +6,6 @@ import { scopedRequest } from "../../authn/scoped-request.ts";
 import { explainKey, objectOf } from "../../domain/access-key/explain-key.ts";
 import { explainKeyRequest, explainScopes } from "../../domain/access-key/explain-request.ts";
 import { identityOf } from "../../domain/access-key/key-identity.ts";
-import { nameOf } from "../../domain/cause.ts";
 import { locationOf } from "../../domain/scope/request-location.ts";
 import type { ScopedRequest } from "../../domain/scope/request.ts";
 import type { EntryVerdict } from "../../domain/scope/scope-entries.ts";
@@ -15,7 +14,7 @@ import type { Cluster } from "./cluster.ts";
 import type { LiveKey } from "./live-keys.ts";
 import { type Readable, readObject, readWith } from "./missing-right.ts";
 import { namedResource, servedResources } from "./served-resources.ts";
-import type { Finding } from "./why-report.ts";
+import type { DecidingField, Finding } from "./why-report.ts";
 
 /** The words of a request: a verb, and a resource or a path. */
 export interface AskedRequest {
@@ -106,14 +105,14 @@ function scopeFinding(
   { resolved, roles }: LiveKey,
   { now, isUnsure }: { readonly now: number; readonly isUnsure: boolean },
 ): Finding {
-  const about = objectOf(resolved);
+  const object = objectOf(resolved);
   const explained = explainKeyRequest(resolved, { request, roles }, now);
-  const details = explainScopes(resolved, { request, roles }).flatMap(({ object, entries }) =>
-    entries.map((entry) => `${nameOf(object)}, ${entryText(entry)}`),
+  const details = explainScopes(resolved, { request, roles }).flatMap((scope) =>
+    scope.entries.map((entry) => ({ object: scope.object, ...entryVerdict(entry) })),
   );
   if (explained.kind === "denied")
     return {
-      ...{ about, reason: "outside-scope", details },
+      ...{ object, reason: "OutsideScope", details },
       state: isUnsure ? "unknown" : "problem",
       sentence: `${explained.sentence}.`,
       causes: explained.causes,
@@ -122,19 +121,26 @@ function scopeFinding(
   const sentence = isLimited
     ? `the scope allows ${requestText(request)}.`
     : `the key has no scope, so it is not limited to less than its user.`;
-  return { about, state: "ok", reason: "within-scope", sentence, causes: [], details };
+  return { object, state: "ok", reason: "WithinScope", sentence, causes: [], details };
 }
 
-function entryText({ field, isAllowed, mismatches }: EntryVerdict): string {
-  if (isAllowed) return `${field}: allows it`;
-  if (mismatches.length === 0) return `${field}: an entry of this kind cannot allow it`;
+function entryVerdict({
+  field,
+  isAllowed,
+  mismatches,
+}: EntryVerdict): Omit<DecidingField, "object"> {
+  if (isAllowed) return { field, reason: "EntryAllows", message: "It allows the request." };
   const parts = mismatches.map((mismatch) => {
     const name = mismatch.field.slice(field.length + 1);
     const found = mismatch.found.length === 0 ? "lists nothing" : `is ${mismatch.found.join(", ")}`;
     const wanted = mismatch.wanted === undefined ? "" : ` and the request has ${mismatch.wanted}`;
     return `${name} ${found}${wanted}`;
   });
-  return `${field}: does not allow it, because ${parts.join("; ")}`;
+  const message =
+    parts.length === 0
+      ? "An entry of this kind cannot allow the request."
+      : `It does not allow the request, because ${parts.join("; ")}.`;
+  return { field, reason: "EntryDenies", message };
 }
 
 /** Whether RBAC allows the request to the identity of the key, which decides after the scope. */
@@ -146,7 +152,7 @@ async function rbacFinding(
   const identity = identityOf(resolved.key.spec, resolved.config.prefixes);
   if (identity.kind === "nobody") throw new TypeError("an accepted key has an identity");
   const { username, groups } = identity;
-  const about = { kind: "User", name: username };
+  const object = { kind: "User", name: username };
   const right = { verb: "create", resource: resources.accessReviews } as const;
   const spec = {
     user: username,
@@ -162,18 +168,19 @@ async function rbacFinding(
   if (status === undefined) {
     const sentence = `RBAC of user "${username}" decides after the scope; an administrator can ask kubectl auth can-i with --as.`;
     return {
-      found: { about, state: "unknown", reason: "rbac-unknown", sentence, causes: [] },
+      found: { object, state: "unknown", reason: "RBACUnknown", sentence, causes: [] },
       missing,
     };
   }
   if (status["allowed"] === true) {
     const sentence = `RBAC allows ${what} to user "${username}".`;
-    return { found: { about, state: "ok", reason: "rbac-allows", sentence, causes: [] }, missing };
+    return { found: { object, state: "ok", reason: "RBACAllows", sentence, causes: [] }, missing };
   }
   const sentence = `RBAC does not allow ${what} to user "${username}", and a key has no more rights than its user.`;
   const fix = "Bind the user, or a group of the key, to a Role that allows it";
-  const causes = [{ object: about, field: "RBAC", found: `no rule allows ${what}`, fix }];
-  return { found: { about, state: "problem", reason: "rbac-denies", sentence, causes }, missing };
+  const reason = "RBACDenies";
+  const causes = [{ object, field: "RBAC", found: `no rule allows ${what}`, reason, fix }];
+  return { found: { object, state: "problem", reason, sentence, causes }, missing };
 }
 
 function attributes(request: ScopedRequest): Readonly<Record<string, unknown>> {

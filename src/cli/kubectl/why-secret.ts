@@ -7,10 +7,10 @@ import {
   explain,
   type Explanation,
   explainGone,
-  isAtTarget,
   type Target,
 } from "../../domain/sync/explain.ts";
 import { explainCopy } from "../../domain/sync/explain-copy.ts";
+import { isAtTarget, reasonOf } from "../../domain/sync/outcome-reasons.ts";
 import { causesOf, factsOf } from "../../domain/sync/outcome-texts.ts";
 import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { syncIndexes, type SyncObjects } from "../../domain/sync/sync-objects.ts";
@@ -19,6 +19,9 @@ import { syncObjectsOf } from "../../domain/sync/sync-snapshot.ts";
 import { isHidden, type MissingRight } from "./missing-right.ts";
 import type { LiveSync } from "./sync-objects.ts";
 import { type Finding, named } from "./why-report.ts";
+
+/** A finding without the objects that it is about. */
+type Judgement = Omit<Finding, "object" | "source">;
 
 /** A target, and the live objects that decide about it. */
 export interface SeenTarget {
@@ -36,7 +39,7 @@ export function secretFindings(target: Target, live: LiveSync): readonly Finding
   const secret = existingAt(seen);
   const request = secret === undefined ? undefined : placeholderRequestOf(secret);
   if (secret !== undefined && request !== undefined && request.source === undefined)
-    return [{ about: named(resources.secrets.kind, target), ...copyReport(secret) }];
+    return [{ object: named(resources.secrets.kind, target), ...copyReport(secret) }];
   const claimed = request?.source ?? (secret === undefined ? undefined : copiedSource(secret));
   const sources = sourcesFor(seen, claimed);
   const findings = sources.map((source) => targetFinding(source, seen));
@@ -54,7 +57,7 @@ function quieted(
   findings: readonly Finding[],
   isMeant: (finding: Finding) => boolean,
 ): readonly Finding[] {
-  const isThere = findings.some(({ reason }) => reason === "arrives");
+  const isThere = findings.some(({ reason }) => reason === "Arrives");
   const isAnyMeant = findings.some((finding) => finding.state === "problem" && isMeant(finding));
   const isQuiet = (finding: Finding): boolean =>
     isThere ? !isAtTarget(finding.reason) : isAnyMeant && !isMeant(finding);
@@ -64,8 +67,8 @@ function quieted(
 }
 
 /** Whether the source of a finding names the project of the target, or the target has none. */
-function namesTarget({ about }: Finding, { target, objects }: SeenTarget): boolean {
-  const source = objects.sharedSecrets.get(keyOf(about));
+function namesTarget(finding: Finding, { target, objects }: SeenTarget): boolean {
+  const source = finding.source && objects.sharedSecrets.get(keyOf(finding.source));
   const namespace = objects.namespaces.get(target.namespace);
   const project = namespace === undefined ? undefined : projectOf(namespace);
   if (source === undefined || project === undefined) return true;
@@ -99,35 +102,38 @@ function sourcesFor(
 export function targetFinding(source: Source, seen: SeenTarget): Finding {
   const { target, objects, missing } = seen;
   const explanation = explain(source, target, objects);
-  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+  const about = {
+    object: named(resources.secrets.kind, target),
+    source: named(resources.sharedSecrets.kind, source.secret.metadata),
+  };
   if (isHidden(missing, resources.namespaces, { name: target.namespace })) {
     const reported = copyOrStatus(source, seen);
-    if (reported !== undefined) return { ...reported, about };
+    if (reported !== undefined) return { ...reported, ...about };
     const sentence = `Namespace "${target.namespace}" cannot be read, so it is not known whether it accepts ${JSON.stringify(keyOf(source.secret.metadata))}.`;
-    return { about, state: "unknown", reason: "namespace-unknown", sentence, causes: [] };
+    return { ...about, state: "unknown", reason: "NamespaceUnknown", sentence, causes: [] };
   }
   const isBlind = isHidden(missing, resources.secrets, target);
   if (isBlind && isUndecided(explanation)) {
     const reported = statusFinding(source, target);
-    if (reported !== undefined) return { ...reported, about };
+    if (reported !== undefined) return { ...reported, ...about };
     const sentence = `Both sides allow the sync, and the status reports no failure, but Secret "${keyOf(target)}" cannot be read.`;
-    return { about, state: "unknown", reason: "secret-unknown", sentence, causes: [] };
+    return { ...about, state: "unknown", reason: "SecretUnknown", sentence, causes: [] };
   }
   return {
-    about,
+    ...about,
     state: arrives(explanation) ? "ok" : "problem",
-    reason: explanation.kind,
+    reason: reasonOf(explanation),
     sentence: factsOf(explanation),
     causes: causesOf(explanation),
   };
 }
 
 /** Without the Secret, only what both sides allow is known. */
-function isUndecided({ kind }: Explanation): boolean {
-  return kind === "arrives" || isAtTarget(kind);
+function isUndecided(explanation: Explanation): boolean {
+  return arrives(explanation) || isAtTarget(reasonOf(explanation));
 }
 
-function copyOrStatus(source: Source, seen: SeenTarget): Omit<Finding, "about"> | undefined {
+function copyOrStatus(source: Source, seen: SeenTarget): Judgement | undefined {
   const secret = existingAt(seen);
   const origin = secret && (placeholderRequestOf(secret)?.source ?? copiedSource(secret));
   const isItsCopy = secret !== undefined && isSame(source.secret.metadata, origin);
@@ -135,7 +141,7 @@ function copyOrStatus(source: Source, seen: SeenTarget): Omit<Finding, "about"> 
 }
 
 /** What the status of a source reports about a target. */
-function statusFinding({ secret }: Source, target: Target): Omit<Finding, "about"> | undefined {
+function statusFinding({ secret }: Source, target: Target): Judgement | undefined {
   const failures = listAt(recordAt(secret.status, "sync"), "failures");
   const entry = failures.find(
     (one) =>
@@ -146,9 +152,14 @@ function statusFinding({ secret }: Source, target: Target): Omit<Finding, "about
   const object = named(resources.sharedSecrets.kind, secret.metadata);
   return {
     state: "problem",
-    reason: "reported",
+    reason: "Reported",
     sentence: `the controller reports for Secret "${keyOf(target)}": ${found}.`,
-    causes: [{ object, field: "status.sync.failures", found, fix: "Follow the message" }],
+    causes: [
+      {
+        ...{ object, field: "status.sync.failures", found },
+        ...{ reason: "Reported", fix: "Follow the message" },
+      },
+    ],
   };
 }
 
@@ -158,26 +169,25 @@ function copyFinding(
   claimed: ObjectRef,
   { target, objects, missing }: SeenTarget,
 ): Finding {
+  const about = {
+    object: named(resources.secrets.kind, target),
+    source: named(resources.sharedSecrets.kind, claimed),
+  };
   if (isHidden(missing, resources.sharedSecrets, claimed))
-    return { about: named(resources.secrets.kind, target), ...copyReport(secret) };
+    return { ...about, ...copyReport(secret) };
   const explanation = explainGone(claimed, target, objects);
   return {
-    about: named(resources.sharedSecrets.kind, claimed),
+    ...about,
     state: "problem",
-    reason: explanation.kind,
+    reason: reasonOf(explanation),
     sentence: factsOf(explanation),
     causes: causesOf(explanation),
   };
 }
 
-function copyReport(secret: Metadata & { readonly namespace: string }): Omit<Finding, "about"> {
-  const { kind, sentence, causes } = explainCopy(secret);
-  return {
-    state: kind === "copy" || causes.length === 0 ? "unknown" : "problem",
-    reason: kind,
-    sentence,
-    causes,
-  };
+function copyReport(secret: Metadata & { readonly namespace: string }): Judgement {
+  const { reason, sentence, causes } = explainCopy(secret);
+  return { state: causes.length === 0 ? "unknown" : "problem", reason, sentence, causes };
 }
 
 /** The Secret at the target, with its namespace. */

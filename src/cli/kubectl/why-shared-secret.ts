@@ -3,7 +3,8 @@ import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../../domain/names.ts";
 import { explainAccess } from "../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../domain/sync/copy.ts";
-import { explainSource, isAtTarget, type Target } from "../../domain/sync/explain.ts";
+import { explainSource, type Target } from "../../domain/sync/explain.ts";
+import { isAtTarget, reasonOf } from "../../domain/sync/outcome-reasons.ts";
 import { causesOf, emptyProjectCause, factsOf } from "../../domain/sync/outcome-texts.ts";
 import {
   emptyProjectsOf,
@@ -17,7 +18,7 @@ import { namesProject, projectOf, targetIn } from "../../domain/sync/sync-target
 import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { readyOf } from "./key-view.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { asSentence, type Finding, named, notObserved } from "./why-report.ts";
+import { type Finding, named, notObserved } from "./why-report.ts";
 import { targetFinding } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
@@ -32,52 +33,67 @@ export function sharedSecretFindings(
   { raw, source, prefixes }: SeenSource,
   live: LiveSync,
 ): readonly Finding[] {
-  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
-  const access = explainAccess(source.secret, prefixes).map(({ kind, sentence, causes }) => ({
-    ...{ about, reason: kind, sentence, causes },
-    state: kind === "invalid-access-rule" ? ("problem" as const) : ("info" as const),
-  }));
-  const sync = syncFindings(source, live);
-  const found = [...access, ...sync];
+  const found = [...accessFindings(source, prefixes), ...syncFindings(source, live)];
   const isExplained = found.some(({ state }) => state === "problem");
   return [...found, ...(isExplained ? [] : reportedFindings(raw, source, live))];
 }
 
-function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
-  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+/** The access rules that grant nothing. */
+export function accessFindings({ secret }: Source, prefixes: Prefixes): readonly Finding[] {
+  const object = named(resources.sharedSecrets.kind, secret.metadata);
+  return explainAccess(secret, prefixes).map((explained) => ({
+    ...{ object, ...explained },
+    state: explained.reason === "InvalidAccessRule" ? "problem" : "info",
+  }));
+}
+
+/** Why a SharedSecret is synced nowhere; none if its targets decide. */
+export function sourceFindings(source: Source): readonly Finding[] {
+  const object = named(resources.sharedSecrets.kind, source.secret.metadata);
   const own = explainSource(source);
-  if (own !== undefined)
-    return [
-      {
-        about,
-        state: own.kind === "not-offered" ? "info" : "problem",
-        reason: own.kind,
-        sentence: factsOf(own),
-        causes: causesOf(own),
-      },
-    ];
+  if (own === undefined) return [];
+  return [
+    {
+      ...{ object, state: own.kind === "not-offered" ? "info" : "problem" },
+      ...{ reason: reasonOf(own), sentence: factsOf(own), causes: causesOf(own) },
+    },
+  ];
+}
+
+/** The projects without a namespace that accepts copies: a problem if that is so for all. */
+export function emptyProjectFindings(
+  source: Source,
+  empty: readonly EmptyProject[],
+): readonly Finding[] {
+  const { metadata } = source.secret;
+  const isProblem = empty.length === source.options.projects.length;
+  return empty.map((project) => ({
+    object: named(resources.sharedSecrets.kind, metadata),
+    state: isProblem ? "problem" : "info",
+    reason: "ProjectWithoutNamespace",
+    sentence: `${emptyProjectsSentence([project], metadata.namespace ?? "")}.`,
+    causes: [emptyProjectCause(source, project.project)],
+  }));
+}
+
+function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
+  const own = sourceFindings(source);
+  if (own.length > 0) return own;
   const objects = syncObjectsOf(live.snapshot);
   const empty = emptyProjectsOf(source, objects);
   // As in the condition Synced: a project without a target counts if all are.
   const needed = empty.length === source.options.projects.length ? empty : [];
-  const unmatched = areNamespacesListed(live)
-    ? empty.filter(({ namespaces }) => namespaces === 0)
-    : [];
+  const unmatched = emptyProjectFindings(source, empty).filter(
+    (_, at) => areNamespacesListed(live) && empty[at]?.namespaces === 0,
+  );
   return [
-    ...unmatched.map((project) => ({
-      about,
-      state: needed.length > 0 ? ("problem" as const) : ("info" as const),
-      reason: "project-without-namespace",
-      sentence: `${emptyProjectsSentence([project], source.secret.metadata.namespace ?? "")}.`,
-      causes: [emptyProjectCause(source, project.project)],
-    })),
+    ...unmatched,
     ...namespacesOf(source, objects).map((namespace) =>
       placeFinding(source, namespace, { needed, live, objects }),
     ),
-    ...placeholdersOf(source, objects).map((target) => ({
-      ...targetFinding(source, { target, objects, missing: live.missing }),
-      about: named(resources.secrets.kind, target),
-    })),
+    ...placeholdersOf(source, objects).map((target) =>
+      targetFinding(source, { target, objects, missing: live.missing }),
+    ),
   ];
 }
 
@@ -102,11 +118,7 @@ function placeFinding(
   const project = projectOf(namespace) ?? "";
   const isNeeded = needed.some((one) => fitsAny(project, [one.project]));
   const isOptional = finding.state === "problem" && !isAtTarget(finding.reason) && !isNeeded;
-  return {
-    ...finding,
-    about: named(resources.secrets.kind, target),
-    state: isOptional ? "info" : finding.state,
-  };
+  return isOptional ? { ...finding, state: "info" } : finding;
 }
 
 /** The namespaces of the projects that the source names. */
@@ -126,9 +138,9 @@ function placeholdersOf(source: Source, objects: SyncObjects): readonly Target[]
 
 /** What the controller reports and no other finding explains. */
 function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonly Finding[] {
-  const about = named(resources.sharedSecrets.kind, source.secret.metadata);
+  const object = named(resources.sharedSecrets.kind, source.secret.metadata);
   const ready = readyOf(raw);
-  if (ready === undefined) return [{ about, state: "unknown", ...notObserved, causes: [] }];
+  if (ready === undefined) return [{ object, state: "unknown", ...notObserved, causes: [] }];
   const types = areNamespacesListed(live) ? ["Ready"] : ["Ready", "Synced"];
   const failed = source.secret.conditions.filter(
     ({ type, status, reason }) =>
@@ -136,16 +148,17 @@ function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonl
   );
   const problems = failed.map(({ type, reason, message }): Finding => {
     const field = `status.conditions[${JSON.stringify(type)}]`;
-    const causes = [{ object: about, field, found: reason, fix: "Follow the message" }];
-    return { about, state: "problem", reason, sentence: asSentence(message), causes };
+    const causes = [{ object, field, found: reason, reason, fix: "Follow the message" }];
+    return { object, state: "problem", reason, sentence: message, causes };
   });
   const { isReady, reason, message } = ready;
   return problems.length > 0 || !isReady
     ? problems
-    : [{ about, state: "ok", reason, sentence: asSentence(message), causes: [] }];
+    : [{ object, state: "ok", reason, sentence: message, causes: [] }];
 }
 
-function areNamespacesListed({ missing }: LiveSync): boolean {
+/** Whether all namespaces could be read. */
+export function areNamespacesListed({ missing }: Pick<LiveSync, "missing">): boolean {
   return !missing.some(
     ({ verb, resource }) => verb === "list" && resource === resources.namespaces,
   );

@@ -12,10 +12,11 @@ import type { commands } from "./command-table.ts";
 import { exitCodes, Failure } from "./failure.ts";
 import { readLiveKey } from "./live-keys.ts";
 import { rightText } from "./missing-right.ts";
-import { paintWith, resultText } from "./output.ts";
+import { paintWith } from "./output.ts";
+import { isWell, reportText } from "./report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
 import { keyFinding } from "./why-key.ts";
-import { isWell, named, notObserved, whyContent, type WhyReport, whyText } from "./why-report.ts";
+import { named, notObserved, whyItems, type WhyReport, whyText } from "./why-report.ts";
 import { requestFindings } from "./why-request.ts";
 import { secretFindings } from "./why-secret.ts";
 import { sharedSecretFindings } from "./why-shared-secret.ts";
@@ -45,12 +46,14 @@ export const why: Action<typeof commands.why.flags> = async (
   const cluster = await cli.connect(flags);
   const report = await answers[kind]({ name, flags, words, cluster, now: cli.clock.now() });
   printReport(report, flags, cli);
-  return isWell(report) || !flags.exitCode ? exitCodes.done.code : exitCodes.unhealthy.code;
+  return isWell(report.findings) || !flags.exitCode
+    ? exitCodes.done.code
+    : exitCodes.unhealthy.code;
 };
 
 function printReport(report: WhyReport, { output }: WhyFlags, { terminal }: Cli): void {
   const paint = paintWith(terminal.hasColors);
-  terminal.print(resultText(output, whyContent(report), () => whyText(report, paint)));
+  terminal.print(reportText(output, whyItems(report), () => whyText(report, paint)));
 }
 
 const answers = {
@@ -140,10 +143,10 @@ async function whyToken({ name, cluster }: Question): Promise<WhyReport> {
   if (explained === undefined)
     return {
       object,
-      findings: [{ about: object, state: "unknown", ...notObserved, causes: [] }],
+      findings: [{ object, state: "unknown", ...notObserved, causes: [] }],
       missing: [],
     };
   const { isValid, reason, sentence, causes } = explained;
   const state = isValid ? "ok" : "problem";
-  return { object, findings: [{ about: object, state, reason, sentence, causes }], missing: [] };
+  return { object, findings: [{ object, state, reason, sentence, causes }], missing: [] };
 }

@@ -66,6 +66,7 @@ export function explainUnknownRoles(
             object: objectOf(resolved),
             field: `spec.scope.roles[${at}].role`,
             found: role,
+            reason: ready.reason,
             fix: `Name another role, or set the label ${labels.scopeRole} of a ClusterRole to it`,
           },
         ]
@@ -87,7 +88,7 @@ function causesOf(
   const isInherited =
     reason === "ParentKeyInvalid" && parentKey !== undefined && parentKey !== "gone";
   return [
-    { object: objectOf(resolved), ...own },
+    { object: objectOf(resolved), reason, ...own },
     ...(isInherited ? explainKey(parentKey, now).causes : []),
   ];
 }
@@ -97,7 +98,7 @@ export function objectOf({ key }: ResolvedKey): Cause["object"] {
   return { kind: resources.ownedAccessKeys.kind, name: key.metadata.name };
 }
 
-type Field = Omit<Cause, "object">;
+type Field = Omit<Cause, "object" | "reason">;
 
 const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey) => Field>>> = {
   Deleted: ({ key }) => ({

@@ -35,7 +35,11 @@ export function explainKeyRequest(
     return { kind: "denied", sentence: verdict.reason, causes: explanation.causes };
   const causes = scopedAncestors(resolved)
     .filter(({ key }) => allows(key.spec.scope, keyed.request, context).kind === "denied")
-    .map((one) => ({ object: objectOf(one), ...nearestField(one, keyed) }));
+    .map((one) => ({
+      object: objectOf(one),
+      reason: "OutsideScope",
+      ...nearestField(one, keyed),
+    }));
   return { kind: "denied", sentence: verdict.reason, causes };
 }
 
@@ -65,7 +69,7 @@ function scopedAncestors(resolved: ResolvedKey): readonly ResolvedKey[] {
 function nearestField(
   { key, config }: ResolvedKey,
   { request, roles }: KeyedRequest,
-): Omit<Cause, "object"> {
+): Omit<Cause, "object" | "reason"> {
   const context = { roles, ownNamespace: config.namespace };
   const nearest = scopeEntries(key.spec.scope, request, context).find(
     ({ mismatches }) => mismatches.length === 1,

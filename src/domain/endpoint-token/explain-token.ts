@@ -24,7 +24,7 @@ export function explainToken({
   const object = { kind: resources.endpointTokens.kind, name: metadata.name };
   if (metadata.deletionTimestamp !== undefined) {
     const found = metadata.deletionTimestamp;
-    const causes = [{ object, ...again, field: "metadata.deletionTimestamp", found }];
+    const causes = [{ object, reason, ...again, field: "metadata.deletionTimestamp", found }];
     return { isValid: false, reason, sentence, causes };
   }
   if (ready.status === "True") return { isValid: true, reason, sentence, causes: [] };
@@ -32,7 +32,7 @@ export function explainToken({
   const annotation = Object.values(annotations).find((name) => annotationField(name) === field);
   const found = annotation === undefined ? undefined : metadata.annotations[annotation];
   const ttl = field === "spec.ttl" ? spec.ttl?.toString() : undefined;
-  const causes = [{ object, ...again, field, ...foundValue(found ?? ttl) }];
+  const causes = [{ object, reason, ...again, field, ...foundValue(found ?? ttl) }];
   return { isValid: false, reason, sentence, causes };
 }
 

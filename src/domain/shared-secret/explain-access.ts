@@ -6,7 +6,7 @@ import { accessOf } from "./access-rules.ts";
 
 /** A rule that grants nothing, and the field that decides. */
 export interface AccessExplanation {
-  readonly kind: "invalid-access-rule" | "empty-access-rule";
+  readonly reason: "InvalidAccessRule" | "EmptyAccessRule";
   readonly sentence: string;
   readonly causes: readonly Cause[];
 }
@@ -23,16 +23,18 @@ export function explainAccess(
     ...problems.map((sentence) => {
       // Every problem begins with the path of its field.
       const [field = ""] = sentence.split(": ", 1);
-      const causes = [{ object, field, fix: "Correct the access rule" }];
-      return { kind: "invalid-access-rule", sentence: `${sentence}.`, causes } as const;
+      const reason = "InvalidAccessRule";
+      const causes = [{ object, field, reason, fix: "Correct the access rule" }];
+      return { reason, sentence: `${sentence}.`, causes } as const;
     }),
     ...emptyRules.map((place) => {
       const [field = ""] = place.split(" ", 1);
       const fix = "Name users or teams, or remove the rule";
+      const reason = "EmptyAccessRule";
       return {
-        kind: "empty-access-rule",
+        reason,
         sentence: `${place} names no users and no teams, so it grants nothing.`,
-        causes: [{ object, field, fix }],
+        causes: [{ object, field, reason, fix }],
       } as const;
     }),
   ];

@@ -1,15 +1,17 @@
+import type { Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
+import type { ReportReason } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, type Cause, type NamedObject, nameOf } from "../cause.ts";
 import { copiedSource, isCopiedByUser } from "./copy.ts";
-import { notManagedText } from "./outcome.ts";
+import { conflictReasons, notManagedText } from "./outcome.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** What the metadata of a Secret says about sync, for a user who cannot read its SharedSecret. */
 export interface CopyExplanation {
-  readonly kind: "copy" | "paused" | "failed" | "not-managed" | "unfilled";
+  readonly reason: ReportReason | Reason;
   /** The SharedSecret that it says it is a copy of, or asks for. */
   readonly source?: ObjectRef;
   readonly sentence: string;
@@ -31,9 +33,9 @@ export function explainCopy(secret: Metadata & { readonly namespace: string }): 
     const isPasted = isCopiedByUser(secret);
     const found = isPasted ? { found: given[annotations.copyOf] ?? "" } : {};
     return {
-      kind: "not-managed",
+      reason: conflictReasons.notManaged,
       sentence: `${fact}.`,
-      causes: [{ object, field, ...found, fix }],
+      causes: [{ object, field, ...found, reason: conflictReasons.notManaged, fix }],
     };
   }
   const sourceName = nameOf({ kind: resources.sharedSecrets.kind, ...source });
@@ -41,26 +43,29 @@ export function explainCopy(secret: Metadata & { readonly namespace: string }): 
     const fix = `Correct ${sourceName}, or ask a user who may change it`;
     const field = annotationField(annotations.syncError);
     const sentence = `${nameOf(object)} is a copy of ${sourceName} and is not current: ${error}.`;
-    return { kind: "failed", source, sentence, causes: [{ object, field, found: error, fix }] };
+    const reason = "NotCurrent";
+    return { reason, source, sentence, causes: [{ object, field, found: error, reason, fix }] };
   }
   if (isPaused(secret)) {
     const field = annotationField(annotations.disableSync);
     const sentence = `annotation ${annotations.disableSync} of ${nameOf(object)} is "true", so it is not changed.`;
-    const causes = [{ object, field, found: "true", fix: "Remove the annotation" }];
-    return { kind: "paused", source, sentence, causes };
+    const reason = "CopyPaused";
+    const causes = [{ object, field, found: "true", reason, fix: "Remove the annotation" }];
+    return { reason, source, sentence, causes };
   }
   const sentence = `${nameOf(object)} is a copy of ${sourceName} and has no recorded error.`;
-  return { kind: "copy", source, sentence, causes: [] };
+  return { reason: "CopyFound", source, sentence, causes: [] };
 }
 
 function explainUnfilled(
   object: NamedObject,
   { source, error }: { readonly source: ObjectRef | undefined; readonly error: string | undefined },
 ): CopyExplanation {
-  const base = { kind: "unfilled" as const, ...(source === undefined ? {} : { source }) };
+  const base = { reason: "NotFilled" as const, ...(source === undefined ? {} : { source }) };
   if (error === undefined)
     return { ...base, sentence: `${nameOf(object)} asks to be filled and is not yet.`, causes: [] };
   const field = annotationField(annotations.syncError);
-  const causes = [{ object, field, found: error, fix: "Follow the message" }];
+  const { reason } = base;
+  const causes = [{ object, field, found: error, reason, fix: "Follow the message" }];
   return { ...base, sentence: `${nameOf(object)} is not filled: ${error}.`, causes };
 }

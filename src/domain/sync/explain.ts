@@ -39,22 +39,6 @@ export type OutcomeKind =
   | "namespace-missing"
   | NamespaceObstacle;
 
-/** Whether a case is about the Secret at the target, and not about what both sides allow. */
-export function isAtTarget(kind: string): boolean {
-  return atTargetKinds.has(kind);
-}
-
-const atTargetKinds: ReadonlySet<string> = new Set<OutcomeKind>([
-  "refused",
-  "older-source",
-  "other-request",
-  "unfillable",
-  "not-managed",
-  "copied-by-user",
-  "source-paused",
-  "copy-paused",
-]);
-
 /** What is invalid about a source. */
 export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
 
@@ -68,7 +52,7 @@ export type Target = ObjectRef & { readonly namespace: string };
 
 /**
  * What a source has in a namespace, and what it was decided from. Its causes and its sentence are
- * made on request: {@link causesOf} and {@link sentenceOf}.
+ * made on request: {@link causesOf} and {@link factsOf}.
  */
 export interface Explanation {
   readonly kind: OutcomeKind;

@@ -16,23 +16,21 @@ import {
 import type { Source } from "./copy.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import { notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
+import { outcomeReasons } from "./outcome-reasons.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./sync-target.ts";
 
 /** The fields that decide an outcome, the first one to change first; none if the copy arrives. */
 export function causesOf(explanation: Explanation): readonly Cause[] {
-  return explanation.kinds.flatMap((kind) => texts[kind].cause?.(explanation) ?? []);
+  return explanation.kinds.flatMap((kind) => {
+    const cause = texts[kind].cause?.(explanation);
+    return cause === undefined ? [] : [{ ...cause, reason: outcomeReasons[kind] }];
+  });
 }
 
 /** The outcome as a sentence without what to change, which {@link causesOf} has. */
 export function factsOf(explanation: Explanation): string {
   return `${explanation.kinds.map((kind) => texts[kind].fact(explanation)).join("; ")}.`;
-}
-
-/** The outcome as a sentence: the fact, then what to change. */
-export function sentenceOf(explanation: Explanation): string {
-  const fixes = causesOf(explanation).map(({ fix }) => ` ${fix}.`);
-  return factsOf(explanation) + fixes.join("");
 }
 
 /** The field that names a project without a namespace. */
@@ -42,13 +40,16 @@ export function emptyProjectCause({ secret }: Source, project: string): Cause {
     object: { kind: resources.sharedSecrets.kind, ...refOf(secret.metadata) },
     field: annotationField(syncToProjects),
     ...foundValue(given[syncToProjects]),
+    reason: "ProjectWithoutNamespace",
     fix: `Set the label ${labels.project} of a namespace to ${quoted(project)}, or correct the list`,
   };
 }
 
+type UnnamedCause = Omit<Cause, "reason">;
+
 interface Texts {
   readonly fact: (explanation: Explanation) => string;
-  readonly cause?: (explanation: Explanation) => Cause;
+  readonly cause?: (explanation: Explanation) => UnnamedCause;
 }
 
 const { sync, syncFrom, syncToProjects, syncSecretName, syncSecretType, disableSync, syncError } =
@@ -247,7 +248,7 @@ function fieldIn(
     : { field: name };
 }
 
-function fromSource(explanation: Explanation, annotation: string, fix: string): Cause {
+function fromSource(explanation: Explanation, annotation: string, fix: string): UnnamedCause {
   return {
     object: sourceOf(explanation),
     field: annotationField(annotation),
@@ -256,7 +257,7 @@ function fromSource(explanation: Explanation, annotation: string, fix: string): 
   };
 }
 
-function fromNamespace(explanation: Explanation, annotation: string, fix: string): Cause {
+function fromNamespace(explanation: Explanation, annotation: string, fix: string): UnnamedCause {
   return {
     object: namespaceOf(explanation),
     field: annotationField(annotation),

@@ -17,7 +17,10 @@ describe("the documents of a file", () => {
       ["Namespace", { name: "web" }],
       ["Secret", { namespace: "web", name: "s" }],
     ]);
-    expect(skipped).toEqual(['ConfigMap "c"', 'SharedSecret "o"']);
+    expect(skipped).toEqual([
+      { kind: "ConfigMap", name: "c" },
+      { kind: "SharedSecret", name: "o" },
+    ]);
   });
 
   test("have covered values, which JSON does not print", () => {

@@ -105,7 +105,7 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
       ],
       keys: [{ ...state, expiresAt: hostile, endsIn: undefined }],
       tokens: [{ ...state, expiresAt: hostile, endsIn: 1 }],
-      notVisible: [hostile],
+      notVisible: [{ object: { kind: hostile }, message: hostile }],
     });
     await page.locator("#sources .name").getByText(hostile).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);

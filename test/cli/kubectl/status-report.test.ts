@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  isWell,
-  keyStatus,
-  sourceStatus,
-  tokenStatus,
-} from "../../../src/cli/kubectl/status-report.ts";
+import { statusItems } from "../../../src/cli/kubectl/status-items.ts";
+import { keyStatus, sourceStatus, tokenStatus } from "../../../src/cli/kubectl/status-report.ts";
+import { sampleReport } from "./status-sample.ts";
 
 const now = Date.parse("2026-11-23T09:00:00Z");
 
@@ -113,10 +110,38 @@ describe("a direct token is shown until it has expired", () => {
   });
 });
 
-test("a report is well if all that it shows is", () => {
-  const source = sourceStatus(object("True"), undefined);
-  const report = { sharedSecrets: [source], keys: [], tokens: [], notVisible: ["a right"] };
-  expect(isWell(report)).toBe(true);
-  const token = tokenStatus(object("False"), now);
-  expect(isWell({ ...report, tokens: token === undefined ? [] : [token] })).toBe(false);
+describe("the report for programs", () => {
+  test("has SharedSecrets with their copies, keys, tokens and what is not visible", () => {
+    const items = statusItems(sampleReport).map(({ object: { kind, ...ref }, state, reason }) => [
+      `${kind} ${Object.values(ref).join("/")}`,
+      ...[state, reason],
+    ]);
+    expect(items).toEqual([
+      ["SharedSecret team-a/database", "ok", "Ready"],
+      ["Secret web-dev/database", "ok", "CopyFound"],
+      ["Secret web-prod/database", "ok", "CopyFound"],
+      ["Secret web-test/database", "info", "CopyPaused"],
+      ["SharedSecret team-a/registry", "problem", "Conflict"],
+      ["Secret web-prod/registry", "problem", "NotManaged"],
+      ["Secret web-dev/registry", "ok", "CopyFound"],
+      ["SharedSecret team-b/smtp", "ok", "Ready"],
+      ["OwnedAccessKey ci-pipeline", "info", "EndsSoon"],
+      ["DirectClusterEndpointToken laptop", "ok", "Minted"],
+      ["Secret ", "unknown", "Forbidden"],
+    ]);
+  });
+
+  test("names the copies of a SharedSecret that fail, and the SharedSecret of a copy", () => {
+    const items = statusItems(sampleReport);
+    const registry = { kind: "SharedSecret", namespace: "team-a", name: "registry" };
+    const target = { kind: "Secret", namespace: "web-prod", name: "registry" };
+    expect(items.find(({ object: { name } }) => name === "registry")).toMatchObject({
+      object: registry,
+      causes: [{ object: target, reason: "NotManaged" }],
+    });
+    expect(items.find(({ object: { namespace } }) => namespace === "web-prod")?.source).toEqual({
+      ...registry,
+      name: "database",
+    });
+  });
 });

@@ -49,5 +49,10 @@ export const sampleReport: StatusReport = {
       endsIn: 2520,
     },
   ],
-  notVisible: ["you may not list Secrets in all namespaces, so targets are counted, not named"],
+  notVisible: [
+    {
+      object: { kind: "Secret" },
+      message: "you may not list Secrets in all namespaces, so targets are counted, not named",
+    },
+  ],
 };

@@ -70,7 +70,7 @@ describe("without a terminal", () => {
 
   test.each([
     ["json", "{"],
-    ["yaml", "---\nsharedSecrets:"],
+    ["yaml", "---\nkind: Report\n"],
   ] as const)("prints each report as a document of %s", async (output, begin) => {
     const { out } = await watched([good, fewer], { output });
     expect(out).toHaveLength(2);

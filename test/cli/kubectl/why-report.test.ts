@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { Verdict } from "../../../src/api/report.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { paintWith } from "../../../src/cli/kubectl/output.ts";
+import { asSentence, isWell } from "../../../src/cli/kubectl/report.ts";
 import {
-  asSentence,
   type Finding,
-  type FindingState,
-  isWell,
   named,
-  whyContent,
+  whyItems,
   type WhyReport,
   whyText,
 } from "../../../src/cli/kubectl/why-report.ts";
@@ -15,20 +14,26 @@ import {
 const object = named("Secret", { namespace: "web", name: "db" });
 const source = named("SharedSecret", { namespace: "team", name: "db" });
 
-function finding(state: FindingState, changes: Partial<Finding> = {}): Finding {
-  const plain = { about: source, reason: "a-reason", sentence: "it is so.", causes: [] };
+function finding(state: Verdict, changes: Partial<Finding> = {}): Finding {
+  const plain = { object, source, reason: "Arrives", sentence: "it is so.", causes: [] };
   return { ...plain, state, ...changes };
 }
 
-/** A finding about the object that was asked about. */
-const own = (state: FindingState, changes: Partial<Finding> = {}): Finding =>
-  finding(state, { about: object, ...changes });
+/** A finding about nothing but the object that was asked about. */
+function own(state: Verdict, changes: Partial<Finding> = {}): Finding {
+  const { source: _, ...rest } = finding(state, changes);
+  return rest;
+}
 
 function text(findings: readonly Finding[], missing: WhyReport["missing"] = []): string {
   return whyText({ object, findings, missing }, paintWith(false));
 }
 
-const cause = { object: source, field: "spec.data", fix: "Change it" };
+const cause = { object: source, field: "spec.data", reason: "InvalidKey", fix: "Change it" };
+const detail = {
+  ...{ object: source, field: "spec.scope.rules[0]" },
+  ...{ reason: "EntryDenies", message: "It does not allow the request." },
+};
 
 describe("the text of an answer", () => {
   test.for<[string, readonly Finding[], ...lines: readonly string[]]>([
@@ -54,9 +59,9 @@ describe("the text of an answer", () => {
     ],
     [
       "has details before causes",
-      [own("problem", { details: ["rules[0]: no"], causes: [cause] })],
+      [own("problem", { details: [detail], causes: [cause] })],
       "  PROBLEM  It is so.",
-      "    rules[0]: no",
+      '    SharedSecret "team/db", spec.scope.rules[0]: It does not allow the request.',
       '    SharedSecret "team/db", spec.data',
       "      Change it.",
     ],
@@ -77,7 +82,7 @@ describe("the text of an answer", () => {
     [
       "has no control characters of the cluster",
       [own("problem", { sentence: "a\u{1b}[2Jb\nc" })],
-      "  PROBLEM  a\u{fffd}[2Jb c",
+      "  PROBLEM  a\u{fffd}[2Jb c.",
     ],
   ])("%s", ([, findings, ...lines]) => {
     expect(text(findings)).toBe(['Secret "web/db"', ...lines, ""].join("\n"));
@@ -119,35 +124,40 @@ describe("the text of an answer", () => {
   });
 });
 
-describe("the answer as an object", () => {
-  test("has the findings, and the missing rights as a Role has them", () => {
+describe("the answer for programs", () => {
+  test("has the findings, and then the missing rights", () => {
     const ref = { namespace: "web", name: "db" };
     const right = { verb: "get", resource: resources.secrets, ...ref } as const;
-    const findings = [finding("problem", { causes: [cause], details: ["one"] }), finding("ok")];
-    expect(whyContent({ object, findings, missing: [right] })).toEqual({
-      object,
-      well: false,
-      findings: [
-        {
-          ...{ about: source, state: "problem", reason: "a-reason", message: "it is so." },
-          ...{ causes: [cause], details: ["one"] },
-        },
-        { about: source, state: "ok", reason: "a-reason", message: "it is so.", causes: [] },
-      ],
-      missingRights: [{ verb: "get", group: "", resource: "secrets", ...ref }],
-    });
+    const findings = [finding("problem", { causes: [cause], details: [detail] }), own("ok")];
+    const said = { reason: "Arrives", message: "It is so." };
+    const deciding = { object: source, field: "spec.data", reason: "InvalidKey" };
+    expect(whyItems({ object, findings, missing: [right] })).toEqual([
+      {
+        ...{ object, source, state: "problem", ...said },
+        causes: [{ ...deciding, message: "Change it." }, detail],
+      },
+      { object, state: "ok", ...said, causes: [] },
+      {
+        ...{ object: { kind: "Secret", ...ref }, state: "unknown", reason: "Forbidden" },
+        ...{ message: "You may not get secrets/db in namespace web.", causes: [] },
+      },
+    ]);
   });
 
-  test.for<[FindingState, boolean]>([
+  test.for<[Verdict, boolean]>([
     ["ok", true],
     ["info", true],
     ["unknown", true],
     ["problem", false],
   ])("is well: %s is %s", ([state, well]) => {
-    expect(isWell({ findings: [finding(state)] })).toBe(well);
+    expect(isWell([finding(state)])).toBe(well);
   });
 });
 
-test("a message of a condition is a sentence", () => {
-  expect([asSentence("It is"), asSentence("It is.")]).toEqual(["It is.", "It is."]);
+test.each([
+  ["it is", "It is."],
+  ["It is.", "It is."],
+  ["spec.ttl: must be", "spec.ttl: must be."],
+])("the message %j as a sentence", (message, sentence) => {
+  expect(asSentence(message)).toBe(sentence);
 });

@@ -66,65 +66,69 @@ const foreign = unmanagedSecret(live, { annotations: { [annotations.copyOf]: und
 
 describe("the answer for a Secret", () => {
   test.for<[string, Situation, ...expected: readonly string[]]>([
-    ["one source arrives", {}, "ok arrives"],
+    ["one source arrives", {}, "ok Arrives"],
     ["no SharedSecret has the name", { sources: [] }],
     [
       "another source is for another project",
       { sources: [live, otherSource] },
-      "ok arrives",
-      "info project-not-named",
+      "ok Arrives",
+      "info ProjectNotNamed",
     ],
     [
       "the only source is for another project",
       { sources: [otherSource] },
-      "problem project-not-named",
+      "problem ProjectNotNamed",
     ],
     [
       "a foreign Secret is there, and another source is for another project",
       { sources: [live, otherSource], secret: foreign },
-      "problem not-managed",
-      "info project-not-named",
+      "problem NotManaged",
+      "info ProjectNotNamed",
     ],
     [
       "two sources want it",
       { sources: [live, sourceOf("newer", "web")] },
-      "ok arrives",
-      "problem older-source",
+      "ok Arrives",
+      "problem OlderSource",
     ],
     [
       "the namespace has no project, so every source may be meant",
       { sources: [live, otherSource], namespace: "unlabelled" },
-      "problem no-project",
-      "problem no-project",
+      "problem NoProject",
+      "problem NoProject",
     ],
-    ["the source of the copy is gone", orphan, "problem source-gone"],
-    ["the source of the copy cannot be read", { ...orphan, missing: unreadSource }, "unknown copy"],
+    ["the source of the copy is gone", orphan, "problem SourceNotFound"],
+    [
+      "the source of the copy cannot be read",
+      { ...orphan, missing: unreadSource },
+      "unknown CopyFound",
+    ],
     [
       "the source cannot be read, and the copy has an error",
       { ...orphan, ...withError, missing: unreadSource },
-      "problem failed",
+      "problem NotCurrent",
     ],
-    ["the namespace cannot be read", { namespace: "hidden" }, "unknown namespace-unknown"],
+    ["the namespace cannot be read", { namespace: "hidden" }, "unknown NamespaceUnknown"],
     [
       "the namespace cannot be read, and the copy has an error",
       { namespace: "hidden", ...withError },
-      "problem failed",
+      "problem NotCurrent",
     ],
     [
       "the namespace cannot be read, and the status reports a failure",
       { namespace: "hidden", sources: [failed] },
-      "problem reported",
+      "problem Reported",
     ],
-    ["the Secret cannot be read", { missing: unreadSecret }, "unknown secret-unknown"],
+    ["the Secret cannot be read", { missing: unreadSecret }, "unknown SecretUnknown"],
     [
       "the Secret cannot be read, and the status reports a failure",
       { sources: [failed], missing: unreadSecret },
-      "problem reported",
+      "problem Reported",
     ],
     [
       "the Secret cannot be read, and one side does not allow the sync",
       { sources: [otherSource], missing: unreadSecret },
-      "problem project-not-named",
+      "problem ProjectNotNamed",
     ],
   ])("%s", ([, situation, ...expected]) => {
     expect(findings(situation)).toEqual(expected);

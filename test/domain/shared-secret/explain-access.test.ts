@@ -9,13 +9,13 @@ function explained(spec: object) {
 }
 
 test.for<[string, object, string, string]>([
-  ["verb", { verbs: ["create"], users: ["bob"] }, "invalid-access-rule", "spec.access[0].verbs[0]"],
-  ["user", { verbs: ["get"], users: [""] }, "invalid-access-rule", "spec.access[0].users[0]"],
-  ["nobody", { verbs: ["get"] }, "empty-access-rule", "spec.access[0]"],
-  ["nobody", { name: "a rule", verbs: ["get"] }, "empty-access-rule", "spec.access[0]"],
-])("a rule that grants nothing is named by its field: %s", ([, rule, kind, field]) => {
+  ["verb", { verbs: ["create"], users: ["bob"] }, "InvalidAccessRule", "spec.access[0].verbs[0]"],
+  ["user", { verbs: ["get"], users: [""] }, "InvalidAccessRule", "spec.access[0].users[0]"],
+  ["nobody", { verbs: ["get"] }, "EmptyAccessRule", "spec.access[0]"],
+  ["nobody", { name: "a rule", verbs: ["get"] }, "EmptyAccessRule", "spec.access[0]"],
+])("a rule that grants nothing is named by its field: %s", ([, rule, reason, field]) => {
   expect(explained({ access: [rule] })).toMatchObject([
-    { kind, causes: [{ object: { namespace: "team", name: "db" }, field }] },
+    { reason, causes: [{ object: { namespace: "team", name: "db" }, field }] },
   ]);
 });
 

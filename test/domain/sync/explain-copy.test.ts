@@ -7,30 +7,30 @@ const copyOf = { [annotations.copyOf]: "team/db -> pay/db" };
 const field = (name: string): string => `metadata.annotations["${name}"]`;
 
 test.for<[string, Readonly<Record<string, string>>, string, string | undefined]>([
-  ["copy", copyOf, "is a copy of SharedSecret", undefined],
+  ["CopyFound", copyOf, "is a copy of SharedSecret", undefined],
   [
-    "failed",
+    "NotCurrent",
     { ...copyOf, [annotations.syncError]: "Forbidden: no" },
     "is not current: Forbidden: no.",
     field(annotations.syncError),
   ],
   [
-    "paused",
+    "CopyPaused",
     { ...copyOf, [annotations.disableSync]: "true" },
     "so it is not changed",
     field(annotations.disableSync),
   ],
-  ["not-managed", {}, "is not managed by Latchkey", field(annotations.copyOf)],
+  ["NotManaged", {}, "is not managed by Latchkey", field(annotations.copyOf)],
   [
-    "not-managed",
+    "NotManaged",
     { [annotations.copyOf]: "team/db -> elsewhere/db" },
     "is not managed by Latchkey",
     field(annotations.copyOf),
   ],
-])("a Secret says of itself that it is: %s", ([kind, given, text, decides]) => {
+])("a Secret says of itself that it is: %s", ([reason, given, text, decides]) => {
   const metadata = observedMetadata({ name: "db", annotations: given });
   const explained = explainCopy({ ...metadata, namespace: "pay" });
-  expect(explained.kind).toBe(kind);
+  expect(explained.reason).toBe(reason);
   expect(explained.sentence).toContain(text);
   expect(explained.causes.map((cause) => cause.field)).toEqual(
     decides === undefined ? [] : [decides],

@@ -2,13 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../src/api/object.ts";
 import { arrives, explain, explainGone } from "../../../src/domain/sync/explain.ts";
-import { causesOf, sentenceOf } from "../../../src/domain/sync/outcome-texts.ts";
+import { causesOf } from "../../../src/domain/sync/outcome-texts.ts";
 import { targetState } from "../../../src/domain/sync/sync.ts";
 import { observeTarget, targetsOf } from "../../../src/domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { targetIn } from "../../../src/domain/sync/sync-target.ts";
 import { secretsOf, settle, snapshots } from "../sync-world.ts";
 import { runs } from "../../support/property-runs.ts";
+import { outcomeSentence } from "../../support/outcome-sentence.ts";
 
 /** Every SharedSecret with every namespace, and one that does not exist. */
 function pairs(snapshot: SyncSnapshot) {
@@ -79,9 +80,9 @@ describe("for random objects, the explanation", () => {
             expect(field).toMatch(/^(metadata|spec|status)\.|^(type|immutable)$/);
             expect(fix).toMatch(/^[A-Z].*[^.]$/);
           }
-          const text = JSON.stringify([sentenceOf(explanation), causes]);
+          const text = JSON.stringify([outcomeSentence(explanation), causes]);
           expect(text).not.toMatch(/Zmlyc3Q|c2Vjb25k|AAAA/);
-          expect(sentenceOf(explanation)).toMatch(/[a-z"\d]\.$/);
+          expect(outcomeSentence(explanation)).toMatch(/[a-z"\d]\.$/);
         }
       }),
       runs(250),
@@ -95,7 +96,7 @@ describe("for random objects, the explanation", () => {
         for (const { metadata } of secretsOf(snapshot).values()) {
           const target = { namespace: metadata.namespace ?? "", name: metadata.name };
           const gone = explainGone({ namespace: "team", name: "gone" }, target, objects);
-          expect(sentenceOf(gone)).toContain('SharedSecret "team/gone" does not exist');
+          expect(outcomeSentence(gone)).toContain('SharedSecret "team/gone" does not exist');
         }
       }),
       runs(100),

@@ -7,12 +7,8 @@ import {
   explainSource,
   type OutcomeKind,
 } from "../../../src/domain/sync/explain.ts";
-import {
-  causesOf,
-  emptyProjectCause,
-  factsOf,
-  sentenceOf,
-} from "../../../src/domain/sync/outcome-texts.ts";
+import { causesOf, emptyProjectCause, factsOf } from "../../../src/domain/sync/outcome-texts.ts";
+import { reasonOf } from "../../../src/domain/sync/outcome-reasons.ts";
 import { syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { readNamespace } from "../../../src/domain/sync/sync-target.ts";
 import {
@@ -25,6 +21,7 @@ import {
 import { observedMetadata } from "../../support/observed-objects.ts";
 import { elsewhere, live, older, paused } from "../sync-situations.ts";
 import type { StoredSecret } from "../sync-world.ts";
+import { outcomeSentence } from "../../support/outcome-sentence.ts";
 
 interface Situation {
   readonly source?: SourceChanges;
@@ -268,7 +265,9 @@ describe("the outcome of a source at a target", () => {
   ])("%s is said with its cause", ([kind, situation, sentence, cause]) => {
     const explanation = explained(situation);
     expect(explanation.kind).toBe(kind);
-    expect(sentenceOf(explanation)).toContain(sentence);
+    expect(outcomeSentence(explanation)).toContain(sentence);
+    for (const { reason } of causesOf(explanation).slice(0, 1))
+      expect(reason).toBe(reasonOf(explanation));
     const [first] = causesOf(explanation).map(({ object, field, found }) =>
       [
         object.kind,
@@ -296,7 +295,7 @@ describe("the outcome of a source at a target", () => {
   test("says that a source does not exist", () => {
     const objects = syncObjectsOf({ sharedSecrets: [], namespaces: [], secrets: [] });
     const gone = explainGone({ namespace: "team", name: "db" }, target, objects);
-    expect(sentenceOf(gone)).toBe(
+    expect(outcomeSentence(gone)).toBe(
       'SharedSecret "team/db" does not exist. Create SharedSecret "team/db".',
     );
   });

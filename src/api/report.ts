@@ -1,0 +1,132 @@
+/** An object of a report, or all objects of a kind. */
+export interface ReportObject {
+  readonly kind: string;
+  /** Absent for cluster-scoped kinds. */
+  readonly namespace?: string;
+  /** Absent for all objects of the kind, and for an object whose name is not known yet. */
+  readonly name?: string;
+}
+
+/** What decides a state. */
+export interface ReportCause {
+  readonly object: ReportObject;
+  /** Path of the field, such as `spec.ttl`. */
+  readonly field?: string;
+  /** The value of the field; absent if it is not set or may be secret. */
+  readonly value?: string;
+  readonly reason: string;
+  /** A sentence, which says what to change where something is wrong. */
+  readonly message: string;
+}
+
+/** The state of one object. */
+export interface ReportItem {
+  readonly object: ReportObject;
+  /** The SharedSecret that a Secret, Role or RoleBinding is derived from. */
+  readonly source?: ReportObject;
+  readonly state: ReportState;
+  /** One of {@link reportReasons}, or a reason of a condition or of an error of the API server. */
+  readonly reason: string;
+  readonly message: string;
+  /** The first one to change first. */
+  readonly causes: readonly ReportCause[];
+}
+
+/** What `kubectl latchkey` prints with `-o json` and `-o yaml` about the state of objects. */
+export interface Report {
+  readonly kind: "Report";
+  readonly items: readonly ReportItem[];
+}
+
+/** Every state of an item, with its meaning. */
+export const reportStates = {
+  ok: "Nothing is wrong.",
+  problem: "Something is wrong; the message and the causes say what to change.",
+  unknown:
+    "The state is not known, because a right is missing or the controller has not acted yet.",
+  info: "The item is neither right nor wrong.",
+  create: "The controller creates the object.",
+  replace: "The controller replaces the object.",
+  delete: "The controller deletes the object.",
+  empty: "The controller removes the data that it filled in.",
+  release: "The object stays as it is, and the controller no longer keeps it current.",
+} as const;
+
+/** Name of a state. */
+export type ReportState = keyof typeof reportStates;
+
+/** The states of what exists. */
+export const verdicts = ["ok", "problem", "unknown", "info"] as const;
+
+/** Name of a state of what exists. */
+export type Verdict = (typeof verdicts)[number];
+
+/** The states of an item by command. */
+export const reportStatesOf = {
+  why: verdicts,
+  status: verdicts,
+  check: verdicts,
+  plan: ["create", "replace", "delete", "empty", "release", "problem", "unknown", "info"],
+} as const satisfies Readonly<Record<string, readonly ReportState[]>>;
+
+/** Every reason of an item or a cause that is not one of a condition, with its meaning. */
+export const reportReasons = {
+  Arrives: "The Secret has the data of the SharedSecret, or is written with it.",
+  Rejected: "The API server rejected the write of the Secret.",
+  OlderSource: "An older SharedSecret syncs to the same Secret.",
+  OtherRequest: "The Secret is a placeholder for another SharedSecret.",
+  InvalidPlaceholder: "The Secret is a placeholder that cannot have the data.",
+  NotManaged: "The Secret exists and is not managed by Latchkey.",
+  CopiedByUser: "The Secret was created from a copy at another place.",
+  SourcePaused: "An annotation of the SharedSecret pauses its sync.",
+  CopyPaused: "An annotation of the copy pauses its sync.",
+  SourceNotFound: "The SharedSecret does not exist.",
+  SourceTerminating: "The SharedSecret is being deleted.",
+  OtherName: "The SharedSecret is synced to Secrets of another name.",
+  NamespaceNotFound: "The namespace does not exist.",
+  NamespaceTerminating: "The namespace is being deleted.",
+  NoProject: "The namespace belongs to no project.",
+  ProjectNotNamed: "The SharedSecret does not name the project of the namespace.",
+  SyncNotEnabled: "The namespace does not ask for copies.",
+  SyncFromRequired: "The namespace does not say from where it accepts copies, and has to.",
+  SyncFromInvalid: "The list from where the namespace accepts copies is invalid.",
+  SyncFromExcludes: "The namespace accepts no copies from the namespace of the SharedSecret.",
+  ProjectWithoutNamespace: "No namespace belongs to a project that the SharedSecret names.",
+  CopyFound: "The Secret is a copy and records no error.",
+  NotCurrent: "The Secret is a copy and records an error.",
+  NamespaceUnknown: "You may not read the namespace.",
+  SecretUnknown: "You may not read the Secret.",
+  Reported: "The status of the SharedSecret reports a failure.",
+  EmptyAccessRule: "The access rule names no user and no team.",
+  AccessChanged: "A change of access rules changes a Role or RoleBinding.",
+  SubjectAdded: "The RoleBinding gains the subject.",
+  SubjectRemoved: "The RoleBinding loses the subject.",
+  NotObserved: "The controller has not seen the current generation of the object.",
+  EndsSoon: "The lifetime of the key ends soon.",
+  Deleted: "The access key is being deleted.",
+  WithinScope: "The scope of the key allows the request.",
+  OutsideScope: "The scope of the key does not allow the request.",
+  EntryAllows: "The entry of the scope allows the request.",
+  EntryDenies: "The entry of the scope does not allow the request.",
+  RBACAllows: "RBAC allows the request to the user of the key.",
+  RBACDenies: "RBAC does not allow the request to the user of the key.",
+  RBACUnknown: "You may not ask what RBAC allows to the user of the key.",
+  Forbidden: "You do not have a right that a complete answer needs.",
+  Assumed: "You may not read the object, so its state is assumed from its SharedSecret.",
+  Created: "The object of a file does not exist yet.",
+  Configured: "The object of a file exists.",
+  NotChecked: "The API server cannot check the object, because its namespace does not exist yet.",
+  NotPlanned: "Sync does not depend on the object of a file.",
+  Supported: "The version of the API server is supported.",
+  NotSupported: "The version of the API server is not supported.",
+  Found: "The object of the installation exists.",
+  NotFound: "The object of the installation does not exist.",
+  Leading: "A controller holds the Lease and renews it.",
+  NotLeading: "No controller holds the Lease, or its holder does not renew it.",
+  Authenticated: "The API server knows you as this user.",
+  Allowed: "You have the right.",
+  NotAllowed: "You do not have the right.",
+} as const;
+
+/** Name of a reason. */
+export type ReportReason = keyof typeof reportReasons;
