@@ -60,7 +60,7 @@ export const reasons = {
   Expiring: "The lifetime ends soon.",
   Expired: "The lifetime has ended.",
   InvalidAccessRule: "An access rule is invalid.",
-  AccessRefused: "The API server rejected a Role or RoleBinding.",
+  AccessRejected: "The API server rejected a Role or RoleBinding.",
   ApplyFailed: "Writes that apply the object have failed for 30 s or longer.",
   NameConflict:
     "A Role or RoleBinding with a derived name already exists and is not managed by Latchkey.",

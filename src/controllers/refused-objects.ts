@@ -31,7 +31,7 @@ export interface RefusedObjects {
 
 /** The words in kube-apiserver's error about an exceeded quota. */
 const quotaWords = "exceeded quota";
-const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRefused", "ApplyFailed"]);
+const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRejected", "ApplyFailed"]);
 
 /** Finds the rejected objects of a namespace. */
 export function createRefusedObjects({

@@ -131,7 +131,7 @@ describe("a reconcile of a SharedSecret", () => {
           expect.objectContaining({
             type: "AccessApplied",
             status: "False",
-            reason: "AccessRefused",
+            reason: "AccessRejected",
             message: expect.stringContaining("exceeded quota: few"),
           }),
         ]),

@@ -185,7 +185,7 @@ const sharedSecrets: readonly Case[] = [
     status: "Degraded",
     arrange: () => sharedSecret({ data: { large: base64("x".repeat(1_060_000)) } }, to("web")),
   },
-  { reason: "AccessRefused", status: "Degraded", arrange: withRefusedRole },
+  { reason: "AccessRejected", status: "Degraded", arrange: withRefusedRole },
   { reason: "NameConflict", status: "Degraded", arrange: withNameConflict },
   {
     reason: "ApplyFailed",

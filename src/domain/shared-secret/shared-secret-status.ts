@@ -70,7 +70,7 @@ function writeProblem(failure: ReportedFailure): Problem {
   switch (failure.kind) {
     case "refused":
       return {
-        reason: "AccessRefused",
+        reason: "AccessRejected",
         message: `the API server rejected a Role or RoleBinding: ${failure.message}`,
       };
     case "too-large":

@@ -512,7 +512,7 @@ describe("a rejected object of a namespace", () => {
       {
         type: "AccessApplied",
         status: "False",
-        reason: "AccessRefused",
+        reason: "AccessRejected",
         message: "exceeded quota: few",
         lastTransitionTime: "2026-01-01T00:00:00Z",
       },

@@ -112,7 +112,7 @@ describe("a Role that the API server rejects", () => {
     });
     const refused = {
       status: "False",
-      reason: "AccessRefused",
+      reason: "AccessRejected",
       message: expect.stringContaining("exceeded quota: none"),
     };
     await becomes("the refusal to be reported", () => view(place), {
