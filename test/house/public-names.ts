@@ -170,12 +170,13 @@ function reportNames(): readonly string[] {
 }
 
 function pathNames(): readonly string[] {
-  const routes = [...gatewayRoutes, ...directRoutes("")].map(({ pattern }) =>
-    pattern.source
-      .replaceAll("\\/", "/")
-      .replaceAll(/\(\[a-z0-9\].*?\)\?\)/g, "<name>")
-      .replace(/^\^/, "")
-      .replace(/\(\?=.*$/, "/"),
+  const routes = [...gatewayRoutes, ...directRoutes({ kind: "cluster", cluster: "" })].map(
+    ({ pattern }) =>
+      pattern.source
+        .replaceAll("\\/", "/")
+        .replaceAll(/\(\[a-z0-9\].*?\)\?\)/g, "<name>")
+        .replace(/^\^/, "")
+        .replace(/\(\?=.*$/, "/"),
   );
   return [...routes, ...Object.values(webhookPaths)].map((path) => `path ${path}`);
 }
