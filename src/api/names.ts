@@ -54,7 +54,7 @@ export function revokedTokensName(number: number): string {
  * requester of an object is trusted only if the object is younger than the policies.
  */
 export const requesterPolicies = {
-  stamp: "latchkey-requester-stamp",
+  annotations: "latchkey-requester-annotations",
   lock: "latchkey-requester-lock",
   guard: "latchkey-mint-guard",
 } as const;
@@ -73,7 +73,7 @@ export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway
 /**
  * Names of Latchkey's MutatingWebhookConfigurations; the second exists only on servers before 1.36.
  */
-export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.stamp];
+export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.annotations];
 
 /** Extras of a user that authenticated with an access key (Kubernetes API reference, UserInfo). */
 export const extras = {

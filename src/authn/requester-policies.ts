@@ -15,7 +15,7 @@ export interface PolicyStores {
    * The objects that write the requester annotations: the policy and its binding, or the webhook
    * configuration on servers before 1.36.
    */
-  readonly stamping: readonly (readonly ReadStore<Metadata>[])[];
+  readonly annotating: readonly (readonly ReadStore<Metadata>[])[];
   /**
    * The policies that protect the requester annotations and check the identity of keys, and their
    * bindings.
@@ -43,10 +43,10 @@ export function requesterPolicyInformers(
     );
   const annotating = [
     [
-      follow(resources.mutatingPolicies, requesterPolicies.stamp),
-      follow(resources.mutatingPolicyBindings, requesterPolicies.stamp),
+      follow(resources.mutatingPolicies, requesterPolicies.annotations),
+      follow(resources.mutatingPolicyBindings, requesterPolicies.annotations),
     ],
-    [follow(resources.mutatingWebhookConfigurations, requesterPolicies.stamp)],
+    [follow(resources.mutatingWebhookConfigurations, requesterPolicies.annotations)],
   ];
   const guarding = [requesterPolicies.lock, requesterPolicies.guard].flatMap((name) => [
     follow(resources.validatingPolicies, name),
@@ -56,7 +56,7 @@ export function requesterPolicyInformers(
     informers.map(({ store }) => store);
   return {
     informers: [...annotating.flat(), ...guarding],
-    stores: { stamping: annotating.map(storesOf), guarding: storesOf(guarding) },
+    stores: { annotating: annotating.map(storesOf), guarding: storesOf(guarding) },
   };
 }
 
@@ -64,10 +64,10 @@ export function requesterPolicyInformers(
  * When the last of the policies that a verified requester requires was installed; undefined while
  * one is missing.
  */
-export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
+export function observePolicies({ annotating, guarding }: PolicyStores): PoliciesAge | undefined {
   const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
     policiesAge(stores.map((store) => store.values().next().value));
-  const [annotated, guarded] = [oldest(stamping.map(ageOf)), ageOf(guarding)];
+  const [annotated, guarded] = [oldest(annotating.map(ageOf)), ageOf(guarding)];
   if (annotated === undefined || guarded === undefined) return undefined;
   return { installedAt: Math.max(annotated.installedAt, guarded.installedAt) };
 }

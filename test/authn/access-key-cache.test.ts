@@ -18,7 +18,7 @@ const stamped = { annotations: { [annotations.requester]: "alice" } };
 
 const policies = Object.fromEntries(
   ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]
-    .map((plural) => [plural, [rawObject({ name: requesterPolicies.stamp, ...early })]])
+    .map((plural) => [plural, [rawObject({ name: requesterPolicies.annotations, ...early })]])
     .concat(
       ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map((plural) => [
         plural,

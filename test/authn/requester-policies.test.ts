@@ -25,11 +25,11 @@ function storesOf(instants: Instants): readonly Store<Metadata>[] {
 }
 
 /**
- * Stores of a requester-stamp policy and its binding, of a requester-stamp webhook, and of the
+ * Stores of a requester-annotations policy and its binding, of a requester-annotations webhook, and of the
  * guarding policies.
  */
 function storesWith(policy: Instants, webhook: Instants, guarding: Instants): PolicyStores {
-  return { stamping: [storesOf(policy), storesOf(webhook)], guarding: storesOf(guarding) };
+  return { annotating: [storesOf(policy), storesOf(webhook)], guarding: storesOf(guarding) };
 }
 
 const [january, february, march] = [

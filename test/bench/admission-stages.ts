@@ -14,7 +14,7 @@ export const bareStage = "bare";
 /** All policies and no webhook see an object of this stage. */
 export const policiesStage = "policies";
 /** Files whose policies accept no object without those of another file. */
-const needs: Readonly<Record<string, string>> = { "requester-lock": "requester-stamp" };
+const needs: Readonly<Record<string, string>> = { "requester-lock": "requester-annotations" };
 
 /** Only the policies of one file, and of the file that it needs, see an object of this stage. */
 export function onlyStage(file: string): string {

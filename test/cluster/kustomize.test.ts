@@ -39,11 +39,11 @@ function ingressOf(objects: readonly unknown[], name: string): unknown {
   )["ingress"];
 }
 
-test("servers before 1.36 get the same objects as newer ones, except a webhook instead of the policy latchkey-requester-stamp", async () => {
+test("servers before 1.36 get the same objects as newer ones, except a webhook instead of the policy latchkey-requester-annotations", async () => {
   const [whole, before] = await Promise.all([installedBy("default"), installedBy("before-1.36")]);
   const stamp = [
-    "MutatingAdmissionPolicy latchkey-requester-stamp",
-    "MutatingAdmissionPolicyBinding latchkey-requester-stamp",
+    "MutatingAdmissionPolicy latchkey-requester-annotations",
+    "MutatingAdmissionPolicyBinding latchkey-requester-annotations",
   ];
   expect(whole).toEqual(
     expect.arrayContaining([
@@ -56,7 +56,7 @@ test("servers before 1.36 get the same objects as newer ones, except a webhook i
   expect(before.toSorted()).toEqual(
     [
       ...whole.filter((object) => !stamp.includes(object)),
-      "MutatingWebhookConfiguration latchkey-requester-stamp",
+      "MutatingWebhookConfiguration latchkey-requester-annotations",
     ].toSorted(),
   );
 });

@@ -274,7 +274,7 @@ withPolicies("a token that is created from an export", () => {
 });
 
 /**
- * A policy that changes what latchkey-requester-stamp has changed, so that the API server calls that
+ * A policy that changes what latchkey-requester-annotations has changed, so that the API server calls that
  * policy again; it calls the two in any order.
  */
 function labelsStampedTokens(name: string): object {

@@ -57,7 +57,7 @@ export interface InstalledLatchkey {
 }
 
 /** The configuration with which the webhook writes requester annotations before 1.36. */
-const stampConfiguration = join("before-1.36", "requester-stamp.yaml");
+const stampConfiguration = join("before-1.36", "requester-annotations.yaml");
 
 /**
  * Starts the webhook if it writes the requester annotations, and waits until they are trusted.

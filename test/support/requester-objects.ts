@@ -7,8 +7,8 @@ const installed = (...names: readonly string[]): readonly RawObject[] =>
 
 /** The policies that make requester annotations trusted, older than every object of these tests. */
 export const policies: Readonly<Record<string, readonly RawObject[]>> = {
-  mutatingadmissionpolicies: installed(requesterPolicies.stamp),
-  mutatingadmissionpolicybindings: installed(requesterPolicies.stamp),
+  mutatingadmissionpolicies: installed(requesterPolicies.annotations),
+  mutatingadmissionpolicybindings: installed(requesterPolicies.annotations),
   validatingadmissionpolicies: installed(requesterPolicies.lock, requesterPolicies.guard),
   validatingadmissionpolicybindings: installed(requesterPolicies.lock, requesterPolicies.guard),
 };

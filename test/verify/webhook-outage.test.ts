@@ -154,7 +154,7 @@ describe.skipIf(!hasDedicatedClusters)("when a webhook is available again", () =
 });
 
 const stampPolicies = ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map(
-  (plural) => `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp`,
+  (plural) => `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-annotations`,
 );
 
 // Last, because the policies are deleted and not restored.

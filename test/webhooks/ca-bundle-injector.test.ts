@@ -78,7 +78,7 @@ describe("the injected CA", () => {
   test("is read from the existing configurations", async () => {
     const { published, end } = await publishing(
       configuration("latchkey", "", bundle("one"), bundle("one")),
-      configuration("latchkey-requester-stamp", bundle("other")),
+      configuration("latchkey-requester-annotations", bundle("other")),
       configuration("foreign", bundle("third")),
     );
     expect(published.bundles()).toEqual(["one", "other"]);

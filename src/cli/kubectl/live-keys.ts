@@ -104,14 +104,17 @@ async function readPolicies({ getMetadata }: KeyCluster): Promise<Readable<Polic
     missing.push(...single.missing);
     return storeOf(single.found === undefined ? [] : [parseMetadata(single.found)], same);
   };
-  const { stamp, lock, guard } = requesterPolicies;
+  const { annotations: writer, lock, guard } = requesterPolicies;
   const all = (wanted: readonly Resource[], name: string): Promise<readonly Store<Metadata>[]> =>
     Promise.all(wanted.map((resource) => storeWith(resource, name)));
-  const policies = await all([resources.mutatingPolicies, resources.mutatingPolicyBindings], stamp);
-  const webhook = await all([resources.mutatingWebhookConfigurations], stamp);
+  const policies = await all(
+    [resources.mutatingPolicies, resources.mutatingPolicyBindings],
+    writer,
+  );
+  const webhook = await all([resources.mutatingWebhookConfigurations], writer);
   const validating = [resources.validatingPolicies, resources.validatingPolicyBindings];
   const guarding = [...(await all(validating, lock)), ...(await all(validating, guard))];
-  return { found: { stamping: [policies, webhook], guarding }, missing };
+  return { found: { annotating: [policies, webhook], guarding }, missing };
 }
 
 async function readRoles({ select }: KeyCluster): Promise<Readable<ScopeRoles>> {

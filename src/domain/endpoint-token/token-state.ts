@@ -103,7 +103,7 @@ export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToke
     requestedTtl,
     clamped,
     endsWithParentKey: keyEndsAt < endsAt,
-    // Written by the policy latchkey-requester-stamp.
+    // Written by the policy latchkey-requester-annotations.
     isExport: instantOf(metadata.annotations[annotations.createdAt]) === 0,
   };
 }

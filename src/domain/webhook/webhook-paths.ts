@@ -7,7 +7,7 @@ export const webhookPaths = {
   scopeAdmission: "/admit/scope",
   connectorData: "/admit/connector-data",
   sharedSecretData: "/admit/sharedsecret-data",
-  requesterStamp: "/admit/requester-stamp",
+  requesterStamp: "/admit/requester-annotations",
 } as const;
 
 /**

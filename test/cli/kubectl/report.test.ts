@@ -33,13 +33,13 @@ const spec = {
 const offers = { [annotations.syncToProjects]: "web, none" };
 
 const requested = { annotations: { [annotations.requester]: "alice" } };
-const { stamp, lock, guard } = requesterPolicies;
+const { annotations: writer, lock, guard } = requesterPolicies;
 const policies = (...names: readonly string[]) =>
   names.map((name) => object("Policy", name, {}, { creationTimestamp: "2025-01-01T00:00:00Z" }));
 
 const objects: FakeObjects["objects"] = {
-  mutatingadmissionpolicies: policies(stamp),
-  mutatingadmissionpolicybindings: policies(stamp),
+  mutatingadmissionpolicies: policies(writer),
+  mutatingadmissionpolicybindings: policies(writer),
   validatingadmissionpolicies: policies(lock, guard),
   validatingadmissionpolicybindings: policies(lock, guard),
   sharedsecrets: [

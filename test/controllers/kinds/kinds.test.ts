@@ -389,7 +389,7 @@ describe("keys, tokens and grants", () => {
       ownedaccesskeys: [key("a")],
       directclusterendpointtokens: [rawObject({ name: "t", ...stamp })],
     });
-    added("mutatingadmissionpolicies", rawObject({ name: "latchkey-requester-stamp" }));
+    added("mutatingadmissionpolicies", rawObject({ name: "latchkey-requester-annotations" }));
     expect(enqueued()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
   });
 

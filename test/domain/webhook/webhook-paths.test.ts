@@ -7,7 +7,7 @@ import { admissionPath, webhookPaths } from "../../../src/domain/webhook/webhook
 
 const config = join(import.meta.dirname, "..", "..", "..", "config");
 
-test.each(["webhook/admission.yaml", "before-1.36/requester-stamp.yaml"])(
+test.each(["webhook/admission.yaml", "before-1.36/requester-annotations.yaml"])(
   "the webhooks of %s have the names of their paths, and leave the path to the webhook",
   (file) => {
     const webhooks = listAt(load(readFileSync(join(config, file), "utf8")), "webhooks");
