@@ -3,7 +3,6 @@ import { nodeVersionProblem } from "./cli/node-version.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { readEnvironment } from "./runtime/config.ts";
 
-const print = (text: string): void => void process.stdout.write(text);
 const exit = (code: number): void => process.exit(code);
 
 /** Each command imports its modules when it runs; the help imports none of them. */
@@ -23,17 +22,6 @@ const actions: CommandActions = {
   async directEndpoint(config) {
     const { runDirectEndpoint } = await import("./gateway/run-direct-endpoint.ts");
     await runDirectEndpoint(config, { clock, random: Math.random, exit });
-  },
-  async trustConfig(options) {
-    const { runTrustConfig } = await import("./cli/run-trust-config.ts");
-    await runTrustConfig(options, { clock, print });
-  },
-  async rotateSigningKey(options) {
-    const { withClient } = await import("./cli/with-client.ts");
-    const { rotateSigningKey } = await import("./cli/rotate-signing-key.ts");
-    await withClient(options, { clock }, (client) =>
-      rotateSigningKey(options, { client, clock, print }),
-    );
   },
 };
 

@@ -229,7 +229,7 @@ export class RevokedTokens {
 
   #olderProblem(seq: RevocationSeq): string {
     const newest = this.#seq === undefined ? "" : revocationSeqText(this.#seq);
-    return `its seq ${revocationSeqText(seq)} is older than ${newest}, the last that was used; if the management cluster was restored, run latchkey rotate-signing-key --new-epoch there`;
+    return `its seq ${revocationSeqText(seq)} is older than ${newest}, the last that was used; if the management cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there`;
   }
 
   #isOutdated(): boolean {

@@ -23,8 +23,6 @@ import {
   type OptionTable,
   parseConfig,
 } from "../runtime/options.ts";
-import { rotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.ts";
-import { checkTrustConfigOptions, trustConfigOptions } from "../runtime/trust-config-options.ts";
 import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
 import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
 import { latchkeyVersion } from "./latchkey-version.ts";
@@ -56,17 +54,6 @@ export const commands = {
     brief:
       "Serve the API server of a connected cluster to clients with direct tokens, where you cannot set API server flags",
     options: directEndpointOptions,
-  },
-  trustConfig: {
-    name: "trust-config",
-    brief:
-      "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
-    options: trustConfigOptions,
-  },
-  rotateSigningKey: {
-    name: "rotate-signing-key",
-    brief: "Request a new signing key of direct tokens from the controller",
-    options: rotateSigningKeyOptions,
   },
 } as const satisfies Readonly<Record<string, DocumentedCommand>>;
 
@@ -125,14 +112,6 @@ function applicationOf({ env, actions }: CommandLineDeps): Application<CommandCo
     }),
     [commands.directEndpoint.name]: commandOf(commands.directEndpoint, async (sources) => {
       await actions.directEndpoint(parseConfig(directEndpointOptions, { ...sources, env }));
-    }),
-    [commands.trustConfig.name]: commandOf(commands.trustConfig, async (sources) => {
-      const config = parseConfig(trustConfigOptions, { ...sources, env });
-      checkTrustConfigOptions(config);
-      await actions.trustConfig(config);
-    }),
-    [commands.rotateSigningKey.name]: commandOf(commands.rotateSigningKey, async (sources) => {
-      await actions.rotateSigningKey(parseConfig(rotateSigningKeyOptions, { ...sources, env }));
     }),
   });
   const root = {

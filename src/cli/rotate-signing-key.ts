@@ -4,7 +4,6 @@ import { mostSigningKeys, publishedBeforeMs } from "../domain/endpoint-token/key
 import { timestamp } from "../domain/plan/conditions.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { RotateSigningKeyOptions } from "../runtime/rotate-signing-key-options.ts";
 import { dataWithNewEpoch, isRotationRequested, parseSigningKeys } from "../tokens/signing-keys.ts";
 import { notFound } from "./not-found.ts";
 
@@ -21,7 +20,7 @@ export interface RotateSigningKeyDeps {
  * invalid.
  */
 export async function rotateSigningKey(
-  { namespace, newEpoch }: Pick<RotateSigningKeyOptions, "namespace" | "newEpoch">,
+  { namespace, newEpoch }: { readonly namespace: string; readonly newEpoch: boolean },
   { client, clock, print }: RotateSigningKeyDeps,
 ): Promise<void> {
   const ref = { namespace, name: ownObjects.signingKeys };

@@ -87,7 +87,7 @@ async function serviceUrl(
     .get(resources.services, { namespace, name })
     .catch(
       notFound(
-        `Service "${namespace}/${name}" does not exist; install the webhook, or set --service-name, --namespace or --webhook-url`,
+        `Service "${namespace}/${name}" does not exist; install the webhook, or set --service-name, --latchkey-namespace or --webhook-url`,
       ),
     );
   const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";

@@ -83,7 +83,7 @@ export const controllerOptions = {
   signingKeyRotation: {
     value: "<duration>",
     initial: "30d",
-    help: "time for which a signing key signs before the next one replaces it; 0 to rotate only by latchkey rotate-signing-key",
+    help: "time for which a signing key signs before the next one replaces it; 0 to rotate only by kubectl latchkey rotate-signing-key",
     parse: duration({ unit: second, least: 0 }),
   },
   /** Seconds. */

@@ -9,13 +9,7 @@ import {
   UsageError,
 } from "./config-values.ts";
 import { clusterAudienceOptions } from "./direct-endpoint-config.ts";
-import {
-  type ConfigOf,
-  directTokenOptions,
-  flagOf,
-  type OptionTable,
-  sharedOptions,
-} from "./options.ts";
+import { type ConfigOf, directTokenOptions, flagOf, type OptionTable } from "./options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
@@ -68,7 +62,7 @@ const authenticationOptions = {
   },
 } as const satisfies OptionTable;
 
-/** Every option of `latchkey trust-config`. */
+/** Every option of `kubectl latchkey trust-config`. */
 export const trustConfigOptions = {
   authorization: {
     value: "",
@@ -82,7 +76,6 @@ export const trustConfigOptions = {
     help: "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster trusts direct tokens; this or --authorization is required; with both, also an AuthorizationConfiguration and a kubeconfig, with which it calls latchkey webhook --direct there",
     parse: trueOrFalse,
   },
-  ...sharedOptions,
   serviceName: {
     value: "<name>",
     initial: "",
@@ -118,15 +111,17 @@ export const trustConfigOptions = {
   },
 } as const satisfies OptionTable;
 
-/** Configuration of `latchkey trust-config`. */
-export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
+/** Configuration of `kubectl latchkey trust-config`. */
+export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions> & {
+  readonly namespace: string;
+};
 
 /**
  * Throws a UsageError unless `--authorization`, `--authentication` or both are set, with the options
  * that they require, and without options that nothing reads. Options with a default are not checked:
  * the environment of the controller may set them.
  */
-export function checkTrustConfigOptions(options: TrustConfigOptions): void {
+export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "namespace">): void {
   const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
   if (authentication) connectedClusterName(options);
   if (authorization && authentication) {

@@ -96,7 +96,7 @@ export const webhookOptions = {
   requireAdmissionClientCertificate: {
     value: "",
     initial: "false",
-    help: "answer admission, too, only with kube-apiserver's client certificate; set it once every kube-apiserver has the --admission-control-config-file of latchkey trust-config --authorization",
+    help: "answer admission, too, only with kube-apiserver's client certificate; set it once every kube-apiserver has the --admission-control-config-file of kubectl latchkey trust-config --authorization",
     parse: trueOrFalse,
   },
   /** Milliseconds; longer than kube-apiserver keeps an idle connection (90 s). */

@@ -11,6 +11,6 @@ export function requireApiServer({ clientName }: Peer): HttpResponse | undefined
   if (clientName === apiServerName) return undefined;
   return plain(
     401,
-    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see latchkey trust-config --authorization`,
+    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see kubectl latchkey trust-config --authorization`,
   );
 }

@@ -15,6 +15,6 @@ export function readJson({ body }: HttpRequest): unknown {
 export function badReview(kind: string, apiVersion: string): HttpResponse {
   return plain(
     400,
-    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`,
+    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of kubectl latchkey trust-config --authorization`,
   );
 }

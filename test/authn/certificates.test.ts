@@ -345,7 +345,7 @@ describe("a changed CA", () => {
     expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([
       {
         message: expect.stringMatching(
-          /changed and kube-apiserver has not shown.*rejected.*run latchkey trust-config/,
+          /changed and kube-apiserver has not shown.*rejected.*run kubectl latchkey trust-config/,
         ),
         fields: { former: oneOf(one), now: oneOf(other) },
       },

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -62,17 +61,14 @@ async function latchkey(
 }
 
 describe("an invalid command line prints one sentence and exits with 2", () => {
-  test.each([
-    "controler",
-    "controller --nmespace=a",
-    "controller --workers=0",
-    "controller",
-    "trust-config",
-  ])("latchkey %s", async (line) => {
-    const { code, stdout, stderr } = await latchkey(line.split(" "));
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^latchkey: [^\n]+\n$/);
-  });
+  test.each(["controler", "controller --nmespace=a", "controller --workers=0", "controller"])(
+    "latchkey %s",
+    async (line) => {
+      const { code, stdout, stderr } = await latchkey(line.split(" "));
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^latchkey: [^\n]+\n$/);
+    },
+  );
 
   test("latchkey on a Node version that is too old", async () => {
     const { code, stderr, loaded } = await latchkey(["controller"], {
@@ -84,38 +80,6 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
     ]);
     expect(loaded.filter((name) => name.startsWith("src/controllers/"))).toEqual([]);
   });
-});
-
-test("trust-config in a cluster without the Service prints one sentence and exits with 2", async () => {
-  const server = createServer((_request, response) => {
-    response.writeHead(404, { "content-type": "application/json" });
-    response.end(JSON.stringify({ kind: "Status", reason: "NotFound", code: 404 }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const kubeconfig = join(directory, "kubeconfig");
-  const cluster = { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true };
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      "current-context": "a",
-      clusters: [{ name: "a", cluster }],
-      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-      users: [{ name: "a", user: {} }],
-    }),
-  );
-  const { code, stderr } = await latchkey([
-    "trust-config",
-    "--authorization",
-    "--kubernetes-version=1.36",
-    `--kubeconfig=${kubeconfig}`,
-  ]);
-  server.close();
-  expect([code, stderr]).toEqual([
-    2,
-    'latchkey: Service "latchkey-system/latchkey-webhook" does not exist; install the webhook, or set --service-name, --namespace or --webhook-url\n',
-  ]);
 });
 
 describe("a process loads only what it needs", () => {
@@ -136,7 +100,7 @@ describe("a process loads only what it needs", () => {
 
   // In a real pod the processes would find a token and start.
   const isPod = existsSync("/var/run/secrets/kubernetes.io/serviceaccount");
-  test.skipIf(isPod).each(["controller", "webhook", "trust-config --authorization"])(
+  test.skipIf(isPod).each(["controller", "webhook"])(
     "latchkey %s in a pod loads no library that reads kubeconfigs",
     async (line) => {
       const env = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" };

@@ -6,22 +6,10 @@ import { KubeError } from "../../src/kube/errors.ts";
 import { outcomeOf } from "./command-line.ts";
 
 describe("a command starts with its configuration", () => {
-  const trust = { action: "trustConfig" };
   const unset = { namespace: "latchkey-system" };
   test.for<[string, Readonly<Record<string, string>>, object]>([
     ["controller", {}, { action: "controller", config: { namespace: "latchkey-system" } }],
     ["webhook", {}, { action: "webhook", config: { drainTimeout: 95_000 } }],
-    [
-      "trust-config --authorization",
-      {},
-      { ...trust, config: { directory: "/etc/kubernetes/latchkey" } },
-    ],
-    ["trust-config --output out --authorization", {}, { ...trust, config: { output: "out" } }],
-    [
-      "trust-config --authentication --cluster-name=east --kubernetes-version=1.36",
-      {},
-      { ...trust, config: { authentication: true, kubernetesVersion: 36 } },
-    ],
     ["controller --namespace ops", {}, { config: { namespace: "ops" } }],
     ["controller --namespace=ops", {}, { config: { namespace: "ops" } }],
     ["controller --issuer=https://a/=b", {}, { config: { issuer: "https://a/=b" } }],
@@ -39,8 +27,6 @@ describe("a command starts with its configuration", () => {
 });
 
 describe("an invalid command line prints one sentence and exits with 2", () => {
-  const choose =
-    "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct";
   const noValue = "option --namespace requires a value, such as --namespace=value";
   const after = "does not exist here; write options after a command";
 
@@ -69,12 +55,7 @@ describe("an invalid command line prints one sentence and exits with 2", () => {
       "controller --retry-period=10s",
       '--retry-period: "10s" must be shorter than --renew-deadline (10s)',
     ],
-    ["trust-config", choose],
-    ["trust-config --authorization=false", choose],
-    [
-      "trust-config --authorization=perhaps",
-      '--authorization (LATCHKEY_AUTHORIZATION): "perhaps" must be true or false',
-    ],
+    ["webhook --direct=perhaps", '--direct (LATCHKEY_DIRECT): "perhaps" must be true or false'],
   ])("%j", async ([line, sentence]) => {
     expect(await outcomeOf(line.split(" "))).toEqual({
       ...{ exitCode: 2, stdout: "", stderr: `latchkey: ${sentence}\n` },
@@ -118,7 +99,7 @@ describe("a failed command", () => {
 
   test("prints an error of the API server: one sentence, exit code 1", async () => {
     const failure = new KubeError("GET secrets is forbidden", { code: "Forbidden", status: 403 });
-    expect(await outcomeOf(["trust-config", "--authorization"], { failure })).toMatchObject({
+    expect(await outcomeOf(["controller"], { failure })).toMatchObject({
       exitCode: 1,
       stderr: "latchkey: GET secrets is forbidden\n",
     });
@@ -136,7 +117,7 @@ describe("help and version", () => {
     const { exitCode, stdout, stderr } = await outcomeOf([argument]);
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(
-      /^Usage: latchkey <command> \[options\]\n[^]*controller [^]*webhook [^]*trust-config /,
+      /^Usage: latchkey <command> \[options\]\n[^]*controller [^]*webhook [^]*gateway /,
     );
   });
 

@@ -50,7 +50,10 @@ async function printed(
 ): Promise<string> {
   const texts: string[] = [];
   await printAuthenticationConfig(
-    parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }),
+    {
+      ...parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }),
+      namespace: "latchkey-system",
+    },
     {
       client: {
         async get({ plural }, { namespace, name }) {

@@ -34,8 +34,6 @@ export async function outcomeOf(
       webhook: action("webhook"),
       gateway: action("gateway"),
       directEndpoint: action("directEndpoint"),
-      trustConfig: action("trustConfig"),
-      rotateSigningKey: action("rotateSigningKey"),
     },
   });
   return { exitCode, stdout, stderr, ...started };

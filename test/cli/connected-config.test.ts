@@ -33,18 +33,24 @@ async function printed(
   { version = "v1.36.3", found }: { readonly version?: string; readonly found?: unknown } = {},
 ): Promise<string> {
   const texts: string[] = [];
-  await printConnectedConfig(parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }), {
-    client: {
-      async get({ plural }, { name }) {
-        if (plural === "services") return { spec: { clusterIP: "10.0.0.7" } };
-        expect(name).toBe("latchkey-direct-authorizer-certificates");
-        if (found === undefined) throw new KubeError("x", { code: "NotFound", status: 404 });
-        return found;
-      },
+  await printConnectedConfig(
+    {
+      ...parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }),
+      namespace: "latchkey-system",
     },
-    serverVersion: async () => version,
-    print: (text) => texts.push(text),
-  });
+    {
+      client: {
+        async get({ plural }, { name }) {
+          if (plural === "services") return { spec: { clusterIP: "10.0.0.7" } };
+          expect(name).toBe("latchkey-direct-authorizer-certificates");
+          if (found === undefined) throw new KubeError("x", { code: "NotFound", status: 404 });
+          return found;
+        },
+      },
+      serverVersion: async () => version,
+      print: (text) => texts.push(text),
+    },
+  );
   return texts.join("");
 }
 

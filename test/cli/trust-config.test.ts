@@ -44,17 +44,23 @@ async function printed(
   }: Cluster = {},
 ): Promise<string> {
   const texts: string[] = [];
-  await printTrustConfig(parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }), {
-    client: {
-      async get({ plural }) {
-        if (plural === "services" && hasService) return { spec: { clusterIP } };
-        if (plural !== "services" && hasSecret) return secret;
-        throw new KubeError("x", { code: "NotFound", status: 404 });
-      },
+  await printTrustConfig(
+    {
+      ...parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }),
+      namespace: "latchkey-system",
     },
-    serverVersion: async () => version,
-    print: (text) => texts.push(text),
-  });
+    {
+      client: {
+        async get({ plural }) {
+          if (plural === "services" && hasService) return { spec: { clusterIP } };
+          if (plural !== "services" && hasSecret) return secret;
+          throw new KubeError("x", { code: "NotFound", status: 404 });
+        },
+      },
+      serverVersion: async () => version,
+      print: (text) => texts.push(text),
+    },
+  );
   return texts.join("");
 }
 
@@ -174,9 +180,9 @@ describe("an error says how to fix it", () => {
     ],
     [
       "for missing certificates",
-      ["--namespace=ops"],
+      [],
       { hasSecret: false },
-      'Secret "ops/latchkey-webhook-certificates" does not exist; start latchkey webhook',
+      'Secret "latchkey-system/latchkey-webhook-certificates" does not exist; start latchkey webhook',
     ],
   ])("%s", async (_rule, argv, cluster, problem) => {
     await expect(printed(argv, cluster)).rejects.toThrow(problem);

@@ -114,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await authorizer.waitReady();
     const { webhookUrl } = authorizer;
     ({ printed } = await trustTokens(connected, {
-      ...{ management, issuer, program, name: connectedName },
+      ...{ management, issuer, name: connectedName },
       authorizer: { webhookUrl, issuerAuthority },
     }));
     await applyGateway(management);

@@ -57,7 +57,7 @@ describe.skipIf(!hasDedicatedClusters)("two connected clusters", () => {
   async function server(cluster: StartedControlPlane, name: string, args: readonly string[] = []) {
     await trustTokens(cluster, {
       ...{ management: fixture.central.controlPlane, issuer: issuer.issuer },
-      ...{ program: issuer.program, name, args },
+      ...{ name, args },
     });
     const dispatcher = new Agent({ connect: { ca: cluster.certificateAuthority } });
     stops.push(() => dispatcher.destroy());

@@ -61,7 +61,6 @@ export function startConnectedCluster(
 /** What starts the direct endpoint: the issuer of the management cluster, and the bundle. */
 export interface DirectSource {
   readonly issuer: string;
-  readonly program: string;
   /** How the processes run, as in the image. */
   readonly settings: Partial<LatchkeyOptions>;
   /** Called with the name and the log of a process that exits unexpectedly. */
@@ -76,12 +75,12 @@ export interface DirectAccess {
 
 /**
  * Starts the authorizer and the direct endpoint of the connected cluster, and makes its
- * kube-apiserver trust direct tokens, with what `latchkey trust-config` prints.
+ * kube-apiserver trust direct tokens, with what `kubectl latchkey trust-config` prints.
  */
 export async function startDirectAccess(
   management: StartedControlPlane,
   connected: StartedControlPlane,
-  { issuer, program, settings, onDeath }: DirectSource,
+  { issuer, settings, onDeath }: DirectSource,
 ): Promise<DirectAccess> {
   await applyDirectEndpointRbac(connected);
   await applyDirectAuthorizerRbac(connected);
@@ -106,7 +105,7 @@ export async function startDirectAccess(
   await authorizer.waitReady();
   const { webhookUrl } = authorizer;
   await trustTokens(connected, {
-    ...{ management, issuer, program, name: connectedCluster },
+    ...{ management, issuer, name: connectedCluster },
     authorizer: { webhookUrl, issuerAuthority: authority },
   });
   const endpoint = await startDirectEndpoint({

@@ -137,11 +137,10 @@ async function openDirectly(
   { controller, program }: { readonly controller: ControllerProcess; readonly program: string },
 ): Promise<ConnectedAddresses> {
   say(
-    "starting kube-apiserver of the connected cluster again with what `latchkey trust-config --authentication --authorization` prints",
+    "starting kube-apiserver of the connected cluster again with what `kubectl latchkey trust-config --authentication --authorization` prints",
   );
   const { authorizer, endpoint } = await startDirectAccess(controlPlane, connected, {
     issuer: controller.issuerUrl,
-    program,
     settings: asInImage(program),
     onDeath: (name, log, exit) =>
       say(`the ${name} died (${describeExit(exit)}), starting it again; ${log}`),
@@ -185,7 +184,7 @@ async function startWebhookFor(
 ): Promise<boolean> {
   if (controlPlane.kind === "existing") {
     say(
-      "the webhook is not started: access keys work through the gateway, and at this cluster's kube-apiserver once you give it what `latchkey trust-config --authorization` prints",
+      "the webhook is not started: access keys work through the gateway, and at this cluster's kube-apiserver once you give it what `kubectl latchkey trust-config --authorization` prints",
     );
     return stampedBy === "policy";
   }
@@ -200,8 +199,10 @@ async function startWebhookFor(
   });
   started.push(() => webhook.stop());
   await webhook.waitReady();
-  say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
-  await trustWebhook(controlPlane, webhook, program);
+  say(
+    "starting kube-apiserver again with what `kubectl latchkey trust-config --authorization` prints",
+  );
+  await trustWebhook(controlPlane, webhook);
   await askWebhookAtAdmission(controlPlane, webhook);
   if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
   return true;

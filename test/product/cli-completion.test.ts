@@ -64,7 +64,7 @@ describe.skipIf(inject("cli") === undefined)("completion", () => {
     });
 
   it.each([
-    [["ref"], "refresh-now\tmakes the controller reconcile SharedSecrets"],
+    [["ref"], "refresh-now\tRequest an immediate reconcile of SharedSecrets"],
     [["get", "-n", namespace, "dat"], "database\n"],
     [["get", "-n", namespace, "database", ""], "password\n"],
     [["why", "s"], "secret/\tthe copy in the namespace\nshsec/\ta SharedSecret"],

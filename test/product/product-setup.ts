@@ -112,7 +112,7 @@ async function startWhole(): Promise<Running> {
     stops.push(() => product.stop());
     const { controlPlane, controller, webhook, gateways } = product;
     const { signal: _, ...authenticating } = await controlPlane.addApiServer(
-      await trustFiles(controlPlane, webhook, product.program),
+      await trustFiles(controlPlane, webhook),
     );
     await servesOwnKinds(authenticating);
     const gateway = {

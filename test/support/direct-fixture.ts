@@ -22,6 +22,7 @@ import { directEndpointCa, issuerCa } from "./gateway-address.ts";
 import { applyDirectEndpointRbac } from "./install.ts";
 import { isTrue, postToken, tokensPath } from "./latchkey-objects.ts";
 import { writePrivately } from "./kubeconfig.ts";
+import { clientProgram } from "./trust.ts";
 import {
   type ControllerProcess,
   type DirectEndpointProcess,
@@ -122,11 +123,11 @@ export async function startEndpoint(
 
 /** Requests a rotation of the signing keys like an administrator. */
 export function rotateSigningKey(
-  { controlPlane, program }: Pick<DedicatedCluster, "controlPlane" | "program">,
+  { controlPlane }: Pick<DedicatedCluster, "controlPlane">,
   ...flags: readonly string[]
 ) {
   return promisify(execFile)(process.execPath, [
-    ...[program, "rotate-signing-key", ...flags],
+    ...[clientProgram, "rotate-signing-key", ...flags],
     `--kubeconfig=${controlPlane.adminKubeconfig}`,
   ]);
 }

@@ -15,16 +15,18 @@ import type { WebhookProcess } from "./latchkey-process.ts";
 
 const run = promisify(execFile);
 
+/** The program with the commands of an administrator. */
+export const clientProgram = join(repository, "src", "cli", "kubectl", "main.ts");
+
 /**
- * Does what an administrator does: writes the files with `latchkey trust-config`, and starts
+ * Does what an administrator does: writes the files with `kubectl latchkey trust-config`, and starts
  * kube-apiserver with its flags.
  */
 export async function trustWebhook(
   controlPlane: StartedControlPlane,
   webhook: Pick<WebhookProcess, "webhookUrl">,
-  program = join(repository, "src", "main.ts"),
 ): Promise<void> {
-  await controlPlane.restartApiServer(await trustFiles(controlPlane, webhook, program));
+  await controlPlane.restartApiServer(await trustFiles(controlPlane, webhook));
   await servesOwnKinds(controlPlane);
 }
 
@@ -32,7 +34,6 @@ export async function trustWebhook(
 export async function trustFiles(
   controlPlane: Pick<StartedControlPlane, "adminKubeconfig" | "directory">,
   { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
-  program: string,
 ): Promise<readonly string[]> {
   const files = join(controlPlane.directory, "trust");
   const options = [
@@ -43,7 +44,7 @@ export async function trustFiles(
   ];
   const { stdout } = await run(
     process.execPath,
-    [program, "trust-config", "--authorization", ...options],
+    [clientProgram, "trust-config", "--authorization", ...options],
     { cwd: repository },
   );
   return flagsIn(stdout);
@@ -69,7 +70,7 @@ export async function servesOwnKinds(controlPlane: KubectlAccess): Promise<void>
   await eventually(serves, { what: "the CRDs to be served again" });
 }
 
-/** The flags of kube-apiserver among the lines that `latchkey trust-config` prints. */
+/** The flags of kube-apiserver among the lines that `kubectl latchkey trust-config` prints. */
 function flagsIn(printed: string): readonly string[] {
   return printed.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : []));
 }
@@ -78,10 +79,9 @@ function flagsIn(printed: string): readonly string[] {
 export interface TokenSource {
   readonly management: Pick<StartedControlPlane, "adminKubeconfig">;
   readonly issuer: string;
-  readonly program?: string;
   /** The name of the connected cluster. */
   readonly name: string;
-  /** More options of `latchkey trust-config`. */
+  /** More options of `kubectl latchkey trust-config`. */
   readonly args?: readonly string[];
   /** The authorizer in the connected cluster, if there is one. */
   readonly authorizer?: TokenAuthorizer;
@@ -102,13 +102,12 @@ export async function trustTokens(
   source: TokenSource,
 ): Promise<{ readonly printed: string; readonly flags: readonly string[] }> {
   const { management, issuer, name, args = [], authorizer } = source;
-  const { program = join(repository, "src", "main.ts") } = source;
   const files = join(connected.directory, "trust");
   const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
   const { stdout: printed } = await run(
     process.execPath,
     [
-      ...[program, "trust-config", "--authentication"],
+      ...[clientProgram, "trust-config", "--authentication"],
       ...(authorizer === undefined
         ? [`--kubeconfig=${management.adminKubeconfig}`]
         : [

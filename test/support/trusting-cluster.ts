@@ -71,9 +71,9 @@ export async function startTrustingCluster(
   const serverOf = (way: Way) =>
     way === "kube-apiserver" ? connected.url : endpoint.endpointUrl + directPath;
   try {
-    const { controlPlane: management, program } = central;
+    const { controlPlane: management } = central;
     const trusted = await trustTokens(connected, {
-      ...{ management, issuer, program, name: connectedName },
+      ...{ management, issuer, name: connectedName },
     });
     signing = await readSigning();
     const ca = [connected.certificateAuthority, fixture.server.certificateAuthority];

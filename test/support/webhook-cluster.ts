@@ -94,7 +94,7 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
     args: [`--certificate-names=${webhookHost}`, "--require-admission-client-certificate"],
   });
   await webhook.waitReady();
-  await trustWebhook(cluster.controlPlane, webhook, cluster.program);
+  await trustWebhook(cluster.controlPlane, webhook);
   await cluster.askAtAdmission(webhook);
   await policiesCount(cluster.controlPlane);
   await controller.waitReady();

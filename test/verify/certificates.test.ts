@@ -82,7 +82,7 @@ beforeAll(async () => {
   await cluster.arrange(makeRoot);
   const webhook = await run();
   await webhook.waitReady();
-  await trustWebhook(cluster.controlPlane, webhook, cluster.program);
+  await trustWebhook(cluster.controlPlane, webhook);
   await cluster.askAtAdmission(webhook);
   await policiesCount(cluster.controlPlane);
   await becomesGood();
@@ -184,7 +184,7 @@ describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust 
       .filter((line) => line.includes('"problem":"ca-changed"'));
     expect(lines.map((line) => stringAt(JSON.parse(line), "level"))).toEqual(["warn", "warn"]);
 
-    await trustWebhook(cluster.controlPlane, webhook, cluster.program);
+    await trustWebhook(cluster.controlPlane, webhook);
     await becomesGood();
     await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
       what: "the report to end",

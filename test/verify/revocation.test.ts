@@ -211,7 +211,7 @@ describe.skipIf(!hasDedicatedClusters)(
 
       await backup().restore();
       const warning =
-        "if the management cluster was restored, run latchkey rotate-signing-key --new-epoch there";
+        "if the management cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there";
       await eventually(async () => (await readyText()).includes(warning), {
         ...patience,
         what: "readyz of the endpoint to warn of the earlier list",

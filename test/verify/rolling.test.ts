@@ -59,7 +59,7 @@ beforeAll(async () => {
   replicas = [await startReplica(), await startReplica()];
   await Promise.all(replicas.map(receivesConnections));
   const through = { webhookUrl: `https://127.0.0.1:${balancer.port}` };
-  await trustWebhook(cluster.controlPlane, through, cluster.program);
+  await trustWebhook(cluster.controlPlane, through);
   await askWebhookAtAdmission(cluster.controlPlane, through);
   for (let made = 0; made < keyCount; made += 50) {
     await Promise.all(

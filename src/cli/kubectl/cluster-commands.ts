@@ -1,7 +1,6 @@
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
 import { namespaceOptions } from "../../runtime/controller-config.ts";
 import { serverOptions } from "../../runtime/options.ts";
-import { rotateSigningKeyOptions } from "../../runtime/rotate-signing-key-options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
@@ -11,7 +10,6 @@ import { shells } from "./shells.ts";
 import { allNamespaces } from "./secret-commands.ts";
 
 const { userPrefix, teamPrefix } = serverOptions;
-const { kubeconfig: _file, namespace: _namespace, ...trustOptions } = trustConfigOptions;
 
 /** Commands about the installation. */
 export const clusterCommands = {
@@ -137,9 +135,8 @@ export const clusterCommands = {
     name: "trust-config",
     brief:
       "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
-    details: ["It is the command of the same name of the program latchkey."],
     arguments: [],
-    flags: { ...flagsOfOptions(trustOptions), ...systemNamespace },
+    flags: { ...flagsOfOptions(trustConfigOptions), ...systemNamespace },
     connects: true,
     examples: ["kubectl latchkey trust-config --authorization --output=trust-config"],
   },
@@ -148,7 +145,9 @@ export const clusterCommands = {
     brief: "Request a new signing key of direct tokens from the controller",
     arguments: [],
     flags: {
-      ...flagsOfOptions({ newEpoch: rotateSigningKeyOptions.newEpoch }),
+      newEpoch: switchFlag({
+        help: "also start a new epoch of the list of revoked tokens; needed after a restore of etcd, because direct endpoints refuse lists that are older than theirs",
+      }),
       ...systemNamespace,
     },
     connects: true,

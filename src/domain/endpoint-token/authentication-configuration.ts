@@ -154,7 +154,7 @@ function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationTerms): rea
     },
     {
       expression: `claims.exp - claims.nbf <= ${maximumTokenTtl + clockMargin}`,
-      message: `the lifetime exceeds ${maximumTokenTtl} seconds; if --maximum-token-ttl of the controller is longer, set it for latchkey trust-config too`,
+      message: `the lifetime exceeds ${maximumTokenTtl} seconds; if --maximum-token-ttl of the controller is longer, set it for kubectl latchkey trust-config too`,
     },
     {
       expression: "type(claims.aud) == string",
@@ -183,7 +183,7 @@ const authorizerRules: readonly object[] = [
   {
     expression: `dyn(${serviceClaim}).all(member, member in ["name", "keyID", "scope"])`,
     message:
-      "the private claim has an unknown member, which may be a limit of the token; update Latchkey in this cluster, and run latchkey trust-config again",
+      "the private claim has an unknown member, which may be a limit of the token; update Latchkey in this cluster, and run kubectl latchkey trust-config again",
   },
 ];
 
