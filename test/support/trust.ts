@@ -7,8 +7,10 @@ import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { admin, connect, post, send } from "./cluster-connection.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
-import { kubectl, type KubectlAccess, tryKubectl } from "./kubectl.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { repository } from "./install.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
@@ -50,24 +52,35 @@ export async function trustFiles(
   return flagsIn(stdout);
 }
 
-/** Waits until an API server that has just become ready serves the three kinds. */
-export async function servesOwnKinds(controlPlane: KubectlAccess): Promise<void> {
-  // An API server is ready before it serves the kinds of CRDs, each at a different time.
-  // Before 1.36 a policy rejects keys: nothing writes requester annotations yet.
-  const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) =>
-    JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }),
+/**
+ * Waits until an API server that has just become ready serves the three kinds: it serves each CRD
+ * at a different time, and its policies know the kind of an object some time after that (503).
+ */
+export async function servesOwnKinds({
+  adminKubeconfig,
+}: Pick<ControlPlane, "adminKubeconfig">): Promise<void> {
+  const connection = await connect(adminKubeconfig);
+  const creates = Object.entries({
+    OwnedAccessKey: "ownedaccesskeys",
+    DirectClusterEndpointToken: "directclusterendpointtokens",
+    SharedSecret: "namespaces/default/sharedsecrets",
+  }).map(([kind, collection]) =>
+    post(`/apis/${apiVersion}/${collection}?dryRun=All`, {
+      ...{ apiVersion, kind, metadata: { name: "never-made" }, spec: {} },
+    }),
   );
   const serves = async () => {
-    const answers = await Promise.all(
-      objects.map((input) =>
-        tryKubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input }),
-      ),
-    );
+    const answers = await Promise.all(creates.map((create) => send(connection, admin, create)));
+    // Before 1.36 a policy rejects keys: nothing writes requester annotations yet.
     return answers.every(
-      ({ code, stderr }) => code === 0 || stderr.includes("ValidatingAdmissionPolicy"),
+      ({ code, message }) => code === 201 || message.includes("ValidatingAdmissionPolicy"),
     );
   };
-  await eventually(serves, { what: "the CRDs to be served again" });
+  try {
+    await eventually(serves, { what: "the kinds of Latchkey to be served" });
+  } finally {
+    await connection.pool.destroy();
+  }
 }
 
 /** The flags of kube-apiserver among the lines that `kubectl latchkey trust-config` prints. */
