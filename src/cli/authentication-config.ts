@@ -21,12 +21,12 @@ import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */
 export interface AuthenticationConfigDeps {
-  /** Reads the Secret of the issuer's certificates; not used with `--certificate-authority`. */
+  /** Reads the Secret of the issuer's certificates; not used with `--issuer-certificate-authority`. */
   readonly client: Pick<Client, "get">;
   readonly print: (text: string) => void;
 }
 
-/** The value of `--certificate-authority` for the CAs of the machine. */
+/** The value of `--issuer-certificate-authority` for the CAs of the machine. */
 const systemAuthorities = "system";
 
 /**
@@ -94,18 +94,18 @@ export async function authenticationOutput(
 }
 
 async function certificateAuthority(
-  { namespace, certificateAuthority: path }: TrustConfigOptions,
+  { namespace, issuerCertificateAuthority: path }: TrustConfigOptions,
   client: Pick<Client, "get">,
 ): Promise<string | undefined> {
   if (path === systemAuthorities) return undefined;
   if (path !== undefined) {
-    const option = "--certificate-authority";
+    const option = "--issuer-certificate-authority";
     const found = caCertificates(readTextFile({ option, path }));
     if (found !== undefined) return found;
     throw new ConfigError(option, path, "must contain PEM certificates, and only valid ones");
   }
   const name = ownObjects.issuerCertificates;
-  const fix = `set --certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;
+  const fix = `set --issuer-certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;
   const secret = await client
     .get(resources.secrets, { namespace, name })
     .catch(

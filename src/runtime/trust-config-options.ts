@@ -36,7 +36,7 @@ const authenticationOptions = {
     help: "with --authentication: URL at which kube-apiserver of the connected cluster reads the issuer's discovery document, such as https://latchkey.example.com/.well-known/openid-configuration; if unset, /.well-known/openid-configuration below --issuer",
     parse: optional(httpsUrl),
   },
-  certificateAuthority: {
+  issuerCertificateAuthority: {
     value: "<file>",
     initial: "",
     help: "with --authentication: file with the PEM certificates of the CAs of the issuer's server, or system for the public CAs that the machine of kube-apiserver trusts; required with --authorization too; if unset, the CA in Secret latchkey-issuer-certificates of the management cluster",
@@ -125,9 +125,9 @@ export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "names
   const { authorization, authentication, kubernetesVersion, webhookUrl } = options;
   if (authentication) connectedClusterName(options);
   if (authorization && authentication) {
-    if (options.certificateAuthority !== undefined) return;
+    if (options.issuerCertificateAuthority !== undefined) return;
     throw new UsageError(
-      "--authentication with --authorization requires --certificate-authority, a file with the CA certificates of the issuer, or system for public CAs, because the kubeconfig is that of the connected cluster",
+      "--authentication with --authorization requires --issuer-certificate-authority, a file with the CA certificates of the issuer, or system for public CAs, because the kubeconfig is that of the connected cluster",
     );
   }
   if (!authorization && !authentication)

@@ -112,13 +112,13 @@ describe("the printed file", () => {
   test("has the CA of a file without asking the cluster", async () => {
     const asked: string[] = [];
     const path = written("ca.pem", `# ours\n${ca}`);
-    const text = await printed([...usual, `--certificate-authority=${path}`], { asked });
+    const text = await printed([...usual, `--issuer-certificate-authority=${path}`], { asked });
     expect(issuersOf(text)).toMatchObject([{ certificateAuthority: ca }]);
     expect(asked).toEqual([]);
   });
 
   test("has no CA for the CAs of the system", async () => {
-    const text = await printed([...usual, "--certificate-authority=system"], {});
+    const text = await printed([...usual, "--issuer-certificate-authority=system"], {});
     expect(issuersOf(text)[0]).not.toHaveProperty("certificateAuthority");
   });
 
@@ -227,12 +227,12 @@ describe("one sentence refuses", () => {
     ],
     [
       "a missing CA file",
-      [...usual, `--certificate-authority=${join(directory, "missing")}`],
+      [...usual, `--issuer-certificate-authority=${join(directory, "missing")}`],
       "cannot be read: ENOENT",
     ],
     [
       "a CA file without certificates",
-      [...usual, `--certificate-authority=${written("empty.pem", "x")}`],
+      [...usual, `--issuer-certificate-authority=${written("empty.pem", "x")}`],
       "must contain PEM certificates, and only valid ones",
     ],
     [
@@ -269,7 +269,7 @@ describe("one sentence refuses", () => {
     [
       "a missing Secret",
       {},
-      'Secret "latchkey-system/latchkey-issuer-certificates" does not exist; set --certificate-authority',
+      'Secret "latchkey-system/latchkey-issuer-certificates" does not exist; set --issuer-certificate-authority',
     ],
     [
       "a Secret without a CA",

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 const usual = [
-  ...["--authentication=true", "--authorization=true", "--certificate-authority=system"],
+  ...["--authentication=true", "--authorization=true", "--issuer-certificate-authority=system"],
   ...["--cluster-name=east", "--issuer=https://latchkey.example.com"],
 ];
 

@@ -8,11 +8,15 @@ const scopeOf = {
   DirectClusterEndpointToken: (scope: unknown) => ({ scope }),
 } as const;
 
-async function warningsOf(kind: keyof typeof scopeOf, scope: unknown): Promise<readonly string[]> {
+async function warningsOf(
+  kind: keyof typeof scopeOf,
+  scope: unknown,
+  annotations: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
   const input = JSON.stringify({
     apiVersion,
     kind,
-    metadata: { name: unique("warned") },
+    metadata: { name: unique("warned"), annotations },
     spec: scope === undefined ? {} : scopeOf[kind](scope),
   });
   const { code, stderr } = await tryKubectl(
@@ -108,6 +112,12 @@ describe
       const found = await warningsOf("DirectClusterEndpointToken", scope);
       expect(found).toEqual([expect.stringContaining(warning), enforced]);
       expect(await warningsOf("OwnedAccessKey", scope)).toEqual([]);
+    });
+
+    it("a project in a direct token of a virtual cluster, whose endpoint it covers", async () => {
+      const scope = { projects: [{ project: "web" }] };
+      const audience = { "management.service/audience-cluster": "web/dev" };
+      expect(await warningsOf("DirectClusterEndpointToken", scope, audience)).toEqual([enforced]);
     });
 
     it("a valid scope is accepted without a warning", async () => {

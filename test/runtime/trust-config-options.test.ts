@@ -16,8 +16,6 @@ test("without options, all values are read from the cluster, and the files are p
   expect(parse(["--authorization=true"])).toEqual({
     authorization: true,
     authentication: false,
-    kubeconfig: undefined,
-    namespace: "latchkey-system",
     serviceName: undefined,
     kubernetesVersion: undefined,
     webhookUrl: undefined,
@@ -27,7 +25,7 @@ test("without options, all values are read from the cluster, and the files are p
     clusterName: undefined,
     ownAudienceOnly: false,
     discoveryUrl: undefined,
-    certificateAuthority: undefined,
+    issuerCertificateAuthority: undefined,
     usernamePrefix: "",
     groupsPrefix: "",
     merge: undefined,
@@ -67,7 +65,7 @@ describe("one sentence refuses", () => {
     [
       "both modes without the CA of the issuer",
       ["--authorization=true", ...connected],
-      "--authentication with --authorization requires --certificate-authority",
+      "--authentication with --authorization requires --issuer-certificate-authority",
     ],
     [
       "a connected cluster of an unknown version",
@@ -81,7 +79,7 @@ describe("one sentence refuses", () => {
     ],
     ...[
       ...["cluster-name=east", "own-audience-only=true"],
-      ...["discovery-url=https://a", "certificate-authority=a", "merge=a"],
+      ...["discovery-url=https://a", "issuer-certificate-authority=a", "merge=a"],
     ].map((option): [string, readonly string[], string] => [
       `--${option} for the management cluster`,
       ["--authorization=true", `--${option}`],
@@ -107,7 +105,7 @@ describe("one sentence refuses", () => {
 });
 
 test("both modes have the options of both, and the version of the cluster if it is not set", () => {
-  const both = ["--authorization=true", ...connected, "--certificate-authority=system"];
+  const both = ["--authorization=true", ...connected, "--issuer-certificate-authority=system"];
   const others = ["--webhook-url=https://a", "--username-prefix=mc:", "--merge=/file"];
   expect(parse([...both, ...others])).toMatchObject({
     kubernetesVersion: undefined,

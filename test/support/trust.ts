@@ -126,7 +126,7 @@ export async function trustTokens(
         : [
             ...["--authorization", `--kubeconfig=${connected.adminKubeconfig}`],
             `--webhook-url=${authorizer.webhookUrl}`,
-            `--certificate-authority=${authorizer.issuerAuthority}`,
+            `--issuer-certificate-authority=${authorizer.issuerAuthority}`,
           ]),
       ...[`--cluster-name=${name}`, `--kubernetes-version=${gitVersion}`, ...args],
       ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
