@@ -109,6 +109,9 @@ describe.concurrent("a placeholder", () => {
   it("is filled in one write, and keeps its name, type, labels and annotations", async () => {
     const scene = await makeScene({ [annotations.copyLabels]: "tier=gold" });
     const { source, target } = scene;
+    // A controller that has not seen the source yet records that it does not exist.
+    const isSeen = { conditions: { Ready: { status: "True" } } };
+    await becomes("the source to be seen", () => view(source), isSeen);
     const own = { theirs: "kept" };
     const path = await makePlaceholder(scene, {
       type: "example.com/own",
