@@ -1,8 +1,8 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import { derivedCredentialsPolicy } from "../../api/names.ts";
-import { parseMetadata, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
+import { recordAt, stringAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { policiesAge } from "../requester/policy-age.ts";
+import { instantOf } from "../lifetime.ts";
 import { type Refusal, refusal } from "./refusal.ts";
 
 /**
@@ -18,7 +18,10 @@ export function writesSecret(request: ReviewedRequest): boolean {
   );
 }
 
-/** What a cluster answers about the policy and its binding; undefined for one that is missing. */
+/**
+ * What a cluster answers about the policy and its binding; undefined for one that is missing.
+ * Another administrator decides what it is, so nothing of it is taken for granted.
+ */
 export interface ObservedPolicy {
   readonly policy: unknown;
   readonly binding: unknown;
@@ -47,8 +50,11 @@ export function policyProblem(
     stringsAt(spec, "validationActions").includes("Deny") &&
     spec["matchResources"] === undefined;
   if (!isEnforced) return unguarded(`${bindingText} does not deny requests in all namespaces`);
-  const age = policiesAge([parseMetadata(policy), parseMetadata(binding)]);
-  return age !== undefined && age.installedAt + settlingMs <= now
+  const isSettled = [policy, binding].every((object) => {
+    const createdAt = instantOf(stringAt(recordAt(object, "metadata"), "creationTimestamp"));
+    return createdAt !== undefined && createdAt + settlingMs <= now;
+  });
+  return isSettled
     ? undefined
     : refusal(503, "not-ready", `${policyText} is less than 10 s old in this cluster; retry`);
 }

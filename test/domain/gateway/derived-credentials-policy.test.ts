@@ -69,3 +69,14 @@ test("a policy that is younger than 10 s counts later", () => {
   const now = Date.parse(createdAt) + 9_999;
   expect(policyProblem({ policy, binding: bound(enforced) }, now)).toMatchObject({ status: 503 });
 });
+
+test.each<[string, unknown]>([
+  ["text", "policy"],
+  ["an empty object", {}],
+  ["without a time", { metadata: { name } }],
+  ["with a time that is none", { metadata: { ...metadata, creationTimestamp: "yesterday" } }],
+  ["with a time that is no text", { metadata: { ...metadata, creationTimestamp: 1 } }],
+])("an answer of the cluster that is no policy does not count: %s", (_what, answer) => {
+  const observed = { policy: answer, binding: bound(enforced) };
+  expect(policyProblem(observed, Date.now())).toMatchObject({ status: 503 });
+});
