@@ -43,7 +43,9 @@ export const ownObjects = {
   clusterList: "latchkey-clusters",
 } as const;
 
-/** The name of one of the ConfigMaps with the revoked direct tokens, in Latchkey's own namespace. */
+/**
+ * The name of one of the ConfigMaps with the revoked direct tokens, in Latchkey's own namespace.
+ */
 export function revokedTokensName(number: number): string {
   return `latchkey-revoked-${number}`;
 }
@@ -60,8 +62,9 @@ export const requesterPolicies = {
 } as const;
 
 /**
- * The name of the policy, and of its binding, that denies requests with a credential of Latchkey the
- * Secrets that are or become other credentials. An authorizer does not see the type of a Secret.
+ * The name of the policy, and of its binding, that denies requests with a credential of Latchkey
+ * the Secrets that are or become other credentials. An authorizer does not see the type of a
+ * Secret.
  */
 export const derivedCredentialsPolicy = "latchkey-derived-credentials";
 

@@ -13,8 +13,8 @@ export interface KeyMismatchDeps {
 
 /**
  * Records an Event on objects whose digest has the index of a presented key but does not match it:
- * most likely the digest is bound to another user. Limits the Events of one requester, who may copy an
- * index to many objects, to 25, then one in five minutes.
+ * most likely the digest is bound to another user. Limits the Events of one requester, who may copy
+ * an index to many objects, to 25, then one in five minutes.
  */
 export class KeyMismatches {
   readonly #deps: KeyMismatchDeps;

@@ -21,7 +21,9 @@ import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */
 export interface AuthenticationConfigDeps {
-  /** Reads the Secret of the issuer's certificates; not used with `--issuer-certificate-authority`. */
+  /**
+   * Reads the Secret of the issuer's certificates; not used with `--issuer-certificate-authority`.
+   */
   readonly client: Pick<Client, "get">;
   readonly print: (text: string) => void;
 }

@@ -16,7 +16,9 @@ export interface SecretGuardDeps {
   readonly clock: Pick<Clock, "now" | "monotonic">;
 }
 
-/** How long an answer of the cluster counts: it is asked again at once after its policy was applied. */
+/**
+ * How long an answer of the cluster counts: it is asked again at once after its policy was applied.
+ */
 const seenForMs = 60_000;
 const missedForMs = 1_000;
 

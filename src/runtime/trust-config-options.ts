@@ -117,9 +117,9 @@ export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions> & {
 };
 
 /**
- * Throws a UsageError unless `--authorization`, `--authentication` or both are set, with the options
- * that they require, and without options that nothing reads. Options with a default are not checked:
- * the environment of the controller may set them.
+ * Throws a UsageError unless `--authorization`, `--authentication` or both are set, with the
+ * options that they require, and without options that nothing reads. Options with a default are not
+ * checked.
  */
 export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "namespace">): void {
   const { authorization, authentication, kubernetesVersion, webhookUrl } = options;

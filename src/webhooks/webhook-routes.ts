@@ -90,7 +90,8 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 
 /**
  * Routes of admission. API servers present a client certificate to admission webhooks only if they
- * have an AdmissionConfiguration; without one, a NetworkPolicy and a secret path protect the routes.
+ * have an AdmissionConfiguration; without one, a NetworkPolicy and a secret path protect the
+ * routes.
  */
 function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;

@@ -106,7 +106,7 @@ export interface TokenAuthorizer extends Pick<WebhookProcess, "webhookUrl"> {
 }
 
 /**
- * Does what the administrator of a connected cluster does: writes the files of `latchkey
+ * Does what the administrator of a connected cluster does: writes the files of `kubectl latchkey
  * trust-config --authentication`, with an authorizer also those of `--authorization`, and starts
  * kube-apiserver with them. Returns what was printed, and the flags.
  */

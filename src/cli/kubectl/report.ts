@@ -33,8 +33,8 @@ export function missingItem(right: MissingRight): ReportItem {
 }
 
 /**
- * A message as a sentence. Messages of conditions may end without a full stop; fields and annotations
- * at the begin of a message keep their case.
+ * A message as a sentence. Messages of conditions may end without a full stop; fields and
+ * annotations at the begin of a message keep their case.
  */
 export function asSentence(message: string): string {
   const [word = ""] = message.split(" ", 1);

@@ -6,7 +6,9 @@ import { asSentence } from "./report.ts";
 import type { LifetimeStatus, SourceStatus, StatusReport } from "./status-report.ts";
 import { named } from "./why-report.ts";
 
-/** The report for programs: SharedSecrets with their copies, keys, tokens and what is not visible. */
+/**
+ * The report for programs: SharedSecrets with their copies, keys, tokens and what is not visible.
+ */
 export function statusItems(report: StatusReport): readonly ReportItem[] {
   const { sharedSecrets, keys, tokens, notVisible } = report;
   const { ownedAccessKeys, endpointTokens } = resources;

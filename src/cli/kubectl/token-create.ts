@@ -84,9 +84,9 @@ function parsed(text: string): unknown {
 const mostNames = 3;
 
 /**
- * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of kubectl. Its
- * name follows from the half of the lifetime that the time is in, so that the API server keeps it,
- * and no file of this machine.
+ * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of
+ * kubectl. Its name follows from the half of the lifetime that the time is in, so that the API
+ * server keeps it, and no file of this machine.
  */
 async function reusedToken(deps: TokenDeps): Promise<Minted> {
   const { flags, cluster, cli } = deps;

@@ -32,16 +32,17 @@ export interface ConnectorInstants {
 }
 
 /**
- * The write of a Secret that is still unreferenced was rejected: kube-apiserver ends a request after
- * 60 s (`--request-timeout`). The other minute is for etcd and for the difference of two clocks.
+ * The write of a Secret that is still unreferenced was rejected: kube-apiserver ends a request
+ * after 60 s (`--request-timeout`). The other minute is for etcd and for the difference of two
+ * clocks.
  */
 const unreferencedMs = 2 * 60 * 1000;
 /** The API server opens the watch of keys again within 40 s. */
 const lookAgainMs = 5_000;
 
 /**
- * Plans a Secret of connector data: the oldest key that references it becomes its owner. A Secret is
- * deleted if no key that was stored within two minutes of its creation references it.
+ * Plans a Secret of connector data: the oldest key that references it becomes its owner. A Secret
+ * is deleted if no key that was stored within two minutes of its creation references it.
  */
 export function planConnectorSecret(
   secret: ObservedConnectorSecret,

@@ -18,7 +18,9 @@ export const unreferencedLimits = {
   forgottenAfterMs: 3 * 60 * 1000,
 } as const;
 
-/** The Secrets that count at `now`: written less than three minutes ago and referenced by no key. */
+/**
+ * The Secrets that count at `now`: written less than three minutes ago and referenced by no key.
+ */
 export function unreferencedSecrets(
   written: readonly WrittenSecret[],
   isReferenced: (name: string) => boolean,

@@ -11,8 +11,8 @@ const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Sets the requester annotations of an object: those of the user on a create or takeover, the
- * stored ones on any other update. The policy `latchkey-requester-annotations` does the same on servers
- * with MutatingAdmissionPolicy.
+ * stored ones on any other update. The policy `latchkey-requester-annotations` does the same on
+ * servers with MutatingAdmissionPolicy.
  */
 export function withRequesterAnnotations(request: AdmissionRequest): AdmissionRequest["object"] {
   const { object } = request;

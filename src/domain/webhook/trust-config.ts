@@ -77,8 +77,9 @@ function anyOf(conditions: readonly string[]): string {
 const admissionVersion = "apiserver.config.k8s.io/v1";
 
 /**
- * Returns the AdmissionConfiguration: kube-apiserver presents the client certificates of a kubeconfig
- * to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API servers).
+ * Returns the AdmissionConfiguration: kube-apiserver presents the client certificates of a
+ * kubeconfig to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API
+ * servers).
  */
 export function admissionConfiguration({ directory }: Pick<TrustTerms, "directory">): object {
   const plugins = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].map((name) => ({
@@ -124,8 +125,8 @@ export interface WebhookAccess {
 }
 
 /**
- * Returns the kubeconfig for reviews that kube-apiserver sends to a path of the webhook (Kubernetes,
- * "Webhook Token Authentication").
+ * Returns the kubeconfig for reviews that kube-apiserver sends to a path of the webhook
+ * (Kubernetes, "Webhook Token Authentication").
  */
 export function webhookKubeconfig(
   { url, serverName, ca, ...credential }: WebhookAccess,

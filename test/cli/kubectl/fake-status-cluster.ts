@@ -1,6 +1,6 @@
 import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
-import type { KubeconfigChoice } from "../../../src/kube/kubeconfig-choice.ts";
 import { KubeError, type KubeErrorCode } from "../../../src/kube/errors.ts";
+import { fakeChoice } from "./fake-cluster.ts";
 
 /** A cluster with one SharedSecret, which can fail. */
 export interface FakeStatusCluster {
@@ -9,20 +9,6 @@ export interface FakeStatusCluster {
   readonly failWith: (code: KubeErrorCode | undefined) => void;
   readonly throwBug: () => void;
 }
-
-const choice: KubeconfigChoice = {
-  server: "https://cluster.example",
-  namespace: "team-a",
-  credential: { kind: "none" },
-  insecureSkipTlsVerify: false,
-  context: "test",
-  certificateAuthority: undefined,
-  clientCertificate: undefined,
-  clientKey: undefined,
-  tlsServerName: undefined,
-  proxyUrl: undefined,
-  impersonate: undefined,
-};
 
 const sharedSecret = {
   metadata: { namespace: "team-a", name: "db", uid: "u", generation: 1 },
@@ -49,7 +35,7 @@ export function fakeStatusCluster(initial?: KubeErrorCode): FakeStatusCluster {
     return { status: 200, text: JSON.stringify({ items }) };
   };
   return {
-    cluster: clusterOver({ request }, choice),
+    cluster: clusterOver({ request }, fakeChoice),
     failWith: (code) => void (failing = code),
     throwBug: () => void (hasBug = true),
   };
