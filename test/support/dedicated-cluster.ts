@@ -26,7 +26,7 @@ import {
 } from "./latchkey-process.ts";
 import { readVitals } from "./controller-vitals.ts";
 import { untilStill } from "./until-still.ts";
-import { askWebhookAtAdmission, servesOwnKinds, webhookHost } from "./trust.ts";
+import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
 import {
   awaitStamps,
   type PreparedControlPlane,
@@ -103,10 +103,8 @@ export async function startDedicatedCluster({
     return started;
   };
   try {
-    if (install === "stamped") {
+    if (install === "stamped")
       ({ stop: stopStamping } = await awaitStamps(controlPlane, { stampedBy }));
-      await servesOwnKinds(controlPlane);
-    }
   } catch (error) {
     await stop();
     throw error;

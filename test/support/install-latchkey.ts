@@ -9,7 +9,7 @@ import {
 import { applyLatchkey, type Installation, installationOf, policiesCount } from "./install.ts";
 import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
 import { preparedEtcd } from "./prepared-etcd.ts";
-import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
+import { askWebhookAtAdmission, servesOwnKinds, webhookHost } from "./trust.ts";
 
 /** A control plane with Latchkey's CRDs, RBAC and policies; no process of Latchkey runs. */
 export interface PreparedControlPlane extends Installation {
@@ -24,7 +24,8 @@ export interface PreparedOptions extends Omit<ControlPlaneOptions, "etcdData"> {
 
 /**
  * Starts a control plane from etcd data with Latchkey's CRDs, RBAC and policies, which are old
- * enough for requester annotations to be trusted; on an existing cluster they are applied.
+ * enough for requester annotations to be trusted; on an existing cluster they are applied. Its API
+ * server serves the three kinds when this returns.
  */
 export async function startPrepared(
   report: Report,
@@ -33,13 +34,16 @@ export async function startPrepared(
   const source = await findOrBuildControlPlane(report);
   if (source.kind === "existing") {
     const controlPlane = await startControlPlane(source, options);
-    return { controlPlane, ...(await applyLatchkey(controlPlane, report)) };
+    const installation = await applyLatchkey(controlPlane, report);
+    await servesOwnKinds(controlPlane);
+    return { controlPlane, ...installation };
   }
   const { controllerManager: _, ...withoutManager } = source;
   const controlPlane = await startControlPlane(controllerManager ? source : withoutManager, {
     ...options,
     etcdData: await preparedEtcd(source, { report }),
   });
+  await servesOwnKinds(controlPlane);
   return { controlPlane, ...(await installationOf(controlPlane)) };
 }
 
