@@ -19,6 +19,9 @@ export interface TcpBalancer extends LocalServer {
 /** As slow as the readiness probe of a kubelet and the update of kube-proxy can be. */
 const pollMs = 1_000;
 
+/** The `timeoutSeconds` of the readiness probes in config. */
+const probeTimeoutMs = 5_000;
+
 /**
  * Starts a balancer on 127.0.0.1; it polls `/readyz`, so changes are known up to a second later,
  * including the exit of a replica.
@@ -50,7 +53,7 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
   async function look(): Promise<void> {
     while (!isStopped) {
       const looks = [...backends].map(async ([backend, state]) => {
-        state.isReady = await isReady(backend);
+        state.isReady = await isReady(backend, state.isReady);
         // A replica that has exited does not respond.
         state.failures = state.isReady ? 0 : state.failures + 1;
         if (state.failures > 60) backends.delete(backend);
@@ -71,10 +74,11 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
   };
 }
 
-async function isReady({ url }: Backend): Promise<boolean> {
+/** A replica that is too busy to answer stays what it was, as for a kubelet until the third probe. */
+async function isReady({ url }: Backend, wasReady: boolean): Promise<boolean> {
   try {
-    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(pollMs) })).ok;
-  } catch {
-    return false;
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(probeTimeoutMs) })).ok;
+  } catch (error) {
+    return wasReady && error instanceof Error && error.name === "TimeoutError";
   }
 }
