@@ -75,7 +75,12 @@ export function assembleDirectEndpoint(
     ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
     metrics: gatewayMetrics(metrics),
   });
-  const impersonation = new ImpersonationRight({ client, clock, transport });
+  const impersonation = new ImpersonationRight({
+    client,
+    clock,
+    transport,
+    directory: "direct-endpoint",
+  });
   const probe = new ServerProbe({ transport, clock });
   metrics.gateway.live(() => live.counts());
   return {

@@ -90,7 +90,7 @@ export function assembleGateway(
     ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
     metrics: gatewayMetrics(metrics),
   });
-  const impersonation = new ImpersonationRight({ client, clock, transport });
+  const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });
   const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, impersonation];
   return {
     ...{ accessKeys, handler, live },

@@ -1,3 +1,4 @@
+import { extras } from "../api/names.ts";
 import { isTrueAt, recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
@@ -12,23 +13,34 @@ export interface ImpersonationRightDeps {
   readonly client: Pick<Client, "review">;
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "wakeAfter">;
+  /** The directory of config with the rights of the program. */
+  readonly directory: "gateway" | "direct-endpoint";
 }
 
 interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string;
 }
+
+/** The extra that is new to roles of an earlier version of Latchkey (config/connected-policies). */
+const credential = {
+  ...{ group: "authentication.k8s.io", resource: "userextras" },
+  subresource: extras.credentialId,
+} as const;
 
 /** Either all of constrained impersonation (Kubernetes 1.36), or `impersonate`. */
 const constrained: readonly Right[] = [
   { verb: "impersonate:user-info", group: "authentication.k8s.io", resource: "users" },
   { verb: "impersonate:user-info", group: "authentication.k8s.io", resource: "groups" },
+  { verb: "impersonate:user-info", ...credential },
   { verb: "impersonate-on:user-info:get", group: "*", resource: "*" },
 ];
 const unconstrained: readonly Right[] = [
   { verb: "impersonate", group: "", resource: "users" },
   { verb: "impersonate", group: "", resource: "groups" },
+  { verb: "impersonate", ...credential },
 ];
 
 /** The first minor version with constrained impersonation (Kubernetes, "User Impersonation"). */
@@ -37,8 +49,8 @@ const constrainedSince = 36;
 const retryMs = 5_000;
 
 /**
- * Checks whether the gateway may act as users, so that a missing right is a reason in /readyz
- * instead of a 403 of every user. Nothing is checked again once the right is there.
+ * Checks whether the gateway or the direct endpoint may act as users, so that a missing right is a
+ * reason in /readyz instead of a 403 of every user. Nothing is checked again once the right is there.
  */
 export class ImpersonationRight {
   readonly #deps: ImpersonationRightDeps;
@@ -63,11 +75,12 @@ export class ImpersonationRight {
   }
 
   async #missing(): Promise<string | undefined> {
+    const { directory } = this.#deps;
     try {
       if (await this.#mayAll(unconstrained)) return undefined;
       return (await this.#mayAll(constrained))
         ? await this.#unsupported()
-        : "the ServiceAccount of the gateway may not impersonate users and groups; apply config/gateway, or config/gateway-before-1.36 before Kubernetes 1.36";
+        : `this program's ServiceAccount may not impersonate users and groups with ${extras.credentialId}; apply config/${directory}, or config/${directory}-before-1.36 before Kubernetes 1.36`;
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return "the right to impersonate users could not be checked";
@@ -82,7 +95,7 @@ export class ImpersonationRight {
     });
     return (minorOf(version) ?? constrainedSince) >= constrainedSince
       ? undefined
-      : `Kubernetes ${version} has no constrained impersonation, and the ServiceAccount of the gateway has no other; apply config/gateway-before-1.36`;
+      : `Kubernetes ${version} has no constrained impersonation, and this program's ServiceAccount has no other; apply config/${this.#deps.directory}-before-1.36`;
   }
 
   async #mayAll(rights: readonly Right[]): Promise<boolean> {

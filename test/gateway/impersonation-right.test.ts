@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { ImpersonationRight } from "../../src/gateway/impersonation-right.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -9,16 +9,18 @@ const forbidden = new KubeError("forbidden", { code: "Forbidden", status: 403 })
 
 /**
  * The problem of a gateway that has these verbs and reads this version of the API server; undefined
- * verbs: the API server does not answer.
+ * verbs: the API server does not answer. It lacks the right to one subresource.
  */
 async function problemsWith(
   verbs: readonly string[] | undefined,
   version: string | KubeError = "v1.36.2",
+  lacks = "nothing",
 ): Promise<readonly string[]> {
   const clock = new TestClock();
   const stop = new AbortController();
   const right = new ImpersonationRight({
     clock,
+    directory: "gateway",
     transport: {
       request: async () => {
         if (version instanceof KubeError) throw version;
@@ -28,8 +30,9 @@ async function problemsWith(
     client: {
       review: async (_resource, spec) => {
         if (verbs === undefined) throw noAnswer;
-        const verb = stringAt(recordAt(spec, "resourceAttributes"), "verb") ?? "";
-        return { status: { allowed: verbs.includes(verb) } };
+        const { verb, subresource } = recordAt(spec, "resourceAttributes");
+        const allowed = verbs.includes(String(verb)) && subresource !== lacks;
+        return { status: { allowed } };
       },
     },
   });
@@ -56,6 +59,16 @@ describe("the right to impersonate", () => {
   ])("%s", async (_rule, verbs, problems) => {
     expect(await problemsWith(verbs)).toEqual(problems);
   });
+
+  test.each([[constrained], [["impersonate"]]])(
+    "is missing without the extra of a role that an earlier version shipped: %j",
+    async (verbs) => {
+      const lacks = "management.service/credential-id";
+      expect(await problemsWith(verbs, "v1.36.2", lacks)).toEqual([
+        expect.stringContaining(`with ${lacks}; apply config/gateway`),
+      ]);
+    },
+  );
 
   const tooOld = [expect.stringMatching(/v1\.35\.\S+ .* config\/gateway-before-1\.36$/)];
 
