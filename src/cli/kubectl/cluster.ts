@@ -62,8 +62,8 @@ export function clusterOver(
     choice,
     transport,
     send,
-    get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
-    getMetadata: (resource, ref) =>
+    get: async (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
+    getMetadata: async (resource, ref) =>
       send({
         method: "GET",
         path: objectPath(resource, ref),
@@ -72,7 +72,7 @@ export function clusterOver(
     list: (resource, namespace) =>
       listPages(send, { resource, ...(namespace === undefined ? {} : { namespace }) }),
     select: (options) => listPages(send, options),
-    create: (resource, manifest, { dryRun = false } = {}) =>
+    create: async (resource, manifest, { dryRun = false } = {}) =>
       send({
         method: "POST",
         path: withQuery(collectionPath(resource, manifest.metadata.namespace), {
@@ -81,7 +81,7 @@ export function clusterOver(
         }),
         body: manifest,
       }),
-    patch: (resource, ref, { body, dryRun = false }) =>
+    patch: async (resource, ref, { body, dryRun = false }) =>
       send({
         method: "PATCH",
         path: withQuery(objectPath(resource, ref), {
@@ -91,7 +91,7 @@ export function clusterOver(
         body,
         contentType: "application/merge-patch+json",
       }),
-    delete: (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
+    delete: async (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
     review: async (resource, spec) =>
       recordAt(
         await send({

@@ -6,7 +6,6 @@ import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { ClusterInfo } from "../../kube/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
-import { clusterName } from "../../runtime/direct-endpoint-config.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
@@ -40,7 +39,7 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
     keyFile === undefined
       ? execUser({
           ...{ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl },
-          forCluster: clusterName(name, "CLUSTER"),
+          forCluster: name,
         })
       : { tokenFile: resolve(keyFile) };
   const text = yamlText(kubeconfigContent(name, way, user));

@@ -2,7 +2,7 @@ import type { ObjectRef } from "../../api/object.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../../api/parse.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
+import { canExist, collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** Objects as the API server prints them: a row of cells for each. */
@@ -142,7 +142,7 @@ export function namesInReview(status: unknown, { group, plural }: Resource): Rea
   );
   const named = rules.map((rule) => stringsAt(rule, "resourceNames"));
   return {
-    names: [...new Set(named.flat())].toSorted(),
+    names: [...new Set(named.flat())].filter((name) => canExist({ name })).toSorted(),
     all: named.some((names) => names.length === 0),
     incomplete: isTrueAt(status, "incomplete"),
   };

@@ -7,7 +7,7 @@ import type { ReportObject } from "../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { nameOf } from "../../domain/cause.ts";
-import { UsageError } from "../../runtime/config-values.ts";
+import { namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 
 /** A kind that decides which copies exist. */
@@ -142,7 +142,10 @@ function plannedManifest(
   const name = stringAt(metadata, "name");
   if (name === undefined || name === "")
     throw new UsageError(`${place} must have metadata.name, as kubectl apply requires`);
+  const nameIn = kind === "Namespace" ? namespaceName : objectName(kind, "database");
+  nameIn(name, `${place}: metadata.name`);
   const namespace = stringAt(metadata, "namespace") ?? at.namespace;
+  namespaceName(namespace, `${place}: metadata.namespace`);
   const ref = resource.namespaced ? { namespace, name } : { name };
   const manifest = { ...covered(document, kind, place), apiVersion, kind };
   return {

@@ -10,7 +10,12 @@ import { errorCode } from "../../runtime/error-code.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { type DataAssignment, parseAssignment, parseFileAssignment } from "./data-assignment.ts";
+import {
+  checkedKey,
+  type DataAssignment,
+  parseAssignment,
+  parseFileAssignment,
+} from "./data-assignment.ts";
 
 const resource = resources.sharedSecrets;
 
@@ -29,7 +34,7 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   for (const path of flags.fromEnvFile) {
     const variables = parseEnv(readInput("--from-env-file", path).toString("utf8"));
     for (const [key, value = ""] of Object.entries(variables))
-      data.set(key, encodedValue(Buffer.from(value, "utf8")));
+      data.set(checkedKey(key, "--from-env-file"), encodedValue(Buffer.from(value, "utf8")));
   }
   for (const assignment of assignments)
     data.set(assignment.key, encodedValue(await bytesOf(assignment, cli)));

@@ -24,6 +24,11 @@ describe("a SelfSubjectRulesReview names the objects that may be read", () => {
       { names: ["a", "b", "c"], all: false, incomplete: false },
     ],
     [
+      "names that no object can have",
+      { resourceRules: [rule(["get"], "sharedsecrets", ["a", "", "..", "b/c", "%2F"])] },
+      { names: ["a"], all: false, incomplete: false },
+    ],
+    [
       "a rule without names",
       { resourceRules: [rule(["get"], "*")], incomplete: true },
       { names: [], all: true, incomplete: true },
