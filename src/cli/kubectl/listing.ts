@@ -3,7 +3,7 @@ import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../..
 import { type Resource, resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { canExist, collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, readPages } from "./cluster.ts";
 
 /** Objects as the API server prints them: a row of cells for each. */
 export interface PrintedObjects {
@@ -18,7 +18,6 @@ export interface PrintedObject {
 }
 
 const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
-const pageItems = "500";
 
 /** Lists objects as a Table, which has their status and no secrets. */
 export async function printedList(
@@ -26,18 +25,11 @@ export async function printedList(
   resource: Resource,
   namespace: string | undefined,
 ): Promise<PrintedObjects> {
-  let found: PrintedObjects = { columns: [], rows: [] };
-  let next: string | undefined;
-  do {
-    const path = withQuery(collectionPath(resource, namespace), {
-      limit: pageItems,
-      continue: next,
-    });
-    const page = await send({ method: "GET", path, accept: asTable });
-    found = joined([found, printedObjects(page)]);
-    next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
-  } while (next !== undefined);
-  return found;
+  const path = collectionPath(resource, namespace);
+  const pages = await readPages((page) =>
+    send({ method: "GET", path: withQuery(path, page), accept: asTable }),
+  );
+  return joined(pages.map(printedObjects));
 }
 
 /** Reads single objects as Tables; leaves out those that do not exist or that may not be read. */
