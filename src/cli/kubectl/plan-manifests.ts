@@ -7,7 +7,8 @@ import type { ReportObject } from "../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { nameOf } from "../../domain/cause.ts";
-import { namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
+import { ConfigError, namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
+import { errorCode } from "../../runtime/error-code.ts";
 import { mostInputBytes, readFileBytes } from "../../runtime/read-text-file.ts";
 
 /** A kind that decides which copies exist. */
@@ -50,11 +51,16 @@ export function readManifestFiles(paths: readonly string[]): readonly ManifestTe
 }
 
 function filesOf(path: string): readonly string[] {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
-  return readdirSync(path)
-    .filter((name) => /\.(?:json|ya?ml)$/.test(name))
-    .toSorted()
-    .map((name) => join(path, name));
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    return readdirSync(path)
+      .filter((name) => /\.(?:json|ya?ml)$/.test(name))
+      .toSorted()
+      .map((name) => join(path, name));
+  } catch (error) {
+    const code = errorCode(error) ?? "unknown error";
+    throw new ConfigError("--filename", path, `cannot be read: ${code}`);
+  }
 }
 
 /**

@@ -3,16 +3,16 @@ import { ConfigError } from "../../runtime/config-values.ts";
 import { type FlagsOf, type FlagTable, listFlag } from "./flag.ts";
 
 /** A name as the values of labels are, which may also be a whole DNS subdomain, or `*` for all. */
-const name = String.raw`\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?`;
+const nameForm = String.raw`\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?`;
 
 const scopeName: ParseValue<string> = (value, option) => {
-  if (new RegExp(`^(?:${name})$`).test(value)) return value;
+  if (new RegExp(`^(?:${nameForm})$`).test(value)) return value;
   throw new ConfigError(option, value, "must be a name of letters, digits, -, _ and ., or *");
 };
 
 /** Two names with a slash between them. */
 const pair: ParseValue<readonly [project: string, name: string]> = (value, option) => {
-  const [, project, second] = new RegExp(`^(${name})/(${name})$`).exec(value) ?? [];
+  const [, project, second] = new RegExp(`^(${nameForm})/(${nameForm})$`).exec(value) ?? [];
   if (project !== undefined && second !== undefined) return [project, second];
   throw new ConfigError(option, value, "must be a project and a name, such as web/dev");
 };
