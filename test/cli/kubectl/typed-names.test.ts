@@ -173,7 +173,10 @@ describe("a wrong word is refused before any request, or nothing else is asked f
         code === (isRun(command) ? 125 : 2) &&
         sent.length === 0 &&
         names.some((name) => sentences.includes(name));
-      const isHarmless = !isObject && sent.every((request) => wanted.includes(request));
+      // Without a request, a failure is a mistake in the command line, and is to be told as one.
+      const isFailure = sent.length === 0 && code === 1;
+      const isHarmless =
+        !isObject && !isFailure && sent.every((request) => wanted.includes(request));
       if (!isRefused && !isHarmless) wrong.push(JSON.stringify({ args, code, sentences, sent }));
     }
     expect(wrong).toEqual([]);
