@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { errorCode } from "../runtime/error-code.ts";
 import { ConfigError } from "../runtime/config-values.ts";
 
@@ -15,7 +15,7 @@ export interface OutputFile {
  */
 export function writeFiles(directory: string, files: readonly OutputFile[]): void {
   try {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     for (const { name, text } of files) writeFileSync(join(directory, name), text, { mode: 0o600 });
   } catch (error) {
     throw new ConfigError(
@@ -24,4 +24,15 @@ export function writeFiles(directory: string, files: readonly OutputFile[]): voi
       `cannot be written: ${errorCode(error) ?? "unknown error"}`,
     );
   }
+}
+
+/**
+ * Creates a directory and those above it that are missing; throws the error of the system. Below
+ * /proc, `recursive` of mkdirSync never ends.
+ */
+export function makeDirectory(path: string, mode?: number): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeDirectory(parent, mode);
+  mkdirSync(path, { mode });
 }

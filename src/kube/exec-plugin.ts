@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { errorCode } from "../runtime/error-code.ts";
+import { mostFileBytes } from "../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import type { ExecPlugin } from "./kubeconfig-choice.ts";
 
@@ -45,6 +46,10 @@ export async function execCredential(
   return credential;
 }
 
+/** A plugin may wait until a person has logged in. */
+const mostMinutes = 10;
+const tooMuch = `did not end within ${mostMinutes} minutes, or printed more than ${mostFileBytes} bytes`;
+
 function outputOf(plugin: ExecPlugin, deps: ExecPluginDeps): Promise<string> {
   const { command, args, directory } = plugin;
   const interactive = plugin.mayAsk && deps.isInteractive;
@@ -66,16 +71,22 @@ function outputOf(plugin: ExecPlugin, deps: ExecPluginDeps): Promise<string> {
   const child = spawn(program, args, {
     env,
     stdio: [interactive ? "inherit" : "ignore", "pipe", "inherit"],
+    timeout: mostMinutes * 60_000,
   });
   const chunks: Buffer[] = [];
-  child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  let length = 0;
+  child.stdout?.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > mostFileBytes) child.kill();
+  });
   child.once("error", (error) =>
     reject(problem(`cannot be started: ${errorCode(error) ?? "unknown error"}`)),
   );
   child.once("close", (code, signal) =>
     code === 0
       ? fulfil(Buffer.concat(chunks).toString("utf8"))
-      : reject(problem(`failed with ${signal ?? `exit code ${code}`}`)),
+      : reject(problem(child.killed ? tooMuch : `failed with ${signal ?? `exit code ${code}`}`)),
   );
   return promise;
 }

@@ -26,15 +26,15 @@ export function createClient(
   }
 
   return {
-    get: (resource, ref) =>
+    get: async (resource, ref) =>
       send({
         method: "GET",
         path: objectPath(resource, ref),
         responseBytes: sizeOf(resource, ref),
       }),
-    getMetadata: (resource, ref) =>
+    getMetadata: async (resource, ref) =>
       send({ method: "GET", path: objectPath(resource, ref), accept: metadataOnly }),
-    create(resource, object, options) {
+    async create(resource, object, options) {
       const dryRun = options?.dryRun === true ? "All" : undefined;
       const path = withQuery(collectionPath(resource, object.metadata.namespace), {
         ...writing,
@@ -48,14 +48,14 @@ export function createClient(
         path: collectionPath(resource),
         body: { apiVersion: apiVersionOf(resource), kind: resource.kind, spec },
       }),
-    replace(resource, object) {
+    async replace(resource, object) {
       return send({
         method: "PUT",
         path: withQuery(objectPath(resource, object.metadata), writing),
         body: object,
       });
     },
-    patch(resource, ref, { subresource, body }) {
+    async patch(resource, ref, { subresource, body }) {
       const path = withQuery(objectPath(resource, ref, subresource), writing);
       return send({
         method: "PATCH",

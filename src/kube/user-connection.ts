@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import { resolve } from "node:path";
 import { errorCode } from "../runtime/error-code.ts";
+import { mostFileBytes, readAtMost } from "../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import { encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
@@ -44,7 +44,6 @@ export async function connectUser(
     // A URL has an IPv6 address in brackets, a request does not.
     hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port,
-    timeout: deps.timeoutMs,
   };
   const agent = agentFor(choice, { ...tlsOf(choice), ...login.tls }, deps);
   const prefix = url.pathname.replace(/\/$/, "");
@@ -136,10 +135,10 @@ function pemText(source: PemSource): string {
 
 function readFrom({ path, directory }: { readonly path: string; readonly directory: string }) {
   try {
-    return readFileSync(resolve(directory, path), "utf8");
+    return readAtMost(resolve(directory, path), mostFileBytes).toString("utf8");
   } catch (error) {
     throw new CredentialsError(
-      `the kubeconfig names "${path}", which cannot be read: ${errorCode(error) ?? "unknown error"}`,
+      `the kubeconfig names "${path}", which cannot be read: ${errorCode(error) ?? "it is too large"}`,
       userFix,
     );
   }
@@ -180,6 +179,9 @@ interface Exchange {
   readonly deps: UserConnectionDeps;
 }
 
+/** The maximum time of a timer. */
+const mostTimeoutMs = 2 ** 31 - 1;
+
 function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promise<ApiResponse> {
   const body = call.body === undefined ? undefined : encodeBody(call.body);
   const send = options.protocol === "https:" ? httpsRequest : httpRequest;
@@ -194,29 +196,35 @@ function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promi
           "content-length": Buffer.byteLength(body),
         }),
   };
-  return new Promise((fulfil, reject) => {
-    const failed = (error: unknown): void => reject(networkError(call, error));
-    const asked = send(
-      { ...options, method: call.method, path: sent.prefix + call.path, headers },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-        answer.once("error", failed);
-        answer.once("end", () => {
-          for (const text of warningsIn(answer.headers["warning"])) deps.onWarning(text);
-          const retryAfter = Number(answer.headers["retry-after"]);
-          fulfil({
-            status: answer.statusCode ?? 0,
-            text: Buffer.concat(chunks).toString("utf8"),
-            ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
-          });
-        });
-      },
+  // A timeout of the socket would begin again with each byte of a slow answer.
+  const end = AbortSignal.timeout(Math.min(deps.timeoutMs, mostTimeoutMs));
+  const { promise, resolve: fulfil, reject } = Promise.withResolvers<ApiResponse>();
+  const failed = (error: unknown): void =>
+    reject(
+      networkError(call, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error),
     );
-    asked.once("timeout", () => asked.destroy(new Error(`no answer in ${deps.timeoutMs} ms`)));
-    asked.once("error", failed);
-    asked.end(body);
-  });
+  const asked = send(
+    { ...options, method: call.method, path: sent.prefix + call.path, headers },
+    (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.once("error", failed);
+      answer.once("end", () => {
+        for (const text of warningsIn(answer.headers["warning"])) deps.onWarning(text);
+        const retryAfter = Number(answer.headers["retry-after"]);
+        fulfil({
+          status: answer.statusCode ?? 0,
+          text: Buffer.concat(chunks).toString("utf8"),
+          ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
+        });
+      });
+    },
+  );
+  const cut = (): void => void asked.destroy();
+  end.addEventListener("abort", cut);
+  asked.on("error", failed);
+  asked.end(body);
+  return promise.finally(() => end.removeEventListener("abort", cut));
 }
 
 /** The texts of a Warning header: `299 - "text"`, joined by commas if there are several. */

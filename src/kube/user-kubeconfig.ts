@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
 import { errorCode } from "../runtime/error-code.ts";
+import { mostInputBytes, readAtMost } from "../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import type { KubeconfigFile } from "./kubeconfig-choice.ts";
 
@@ -36,7 +37,7 @@ function pathsOf({ flag, variable = "", home = "" }: KubeconfigPlace): readonly 
 function parsed(path: string): unknown {
   try {
     // An empty file is an empty kubeconfig.
-    const text = readFileSync(path, "utf8");
+    const text = readAtMost(path, mostInputBytes).toString("utf8");
     return text.trim() === "" ? {} : load(text);
   } catch (error) {
     throw new CredentialsError(

@@ -34,9 +34,37 @@ export const trueOrFalse: ParseValue<boolean> = (value, option) => {
   throw new ConfigError(option, value, "must be true or false");
 };
 
-/** The name of a namespace: a DNS label (RFC 1123). */
+const dnsLabel = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const dnsSubdomain = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
+
+/** Whether a text is a DNS subdomain (RFC 1123), which is at most 253 characters. */
+function isDnsSubdomain(name: string): boolean {
+  return name.length <= 253 && dnsSubdomain.test(name);
+}
+
+/**
+ * The name of an object: a DNS subdomain, as of all custom resources, Secrets and Services
+ * (Kubernetes, Object Names and IDs).
+ */
+export function objectName(kind: string, example: string): ParseValue<string> {
+  return (value, option) => {
+    if (isDnsSubdomain(value)) return value;
+    throw new ConfigError(
+      option,
+      value,
+      `must be a valid ${kind} name, such as ${example}: lower-case letters, digits, - and .`,
+    );
+  };
+}
+
+/** Whether a text is a DNS label (RFC 1123), as the name of a namespace is. */
+export function isNamespaceName(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
+}
+
+/** The name of a namespace. */
 export const namespaceName: ParseValue<string> = (value, option) => {
-  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value;
+  if (isNamespaceName(value)) return value;
   throw new ConfigError(
     option,
     value,
@@ -76,11 +104,7 @@ export const pathSegment: ParseValue<string> = (value, option) => {
 /** DNS names, separated by commas. */
 export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
   const names = listed(value);
-  const stranger = names.find(
-    (name) =>
-      name.length > 253 ||
-      !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name),
-  );
+  const stranger = names.find((name) => !isDnsSubdomain(name));
   if (stranger !== undefined)
     throw new ConfigError(
       option,

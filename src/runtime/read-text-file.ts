@@ -9,17 +9,18 @@ export interface NamedFile {
   readonly path: string;
 }
 
-/** The maximum size of a file in bytes. */
+/** The maximum size of a file with one value or a configuration, in bytes. */
 export const mostFileBytes = 1024 * 1024;
+
+/** The maximum size of a file or an input with many objects, in bytes. */
+export const mostInputBytes = 16 * mostFileBytes;
 
 /**
  * Reads a file of UTF-8 text; throws a ConfigError if it cannot be read, is larger than
  * {@link mostFileBytes} or is not text.
  */
 export function readTextFile({ option, path }: NamedFile): string {
-  const bytes = readBytes({ option, path });
-  if (bytes.length > mostFileBytes)
-    throw new ConfigError(option, path, `is larger than ${mostFileBytes} bytes`);
+  const bytes = readFileBytes({ option, path });
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -27,20 +28,40 @@ export function readTextFile({ option, path }: NamedFile): string {
   }
 }
 
-/** Reads until the end or one byte more than allowed; a pipe has no size to check in advance. */
-function readBytes({ option, path }: NamedFile): Buffer {
-  const buffer = Buffer.alloc(mostFileBytes + 1);
+/** Reads a file; throws a ConfigError if it cannot be read or is larger than `most` bytes. */
+export function readFileBytes({ option, path }: NamedFile, most = mostFileBytes): Buffer {
   try {
-    const file = openSync(path, "r");
-    try {
-      let length = 0;
-      for (let count = 1; count > 0 && length < buffer.length; length += count)
-        count = readSync(file, buffer, length, buffer.length - length, null);
-      return buffer.subarray(0, length);
-    } finally {
-      closeSync(file);
-    }
+    return readAtMost(path, most);
   } catch (error) {
-    throw new ConfigError(option, path, `cannot be read: ${errorCode(error) ?? "unknown error"}`);
+    throw new ConfigError(
+      option,
+      path,
+      error instanceof RangeError
+        ? `is larger than ${most} bytes`
+        : `cannot be read: ${errorCode(error) ?? "unknown error"}`,
+    );
   }
+}
+
+const chunkBytes = 64 * 1024;
+
+/**
+ * Reads a file whose size is not known in advance, such as a pipe or a device without an end; throws
+ * the error of the system, or a RangeError if there are more than `most` bytes.
+ */
+export function readAtMost(path: string, most: number): Buffer {
+  const file = openSync(path, "r");
+  try {
+    const chunks: Buffer[] = [];
+    for (let length = 0; length <= most;) {
+      const chunk = Buffer.alloc(chunkBytes);
+      const count = readSync(file, chunk);
+      if (count === 0) return Buffer.concat(chunks);
+      chunks.push(chunk.subarray(0, count));
+      length += count;
+    }
+  } finally {
+    closeSync(file);
+  }
+  throw new RangeError(`"${path}" is larger than ${most} bytes`);
 }

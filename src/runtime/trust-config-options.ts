@@ -2,6 +2,7 @@ import {
   ConfigError,
   httpsUrl,
   namePrefix,
+  objectName,
   optional,
   type ParseValue,
   text,
@@ -80,7 +81,7 @@ export const trustConfigOptions = {
     value: "<name>",
     initial: "",
     help: "with --authorization: name of the webhook's Service; if unset, latchkey-webhook, with --authentication too latchkey-direct-authorizer",
-    parse: optional(text),
+    parse: optional(objectName("Service", "latchkey-webhook")),
   },
   /** Minor version of Kubernetes 1. */
   kubernetesVersion: {

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -18,4 +19,17 @@ test("a directory that cannot be created is refused in one sentence", () => {
   const output = join(directory, "file");
   writeFileSync(output, "");
   expect(() => writeFiles(output, [])).toThrow(`--output: "${output}" cannot be written: EEXIST`);
+});
+
+// The process of a test that never ends could not be stopped.
+test.skipIf(!existsSync("/proc/self"))("a directory below /proc is refused at once", () => {
+  const module = join(import.meta.dirname, "..", "..", "src", "cli", "write-files.ts");
+  const script = `import { writeFiles } from ${JSON.stringify(module)}; writeFiles("/proc/x", []);`;
+  const args = ["--input-type=module", "--eval", script];
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  expect(status).toBe(1);
+  expect(stderr).toContain('--output: "/proc/x" cannot be written: ENOENT');
 });

@@ -29,6 +29,16 @@ test.for<[string, string | undefined, unknown, boolean]>([
   expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
 });
 
+test.each(["", "..", "a/b", "%2F"])(
+  "a source of the name %j is gone without a request",
+  async (name) => {
+    const client = new FakeClient(() => found("u"));
+    expect(await isSourceGone({ namespace: "team", name }, "u", client)).toBe(true);
+    expect(await isSourceGone({ namespace: name, name: "db" }, "u", client)).toBe(true);
+    expect(client.lines).toEqual([]);
+  },
+);
+
 test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)(
   "%s says nothing about a source",
   async (code) => {

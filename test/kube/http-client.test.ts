@@ -102,3 +102,19 @@ describe("a request", () => {
     });
   });
 });
+
+test("a name that is no path segment rejects, and sends nothing", async () => {
+  const { calls, client: to } = client({ status: 200, text: "{}" });
+  const wrong = { namespace: "ns", name: "/" };
+  const metadata = { ...wrong, resourceVersion: "7" };
+  for (const answer of [
+    to.get(secrets, wrong),
+    to.getMetadata(secrets, wrong),
+    to.create(secrets, { ...object, metadata: { namespace: "", name: "one" } }),
+    to.replace(secrets, { ...object, metadata }),
+    to.patch(secrets, wrong, { body }),
+    to.delete(secrets, wrong, preconditions),
+  ])
+    await expect(answer).rejects.toMatchObject({ code: "Invalid" });
+  expect(calls).toEqual([]);
+});

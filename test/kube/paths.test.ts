@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
-import { collectionPath, objectPath, withQuery } from "../../src/kube/paths.ts";
+import { canExist, collectionPath, objectPath, withQuery } from "../../src/kube/paths.ts";
 
 test.for([
   [
@@ -30,12 +30,40 @@ test.for([
     "/apis/management.service/v1/namespaces/ns/sharedsecrets/a/status",
   ],
   [
-    "of a name with characters of a path",
-    objectPath(resources.secrets, { namespace: "a/b", name: "../c?d" }),
-    "/api/v1/namespaces/a%2Fb/secrets/..%2Fc%3Fd",
+    "of a name with characters of a query",
+    objectPath(resources.secrets, { namespace: "a#b", name: "..c?d e\n" }),
+    "/api/v1/namespaces/a%23b/secrets/..c%3Fd%20e%0A",
   ],
 ])("the path %s", ([, path, expected]) => {
   expect(path).toBe(expected);
+});
+
+const impossible = ["", ".", "..", "/", "a/b", "../c", "%2F", "a%", "\ud800"];
+
+test.each(impossible)(
+  "the name %j has no path, because it would be that of something else",
+  (name) => {
+    const refused = expect.objectContaining({ code: "Invalid", status: 0 });
+    for (const path of [
+      () => objectPath(resources.ownedAccessKeys, { name }),
+      () => objectPath(resources.secrets, { namespace: "a", name }),
+      () => objectPath(resources.secrets, { namespace: name, name: "a" }, "status"),
+      () => collectionPath(resources.secrets, name),
+    ])
+      expect(path).toThrow(refused);
+    expect(canExist({ name })).toBe(false);
+    expect(canExist({ namespace: name, name: "a" })).toBe(false);
+  },
+);
+
+test("a refusal quotes the name and says what a name is", () => {
+  expect(() => objectPath(resources.ownedAccessKeys, { name: "/" })).toThrow(
+    '"/" is not a valid OwnedAccessKey name: a name must not be empty, . or .., and must not contain / or %',
+  );
+});
+
+test("an object of a namespaced kind has no path without a namespace", () => {
+  expect(() => objectPath(resources.secrets, { name: "a" })).toThrow('Secret "a" has no namespace');
 });
 
 test("withQuery encodes parameters and omits those without a value", () => {

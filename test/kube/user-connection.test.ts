@@ -1,7 +1,10 @@
+import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { bodyForUser } from "../../src/kube/responses.ts";
-import { warningsIn } from "../../src/kube/user-connection.ts";
+import { connectUser, warningsIn } from "../../src/kube/user-connection.ts";
+import { fakeChoice } from "../cli/kubectl/fake-cluster.ts";
+import { endServer, KeptSockets, listenLocally } from "../support/local-server.ts";
 
 describe("the warnings of an answer", () => {
   test.each([
@@ -28,4 +31,30 @@ test("a user gets the message for a patch, without what the patch had", () => {
   const answer = { status: 422, text: JSON.stringify({ message, reason: "Invalid" }) };
   expect(() => bodyForUser(call, answer)).toThrow("the value [secret] is refused");
   expect(bodyForUser(call, { status: 200, text: '{"a":1}' })).toEqual({ a: 1 });
+});
+
+test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", async (path) => {
+  const sockets = new KeptSockets();
+  const server = createServer((request, response) => {
+    if (request.url === "/quick") return void response.end("{}");
+    if (request.url === "/silent") return;
+    // Something arrives all the time.
+    const timer = setInterval(() => response.write(" "), 20);
+    response.once("close", () => clearInterval(timer));
+  });
+  server.on("connection", (socket) => sockets.keep(socket));
+  const url = `http://127.0.0.1:${await listenLocally(server)}`;
+  const deps = { env: {}, isInteractive: false, timeoutMs: 300, onWarning: () => {} };
+  const connection = await connectUser({ ...fakeChoice, server: url }, deps);
+  const quick = () => connection.request({ method: "GET", path: "/quick" });
+  try {
+    expect(await quick()).toMatchObject({ status: 200 });
+    await expect(connection.request({ method: "GET", path })).rejects.toMatchObject({
+      ...{ code: "Network", explanation: "no answer in 300 ms" },
+    });
+    expect(await quick()).toMatchObject({ status: 200 });
+  } finally {
+    connection.close();
+    await endServer(server, sockets);
+  }
 });

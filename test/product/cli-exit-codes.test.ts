@@ -64,7 +64,7 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     ["NEW --ttl=1h", [0, 0, 0, 5, 5]],
     ["NEW --user=carol", [0, 1, 1, 5, 5]],
     ["NEW --idle", forAll(2)],
-    ["Not/a/name --user=bob", [1, 1, 1, 5, 5]],
+    ["Not/a/name --user=bob", forAll(2)],
   ],
   keysList: [["", forAll(0)]],
   keysDescribe: [
@@ -81,7 +81,11 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   ],
   keysRotate: [["nothing", noneBut(4)]],
   keysTakeOver: [["nothing", noneBut(4)]],
-  keysDelete: [["nothing", noneBut(4)]],
+  keysDelete: [
+    ["nothing", noneBut(4)],
+    // Its path would be that of all keys.
+    [`${adminKey} /`, forAll(2)],
+  ],
   keysDigest: [["", forAll(2)]],
   keysTest: [["", forAll(1)]],
   tokenCreate: [

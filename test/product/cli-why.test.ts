@@ -212,8 +212,8 @@ describe.skipIf(skip).concurrent("kubectl latchkey why exits", () => {
     [["secret/nothing-has-this-name"], 4, "no SharedSecret syncs to a Secret of the name"],
     [["shsec/nothing-has-this-name"], 4, "not found"],
     [["oak/nothing-has-this-name"], 4, "not found"],
-    [["database"], 2, "is not one of secret/NAME"],
-    [["pod/database"], 2, "is not one of secret/NAME"],
+    [["database"], 2, "must be one of secret/NAME"],
+    [["pod/database"], 2, "must be one of secret/NAME"],
     [["secret/db", "get", "pods"], 2, "only an OwnedAccessKey"],
     [["oak/ci", "get"], 2, "is missing"],
   ])("%j with %i", async ([args, code, sentence]) => {

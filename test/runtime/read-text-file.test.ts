@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { mostFileBytes, readTextFile } from "../../src/runtime/read-text-file.ts";
+import {
+  mostFileBytes,
+  mostInputBytes,
+  readFileBytes,
+  readTextFile,
+} from "../../src/runtime/read-text-file.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "read-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -26,6 +31,13 @@ test.each<[string, string | Uint8Array, string]>([
   ["that is not text", Uint8Array.of(0xff, 0xfe, 0x00), "is not a text file in UTF-8"],
 ])("a file %s is refused", (_what, content, problem) => {
   expect(() => read(content)).toThrow(`--merge: "${join(directory, "file")}" ${problem}`);
+});
+
+test("a file without an end is refused", () => {
+  const path = "/dev/zero";
+  expect(() => readFileBytes({ option: "--filename", path }, mostInputBytes)).toThrow(
+    '--filename: "/dev/zero" is larger than 16777216 bytes',
+  );
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import type { GivenWords } from "./app.ts";
 import type { Action, Cli } from "./cli.ts";
 import { commands } from "./command-table.ts";
-import type { Command } from "./command.ts";
+import { type Command, readArguments } from "./command.ts";
 import { connectionFlags } from "./connection-flags.ts";
 import { exitCodes } from "./failure.ts";
 import { type FlagTable, readFlags } from "./flag.ts";
@@ -9,7 +9,7 @@ import { type FlagTable, readFlags } from "./flag.ts";
 /** A command with its code. */
 export interface Entry {
   readonly command: Command;
-  /** Loads the code, parses the flags and runs it; returns the exit code. */
+  /** Parses arguments and flags, loads the code and runs it; returns the exit code. */
   readonly start: (given: GivenWords, cli: Cli) => Promise<number>;
 }
 
@@ -19,7 +19,8 @@ function entry<Table extends FlagTable>(
 ): Entry {
   return {
     command,
-    async start({ flags, args, program }, cli) {
+    async start({ flags, args: words, program }, cli) {
+      const args = readArguments(command, words);
       const own = readFlags(command.flags, flags);
       const connection = readFlags(connectionFlags, flags);
       const action = await load();

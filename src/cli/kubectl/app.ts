@@ -180,7 +180,6 @@ function checkArguments(
     throw new UsageError(
       `there are ${args.length} arguments, and at most ${command.arguments.length} are possible; the usage is ${usage}`,
     );
-  if (args.includes("")) throw new UsageError(`an argument is empty; the usage is ${usage}`);
   const runsProgram = command.runsProgram === true;
   if (!runsProgram && program.length > 0)
     throw new UsageError(`nothing may follow after --; the usage is ${usage}`);
@@ -188,10 +187,16 @@ function checkArguments(
     throw new UsageError(`a program is missing after --; the usage is ${usage}`);
 }
 
-/** `--name=` sets an empty string; `help` is `--help`. */
+/**
+ * `--name=` sets an empty string, and a value may have a newline, which the library would take for an
+ * argument; `help` is `--help`.
+ */
 function wordsOf(argv: readonly string[]): readonly string[] {
   const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
-  return words.flatMap((word) => (/^--[a-z-]+=$/.test(word) ? [word.slice(0, -1), ""] : [word]));
+  return words.flatMap((word) => {
+    const [, name, value] = /^(--[a-z-]+)=($|[^]*\n[^]*)/.exec(word) ?? [];
+    return name === undefined || value === undefined ? [word] : [name, value];
+  });
 }
 
 /** Removes the prototype of a table, so that `constructor` is not found in it. */

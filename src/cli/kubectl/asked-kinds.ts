@@ -1,4 +1,5 @@
 import { type Resource, resources } from "../../api/resources.ts";
+import { ConfigError, objectName } from "../../runtime/config-values.ts";
 
 /** The kinds that `why` explains, by their word in `KIND/NAME`. */
 export const askedKinds = {
@@ -36,4 +37,17 @@ export function askedObject(word: string): AskedObject | undefined {
   const slash = word.indexOf("/");
   const kind = kinds.get(word.slice(0, Math.max(slash, 0)).toLowerCase());
   return kind === undefined ? undefined : { kind, name: word.slice(slash + 1) };
+}
+
+/** Reads `KIND/NAME`; throws a ConfigError for another word, or a name that the kind cannot have. */
+export function parseAsked(word: string, option: string): AskedObject {
+  const asked = askedObject(word);
+  if (asked === undefined)
+    throw new ConfigError(
+      option,
+      word,
+      "must be one of secret/NAME, shsec/NAME, oak/NAME and dcet/NAME",
+    );
+  objectName(askedKinds[asked.kind].resource.kind, "database")(asked.name, option);
+  return asked;
 }

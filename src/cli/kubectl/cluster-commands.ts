@@ -4,12 +4,14 @@ import { serverOptions } from "../../runtime/options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
-import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
+import { flagWithDefault, listFlag, oneOf, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
 import { shells } from "./shells.ts";
-import { allNamespaces } from "./secret-commands.ts";
+import { allNamespaces, sharedSecret } from "./secret-commands.ts";
 
 const { userPrefix, teamPrefix } = serverOptions;
+
+const completionWords = [...shells, "install"] as const;
 
 /** Commands about the installation. */
 export const clusterCommands = {
@@ -91,9 +93,7 @@ export const clusterCommands = {
     details: [
       "It sets the annotation management.service/refresh-now, which needs the right patch.",
     ],
-    arguments: [
-      { name: "NAME", help: "name of the SharedSecret", many: true, completes: "sharedsecrets" },
-    ],
+    arguments: [{ ...sharedSecret, many: true }],
     flags: {},
     connects: true,
     examples: ["kubectl latchkey refresh-now database -n team-a"],
@@ -164,7 +164,8 @@ export const clusterCommands = {
       {
         name: "SHELL",
         help: `${shells.join(", ")}, or install`,
-        choices: [...shells, "install"],
+        choices: completionWords,
+        read: oneOf(completionWords),
       },
     ],
     flags: {

@@ -7,6 +7,7 @@ import { acceptOf, listPath, type ListOptions } from "../../kube/list-request.ts
 import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
 import { bodyForUser } from "../../kube/responses.ts";
 import type { ApiRequest, Transport } from "../../kube/transport.ts";
+import { Failure } from "./failure.ts";
 
 /** The parameters of a write. */
 export interface WriteOptions {
@@ -62,8 +63,8 @@ export function clusterOver(
     choice,
     transport,
     send,
-    get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
-    getMetadata: (resource, ref) =>
+    get: async (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
+    getMetadata: async (resource, ref) =>
       send({
         method: "GET",
         path: objectPath(resource, ref),
@@ -72,7 +73,7 @@ export function clusterOver(
     list: (resource, namespace) =>
       listPages(send, { resource, ...(namespace === undefined ? {} : { namespace }) }),
     select: (options) => listPages(send, options),
-    create: (resource, manifest, { dryRun = false } = {}) =>
+    create: async (resource, manifest, { dryRun = false } = {}) =>
       send({
         method: "POST",
         path: withQuery(collectionPath(resource, manifest.metadata.namespace), {
@@ -81,7 +82,7 @@ export function clusterOver(
         }),
         body: manifest,
       }),
-    patch: (resource, ref, { body, dryRun = false }) =>
+    patch: async (resource, ref, { body, dryRun = false }) =>
       send({
         method: "PATCH",
         path: withQuery(objectPath(resource, ref), {
@@ -91,7 +92,7 @@ export function clusterOver(
         body,
         contentType: "application/merge-patch+json",
       }),
-    delete: (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
+    delete: async (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
     review: async (resource, spec) =>
       recordAt(
         await send({
@@ -109,16 +110,29 @@ export function clusterOver(
 }
 
 async function listPages(send: Cluster["send"], options: ListOptions): Promise<readonly unknown[]> {
-  const items: unknown[] = [];
+  const pages = await readPages((page) =>
+    send({ method: "GET", path: listPath(options, page), accept: acceptOf(options, "List") }),
+  );
+  return pages.flatMap((page) => listAt(page, "items"));
+}
+
+/** The parameters of a page of a list (Kubernetes API concepts, "Retrieving large results"). */
+type PageOptions = Readonly<Record<"limit" | "continue", string | undefined>>;
+
+/** A million objects; a server could name a next page for ever. */
+const mostPages = 2_000;
+
+/** Reads all pages of a list; rejects with a Failure if they have no end. */
+export async function readPages(
+  read: (page: PageOptions) => Promise<unknown>,
+): Promise<readonly unknown[]> {
+  const pages: unknown[] = [];
   let next: string | undefined;
-  do {
-    const page = await send({
-      method: "GET",
-      path: listPath(options, { limit: pageItems, continue: next }),
-      accept: acceptOf(options, "List"),
-    });
-    items.push(...listAt(page, "items"));
+  while (pages.length < mostPages) {
+    const page = await read({ limit: pageItems, continue: next });
+    pages.push(page);
     next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
-  } while (next !== undefined);
-  return items;
+    if (next === undefined) return pages;
+  }
+  throw new Failure(`the list of the API server has more than ${mostPages} pages`);
 }

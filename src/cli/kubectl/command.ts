@@ -1,3 +1,4 @@
+import type { ParseValue } from "../../runtime/config-values.ts";
 import type { Completable, FlagTable } from "./flag.ts";
 
 /** A positional argument. */
@@ -9,6 +10,8 @@ export interface Argument {
   readonly many?: boolean;
   readonly choices?: readonly string[];
   readonly completes?: Completable;
+  /** Returns the word, or throws a UsageError: before the command sends a request. */
+  readonly read: ParseValue<string>;
 }
 
 /** A command as its help, its completion and docs/cli.md describe it. */
@@ -36,4 +39,16 @@ export function argumentsUsage({ arguments: list, runsProgram }: Command): strin
     return optional === true ? `[${word}]` : word;
   });
   return [...words, ...(runsProgram === true ? ["--", "PROGRAM", "[ARGUMENT...]"] : [])].join(" ");
+}
+
+/** Reads each word as the argument at its place; throws a UsageError that names the argument. */
+export function readArguments(
+  { arguments: list }: Pick<Command, "arguments">,
+  words: readonly string[],
+): readonly string[] {
+  return words.map((word, at) => {
+    const argument = list[at] ?? list.at(-1);
+    if (argument === undefined) throw new TypeError(`there is no argument for word ${at + 1}`);
+    return argument.read(word, argument.name);
+  });
 }

@@ -6,6 +6,7 @@ import { entries } from "./actions.ts";
 import { askedKinds, askedObject } from "./asked-kinds.ts";
 import type { Cli } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
+import { type Command, readArguments } from "./command.ts";
 import { completionOf, completionText, type Completion } from "./completion.ts";
 import { kubeconfigsOf } from "./connect.ts";
 import { connectionFlags } from "./connection-flags.ts";
@@ -34,14 +35,14 @@ export async function printCompletion(words: readonly string[], cli: Cli): Promi
 }
 
 async function namesFor(
-  { completes, flags, args }: Completion,
+  { command, completes, flags, args }: Completion & { readonly command: Command | undefined },
   last: string,
   cli: Cli,
 ): Promise<readonly string[]> {
-  if (completes === undefined || completes === "files") return [];
+  if (command === undefined || completes === undefined || completes === "files") return [];
   const connection = { ...readFlags(connectionFlags, flags), requestTimeout: timeoutMs };
   if (completes === "contexts") return contextNames(kubeconfigsOf(connection, cli.env));
-  const before = completes === "objects" ? [last] : args;
+  const before = completes === "objects" ? [last] : readArguments(command, args);
   return clusterNames(completes, before, await cli.connect(connection));
 }
 

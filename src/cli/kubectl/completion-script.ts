@@ -1,6 +1,7 @@
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Action } from "./cli.ts";
 import type { commands } from "./command-table.ts";
+import { oneOf } from "./flag.ts";
 import { installCompletion, kubectlScript } from "./install-completion.ts";
 import { type Shell, shells } from "./shells.ts";
 
@@ -57,9 +58,7 @@ export const printCompletionScript: Action<typeof commands.completion.flags> = a
     const path = installCompletion(directory, env);
     return terminal.say(`wrote ${path}; kubectl completes "kubectl latchkey" with it`);
   }
-  const shell = shells.find((candidate) => candidate === name);
-  const choices = [...shells, "install"].join(", ");
-  if (shell === undefined) throw new UsageError(`"${name}" is not one of ${choices}`);
+  const shell = oneOf(shells)(name, "SHELL");
   if (directory !== undefined) throw new UsageError("--directory is for completion install");
   terminal.print(scripts[shell]);
 };

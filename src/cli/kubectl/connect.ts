@@ -2,6 +2,7 @@ import { CredentialsError, userFix } from "../../kube/credentials.ts";
 import { chooseKubeconfig, type KubeconfigFile } from "../../kube/kubeconfig-choice.ts";
 import { connectUser } from "../../kube/user-connection.ts";
 import { readKubeconfigFiles } from "../../kube/user-kubeconfig.ts";
+import { isNamespaceName } from "../../runtime/config-values.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { type Cluster, clusterOver } from "./cluster.ts";
@@ -46,6 +47,11 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
     insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
   });
   if (typeof choice === "string") throw new CredentialsError(choice, userFix);
+  if (!isNamespaceName(choice.namespace))
+    throw new CredentialsError(
+      `the context "${choice.context}" has the namespace "${choice.namespace}", which is not the name of a namespace`,
+      userFix,
+    );
   const connection = await connectUser(choice, {
     env,
     isInteractive: terminal.isInput,

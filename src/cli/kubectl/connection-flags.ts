@@ -1,10 +1,12 @@
-import { duration } from "../../runtime/config-values.ts";
+import { duration, namespaceName } from "../../runtime/config-values.ts";
 import {
   choiceFlag,
   type FlagsOf,
   type FlagTable,
+  headerText,
   listFlag,
   optionalFlag,
+  serverUrl,
   someText,
   switchFlag,
   flagWithDefault,
@@ -19,7 +21,7 @@ export const connectionFlags = {
       help: "namespace; that of the kubeconfig context if unset",
       completes: "namespaces",
     },
-    someText,
+    namespaceName,
   ),
   kubeconfig: optionalFlag(
     {
@@ -35,14 +37,14 @@ export const connectionFlags = {
   ),
   server: optionalFlag(
     { value: "<url>", alias: "s", help: "address of kube-apiserver or of the gateway" },
-    someText,
+    serverUrl,
   ),
   token: optionalFlag(
     {
       value: "<text>",
       help: "bearer token, such as an access key; visible to other users of the machine, so prefer a kubeconfig with tokenFile",
     },
-    someText,
+    headerText,
   ),
   certificateAuthority: optionalFlag(
     { value: "<file>", help: "CA certificates of the server", completes: "files" },
@@ -63,10 +65,10 @@ export const connectionFlags = {
   insecureSkipTlsVerify: switchFlag({
     help: "do not check the certificate of the server; other machines on the way can then read the requests",
   }),
-  as: optionalFlag({ value: "<user>", help: "user to impersonate" }, someText),
+  as: optionalFlag({ value: "<user>", help: "user to impersonate" }, headerText),
   asGroup: listFlag(
     { value: "<group>", help: "group to impersonate; repeat it for several" },
-    someText,
+    headerText,
   ),
   requestTimeout: flagWithDefault(
     { value: "<duration>", initial: "30s", help: "maximum time of a request" },
@@ -104,6 +106,6 @@ export const newKeyOutput = {
 export const systemNamespace = {
   latchkeyNamespace: flagWithDefault(
     { value: "<name>", initial: "latchkey-system", help: "namespace that Latchkey runs in" },
-    someText,
+    namespaceName,
   ),
 } as const satisfies FlagTable;

@@ -1,4 +1,5 @@
 import { UsageError } from "../../runtime/config-values.ts";
+import { isDataKey } from "./typed-names.ts";
 
 /** Where the value of a data key comes from. */
 export type DataAssignment =
@@ -15,7 +16,7 @@ export function parseAssignment(
   { literal }: { readonly literal: boolean },
 ): DataAssignment {
   const at = word.indexOf("=");
-  const key = checkedKey(at === -1 ? word : word.slice(0, at));
+  const key = checkedKey(at === -1 ? word : word.slice(0, at), "KEY");
   if (at === -1) return { key, from: "prompt" };
   const text = word.slice(at + 1);
   if (literal) return { key, from: "literal", text };
@@ -33,13 +34,14 @@ export function parseFileAssignment(
 ): DataAssignment {
   const at = text.indexOf("=");
   const path = text.slice(at + 1);
-  return { key: checkedKey(at === -1 ? nameOf(path) : text.slice(0, at)), from: "file", path };
+  const key = checkedKey(at === -1 ? nameOf(path) : text.slice(0, at), "--from-file");
+  return { key, from: "file", path };
 }
 
-/** The data keys of the CRD (crds/sharedsecrets.yaml). */
-function checkedKey(key: string): string {
-  if (/^[-._a-zA-Z0-9]{1,253}$/.test(key)) return key;
+/** A data key; throws a UsageError that does not quote it, because it may be a value by mistake. */
+export function checkedKey(key: string, option: string): string {
+  if (isDataKey(key)) return key;
   throw new UsageError(
-    "a data key must have letters, digits, -, _ and . only, and at most 253 of them",
+    `${option}: a data key must have letters, digits, -, _ and . only, and at most 253 of them`,
   );
 }

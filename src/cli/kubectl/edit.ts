@@ -78,6 +78,9 @@ interface EditDeps {
   readonly session: EditSession;
 }
 
+/** An editor that is a program could make the same mistake for ever. */
+const mostEdits = 25;
+
 /** Opens the editor until the result is stored, unchanged or empty. */
 async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
   const { cluster, cli } = deps;
@@ -88,7 +91,7 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   // After a conflict, the file has both changes, and is stored when the user saves it.
   let isMerged = false;
   let conflicted: ValuesChange | undefined;
-  for (;;) {
+  for (let edits = 0; edits < mostEdits; edits += 1) {
     writeFileSync(path, shown, { mode: 0o600 });
     await openEditor(path, deps);
     const text = readFileSync(path, "utf8");
@@ -109,6 +112,7 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
         : editorText(applied(plainValues(object), conflicted), { name, problem });
     conflicted = undefined;
   }
+  throw new Failure(`the editor made ${mostEdits} changes that are refused; nothing is stored`);
 
   /** Stores a change; returns a problem if the user has to look at it again. */
   async function stored(change: ValuesChange): Promise<string | undefined> {

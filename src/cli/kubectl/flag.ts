@@ -75,19 +75,36 @@ export function choiceFlag<const Choice extends string>(
   choices: readonly Choice[],
   text: Omit<FlagText, "choices" | "value"> & { readonly value?: string },
 ): Flag<Choice | undefined> {
-  const parse: ParseValue<Choice> = (value, option) => {
+  const value = text.value ?? `<${choices.join("|")}>`;
+  return optionalFlag({ ...text, value, choices }, oneOf(choices));
+}
+
+/** One of a few words. */
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): ParseValue<Choice> {
+  return (value, option) => {
     const found = choices.find((choice) => choice === value);
     if (found === undefined)
       throw new ConfigError(option, value, `must be one of ${choices.join(", ")}`);
     return found;
   };
-  return optionalFlag({ ...text, value: text.value ?? `<${choices.join("|")}>`, choices }, parse);
 }
 
 /** Text that is not empty. */
 export const someText: ParseValue<string> = (value, option) => {
   if (value === "") throw new UsageError(`${option} must not be empty`);
   return value;
+};
+
+/** Text that a header can hold (RFC 9110, field-value); errors do not quote it. */
+export const headerText: ParseValue<string> = (value, option) => {
+  if (/^[\t\x20-\x7e\x80-\xff]+$/.test(value)) return value;
+  throw new UsageError(`${option} must be text that a header can hold, without newlines`);
+};
+
+/** The URL of a server; returned as written. */
+export const serverUrl: ParseValue<string> = (value, option) => {
+  if (/^https?:$/.test(URL.parse(value)?.protocol ?? "")) return value;
+  throw new ConfigError(option, value, "must be a URL, such as https://latchkey.example.com");
 };
 
 /** Parses the values of the flags of a table; throws a UsageError that names the flag. */

@@ -3,8 +3,14 @@ import type { Command } from "./command.ts";
 import { newKeyOutput, objectOutput, resultOutput } from "./connection-flags.ts";
 import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { scopeFlags } from "./scope-flags.ts";
+import { accessKeyName, subjectName } from "./typed-names.ts";
 
-const keyName = { name: "NAME", help: "name of the OwnedAccessKey", completes: "keys" } as const;
+const keyName = {
+  name: "NAME",
+  help: "name of the OwnedAccessKey",
+  completes: "keys",
+  read: accessKeyName,
+} as const;
 
 /** How a new key is printed. */
 const newKeyFlags = {
@@ -21,11 +27,11 @@ const newKeyFlags = {
 
 /** Whom a key acts as. */
 const subjectFlags = {
-  user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, someText),
-  team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, someText),
+  user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, subjectName),
+  team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, subjectName),
   subject: optionalFlag(
     { value: "<name>", help: "username that the key acts as, verbatim" },
-    someText,
+    subjectName,
   ),
 } as const;
 
@@ -49,7 +55,7 @@ export const keyCommands = {
       ...subjectFlags,
       group: listFlag(
         { value: "<name>", help: "group of the key; repeat it for several" },
-        someText,
+        subjectName,
       ),
       ttl: optionalFlag(
         { value: "<duration>", help: "lifetime, such as 30d; without it the key does not expire" },

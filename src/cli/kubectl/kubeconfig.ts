@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { ownObjects } from "../../api/names.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
@@ -6,8 +5,7 @@ import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { ClusterInfo } from "../../kube/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
-import { clusterName } from "../../runtime/direct-endpoint-config.ts";
-import { errorCode } from "../../runtime/error-code.ts";
+import { readFileBytes } from "../../runtime/read-text-file.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
@@ -32,7 +30,12 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
   const way =
     address === undefined
       ? await listedAddress(name, flags, cluster)
-      : clusterAt(address, addressCa === undefined ? undefined : fileInBase64(addressCa));
+      : clusterAt(
+          address,
+          addressCa === undefined
+            ? undefined
+            : readFileBytes({ option: "--address-ca", path: addressCa }).toString("base64"),
+        );
   const { context } = cluster.choice;
   if (context === "" && keyFile === undefined)
     throw new UsageError("the exec plugin needs a context of the kubeconfig; set --context");
@@ -40,7 +43,7 @@ export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
     keyFile === undefined
       ? execUser({
           ...{ context, kubeconfig: sourceOf(kubeconfig, cli), ttl: flags.ttl },
-          forCluster: clusterName(name, "CLUSTER"),
+          forCluster: name,
         })
       : { tokenFile: resolve(keyFile) };
   const text = yamlText(kubeconfigContent(name, way, user));
@@ -126,14 +129,4 @@ async function listedAddress(
 /** A cluster at an address, whose certificate has a CA in base64 or a public one. */
 function clusterAt(server: string, ca: string | undefined): ClusterInfo {
   return { server, ...(ca === undefined ? {} : { "certificate-authority-data": ca }) };
-}
-
-function fileInBase64(path: string): string {
-  try {
-    return readFileSync(path).toString("base64");
-  } catch (error) {
-    throw new UsageError(
-      `--address-ca: "${path}" cannot be read: ${errorCode(error) ?? "unknown error"}`,
-    );
-  }
 }

@@ -2,8 +2,8 @@ import type { ObjectRef } from "../../api/object.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../../api/parse.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
-import type { Cluster } from "./cluster.ts";
+import { canExist, collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
+import { type Cluster, readPages } from "./cluster.ts";
 
 /** Objects as the API server prints them: a row of cells for each. */
 export interface PrintedObjects {
@@ -18,7 +18,6 @@ export interface PrintedObject {
 }
 
 const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
-const pageItems = "500";
 
 /** Lists objects as a Table, which has their status and no secrets. */
 export async function printedList(
@@ -26,18 +25,11 @@ export async function printedList(
   resource: Resource,
   namespace: string | undefined,
 ): Promise<PrintedObjects> {
-  let found: PrintedObjects = { columns: [], rows: [] };
-  let next: string | undefined;
-  do {
-    const path = withQuery(collectionPath(resource, namespace), {
-      limit: pageItems,
-      continue: next,
-    });
-    const page = await send({ method: "GET", path, accept: asTable });
-    found = joined([found, printedObjects(page)]);
-    next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
-  } while (next !== undefined);
-  return found;
+  const path = collectionPath(resource, namespace);
+  const pages = await readPages((page) =>
+    send({ method: "GET", path: withQuery(path, page), accept: asTable }),
+  );
+  return joined(pages.map(printedObjects));
 }
 
 /** Reads single objects as Tables; leaves out those that do not exist or that may not be read. */
@@ -142,7 +134,7 @@ export function namesInReview(status: unknown, { group, plural }: Resource): Rea
   );
   const named = rules.map((rule) => stringsAt(rule, "resourceNames"));
   return {
-    names: [...new Set(named.flat())].toSorted(),
+    names: [...new Set(named.flat())].filter((name) => canExist({ name })).toSorted(),
     all: named.some((names) => names.length === 0),
     incomplete: isTrueAt(status, "incomplete"),
   };

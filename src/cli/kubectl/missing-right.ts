@@ -1,6 +1,7 @@
 import type { ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import { canExist } from "../../kube/paths.ts";
 
 /** A right to objects. */
 export interface Right {
@@ -38,11 +39,14 @@ export async function readWith<T>(
 }
 
 /** Reads one object; undefined if it does not exist, or if the right to read it is missing. */
-export function readObject(
+export async function readObject(
   resource: Resource,
-  { namespace, name }: ObjectRef,
+  ref: ObjectRef,
   read: () => Promise<unknown>,
 ): Promise<Readable<unknown>> {
+  // An annotation of a Secret or a role can name it.
+  if (!canExist(ref)) return { found: undefined, missing: [] };
+  const { namespace, name } = ref;
   const right = {
     verb: "get",
     resource,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { boolYaml11Tag, CORE_SCHEMA, loadAll, mergeTag, YAMLException } from "js-yaml";
 import { keyOf, type Manifest, type ObjectRef } from "../../api/object.ts";
@@ -7,8 +7,9 @@ import type { ReportObject } from "../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import { nameOf } from "../../domain/cause.ts";
-import { UsageError } from "../../runtime/config-values.ts";
+import { ConfigError, namespaceName, objectName, UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
+import { mostInputBytes, readFileBytes } from "../../runtime/read-text-file.ts";
 
 /** A kind that decides which copies exist. */
 export type PlannedKind = "SharedSecret" | "Namespace" | "Secret";
@@ -43,21 +44,23 @@ const planned: Readonly<Record<PlannedKind, Resource>> = {
 
 /** Reads files, and the YAML and JSON files of directories, as `kubectl apply -f` does. */
 export function readManifestFiles(paths: readonly string[]): readonly ManifestText[] {
-  return paths.flatMap((path) => {
-    try {
-      const files = statSync(path).isDirectory()
-        ? readdirSync(path)
-            .filter((name) => /\.(?:json|ya?ml)$/.test(name))
-            .toSorted()
-            .map((name) => join(path, name))
-        : [path];
-      return files.map((file) => ({ file, text: readFileSync(file, "utf8") }));
-    } catch (error) {
-      throw new UsageError(
-        `--filename: "${path}" cannot be read: ${errorCode(error) ?? "unknown error"}`,
-      );
-    }
-  });
+  return paths.flatMap(filesOf).map((path) => ({
+    file: path,
+    text: readFileBytes({ option: "--filename", path }, mostInputBytes).toString("utf8"),
+  }));
+}
+
+function filesOf(path: string): readonly string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+    return readdirSync(path)
+      .filter((name) => /\.(?:json|ya?ml)$/.test(name))
+      .toSorted()
+      .map((name) => join(path, name));
+  } catch (error) {
+    const code = errorCode(error) ?? "unknown error";
+    throw new ConfigError("--filename", path, `cannot be read: ${code}`);
+  }
 }
 
 /**
@@ -142,7 +145,10 @@ function plannedManifest(
   const name = stringAt(metadata, "name");
   if (name === undefined || name === "")
     throw new UsageError(`${place} must have metadata.name, as kubectl apply requires`);
+  const nameIn = kind === "Namespace" ? namespaceName : objectName(kind, "database");
+  nameIn(name, `${place}: metadata.name`);
   const namespace = stringAt(metadata, "namespace") ?? at.namespace;
+  namespaceName(namespace, `${place}: metadata.namespace`);
   const ref = resource.namespaced ? { namespace, name } : { name };
   const manifest = { ...covered(document, kind, place), apiVersion, kind };
   return {

@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
+import { makeDirectory } from "../write-files.ts";
 
 /** A file that only its owner can read, which did not exist before. */
 export interface PrivateFile {
@@ -47,7 +48,7 @@ export function writePrivateFiles(
   option: string,
 ): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
     for (const [name, content] of files) {
       const draft = join(directory, `.${name}.${process.pid}.draft`);
       const file = createPrivateFile(draft, option);

@@ -1,11 +1,19 @@
 import type { ParseValue } from "../../runtime/config-values.ts";
 import { ConfigError } from "../../runtime/config-values.ts";
-import { type FlagsOf, type FlagTable, listFlag, someText } from "./flag.ts";
+import { type FlagsOf, type FlagTable, listFlag } from "./flag.ts";
+
+/** A name as the values of labels are, which may also be a whole DNS subdomain, or `*` for all. */
+const nameForm = String.raw`\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?`;
+
+const scopeName: ParseValue<string> = (value, option) => {
+  if (new RegExp(`^(?:${nameForm})$`).test(value)) return value;
+  throw new ConfigError(option, value, "must be a name of letters, digits, -, _ and ., or *");
+};
 
 /** Two names with a slash between them. */
 const pair: ParseValue<readonly [project: string, name: string]> = (value, option) => {
-  const [project = "", name = "", ...others] = value.split("/");
-  if (project !== "" && name !== "" && others.length === 0) return [project, name];
+  const [, project, second] = new RegExp(`^(${nameForm})/(${nameForm})$`).exec(value) ?? [];
+  if (project !== undefined && second !== undefined) return [project, second];
   throw new ConfigError(option, value, "must be a project and a name, such as web/dev");
 };
 
@@ -13,17 +21,17 @@ const pair: ParseValue<readonly [project: string, name: string]> = (value, optio
 export const scopeFlags = {
   role: listFlag(
     { value: "<name>", help: "role in the scope, such as serviceCLI; repeat it for several" },
-    someText,
+    scopeName,
   ),
   project: listFlag(
     { value: "<name>", help: "project in the scope; repeat it for several" },
-    someText,
+    scopeName,
   ),
   space: listFlag({ value: "<project/space>", help: "space in the scope" }, pair),
   virtualCluster: listFlag({ value: "<project/name>", help: "virtual cluster in the scope" }, pair),
   cluster: listFlag(
     { value: "<name>", help: "connected cluster in the scope", completes: "clusters" },
-    someText,
+    scopeName,
   ),
 } as const satisfies FlagTable;
 

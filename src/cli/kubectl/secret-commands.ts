@@ -1,13 +1,19 @@
+import { text } from "../../runtime/config-values.ts";
 import type { Command } from "./command.ts";
 import { objectOutput } from "./connection-flags.ts";
 import { choiceFlag, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
+import { dataKey, sharedSecretName, sharedSecretOrKey } from "./typed-names.ts";
 import { valueFormats } from "./value-formats.ts";
 
-const sharedSecret = {
+/** The name of a SharedSecret as an argument. */
+export const sharedSecret = {
   name: "NAME",
   help: "name of the SharedSecret",
   completes: "sharedsecrets",
+  read: sharedSecretName,
 } as const;
+
+const key = { name: "KEY", help: "data key", completes: "datakeys", read: dataKey } as const;
 
 const dryRun = {
   dryRun: choiceFlag(["none", "server"], {
@@ -41,8 +47,8 @@ export const secretCommands = {
       "NAME.KEY is one word if no SharedSecret has that name.",
     ],
     arguments: [
-      sharedSecret,
-      { name: "KEY", help: "data key", optional: true, completes: "datakeys" },
+      { ...sharedSecret, read: sharedSecretOrKey },
+      { ...key, optional: true },
     ],
     flags: {
       all: switchFlag({ help: "all values, which is the default of every output but value" }),
@@ -77,6 +83,8 @@ export const secretCommands = {
         optional: true,
         many: true,
         completes: "datakeys",
+        // --literal decides what it may be.
+        read: text,
       },
     ],
     flags: {
@@ -107,7 +115,7 @@ export const secretCommands = {
   unset: {
     name: "unset",
     brief: "Remove values of a SharedSecret",
-    arguments: [sharedSecret, { name: "KEY", help: "data key", many: true, completes: "datakeys" }],
+    arguments: [sharedSecret, { ...key, many: true }],
     flags: dryRun,
     connects: true,
     examples: ["kubectl latchkey unset database old-password"],
@@ -132,7 +140,7 @@ export const secretCommands = {
     arguments: [{ ...sharedSecret, many: true }],
     flags: {
       prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
-      only: listFlag({ value: "<key>", help: "data key; repeat it for several" }, someText),
+      only: listFlag({ value: "<key>", help: "data key; repeat it for several" }, dataKey),
     },
     connects: true,
     runsProgram: true,

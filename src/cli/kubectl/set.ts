@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parseEnv } from "node:util";
 import { apiVersion } from "../../api/names.ts";
@@ -6,11 +5,16 @@ import type { SecretText } from "../../api/secret-text.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
-import { errorCode } from "../../runtime/error-code.ts";
+import { readFileBytes } from "../../runtime/read-text-file.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { type DataAssignment, parseAssignment, parseFileAssignment } from "./data-assignment.ts";
+import {
+  checkedKey,
+  type DataAssignment,
+  parseAssignment,
+  parseFileAssignment,
+} from "./data-assignment.ts";
 
 const resource = resources.sharedSecrets;
 
@@ -27,9 +31,9 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
   const data = new Map<string, SecretText>();
   for (const path of flags.fromEnvFile) {
-    const variables = parseEnv(readInput("--from-env-file", path).toString("utf8"));
+    const variables = parseEnv(readFileBytes({ option: "--from-env-file", path }).toString("utf8"));
     for (const [key, value = ""] of Object.entries(variables))
-      data.set(key, encodedValue(Buffer.from(value, "utf8")));
+      data.set(checkedKey(key, "--from-env-file"), encodedValue(Buffer.from(value, "utf8")));
   }
   for (const assignment of assignments)
     data.set(assignment.key, encodedValue(await bytesOf(assignment, cli)));
@@ -56,7 +60,7 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
 async function bytesOf(assignment: DataAssignment, { terminal }: Cli): Promise<Uint8Array> {
   switch (assignment.from) {
     case "file":
-      return readInput(assignment.key, assignment.path);
+      return readFileBytes({ option: assignment.key, path: assignment.path });
     case "literal":
       return Buffer.from(assignment.text, "utf8");
     case "input":
@@ -65,16 +69,6 @@ async function bytesOf(assignment: DataAssignment, { terminal }: Cli): Promise<U
       return terminal.isInput
         ? Buffer.from(await terminal.askSecret(`Value of ${assignment.key}: `), "utf8")
         : terminal.readInput();
-  }
-}
-
-function readInput(option: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new UsageError(
-      `${option}: "${path}" cannot be read: ${errorCode(error) ?? "unknown error"}`,
-    );
   }
 }
 

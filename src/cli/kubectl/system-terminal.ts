@@ -1,6 +1,8 @@
 import { createInterface } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
+import { UsageError } from "../../runtime/config-values.ts";
 import type { Environment } from "../../runtime/options.ts";
+import { mostInputBytes } from "../../runtime/read-text-file.ts";
 import { programName } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -26,13 +28,23 @@ export function systemTerminal(
     isError: stderr.isTTY === true,
     hasColors: stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "",
     rows: () => (stdout.isTTY === true ? stdout.rows : Infinity),
-    async readInput() {
-      const chunks: Buffer[] = [];
-      for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-      return Buffer.concat(chunks);
-    },
+    readInput: () => readWhole(stdin),
     askSecret: (prompt) => askSecret(prompt, { stdin, stderr }),
   };
+}
+
+/** Reads until the end of an input; rejects with a UsageError if it has none. */
+export async function readWhole(input: AsyncIterable<string | Uint8Array>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > mostInputBytes)
+      throw new UsageError(`the standard input is larger than ${mostInputBytes} bytes`);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Reads a line of a terminal in raw mode, which has no echo. */

@@ -2,8 +2,9 @@ import { duration } from "../../runtime/config-values.ts";
 import { clusterName } from "../../runtime/direct-endpoint-config.ts";
 import type { Command } from "./command.ts";
 import { systemNamespace } from "./connection-flags.ts";
-import { flagWithDefault, optionalFlag, someText, switchFlag } from "./flag.ts";
+import { flagWithDefault, optionalFlag, serverUrl, someText, switchFlag } from "./flag.ts";
 import { scopeFlags } from "./scope-flags.ts";
+import { tokenName } from "./typed-names.ts";
 
 /** The lifetime and the scope of a token. */
 const tokenFlags = {
@@ -27,6 +28,7 @@ export const tokenCommands = {
         name: "NAME",
         help: "name of the new DirectClusterEndpointToken; generated if unset",
         optional: true,
+        read: tokenName,
       },
     ],
     flags: {
@@ -64,6 +66,7 @@ export const tokenCommands = {
         name: "CLUSTER",
         help: "name of the connected cluster, as in its --cluster-name",
         completes: "clusters",
+        read: clusterName,
       },
     ],
     flags: {
@@ -72,7 +75,7 @@ export const tokenCommands = {
           value: "<url>",
           help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
         },
-        someText,
+        serverUrl,
       ),
       addressCa: optionalFlag(
         { value: "<file>", help: "CA certificates of --address", completes: "files" },

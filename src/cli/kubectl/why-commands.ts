@@ -1,8 +1,10 @@
 import { controllerOptions, namespaceOptions } from "../../runtime/controller-config.ts";
+import { parseAsked } from "./asked-kinds.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection-flags.ts";
 import { switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
+import { requestName, requestResource, requestVerb } from "./typed-names.ts";
 
 const { maximumKeyTtl, userPrefix, teamPrefix } = controllerOptions;
 
@@ -22,10 +24,29 @@ export const whyCommands = {
         name: "KIND/NAME",
         help: "secret/NAME, shsec/NAME, oak/NAME or dcet/NAME",
         completes: "objects",
+        read: (word, option) => {
+          parseAsked(word, option);
+          return word;
+        },
       },
-      { name: "VERB", help: "verb of a request with the key, such as get", optional: true },
-      { name: "RESOURCE", help: "resource or path of the request", optional: true },
-      { name: "NAME", help: "name of the object of the request", optional: true },
+      {
+        name: "VERB",
+        help: "verb of a request with the key, such as get",
+        optional: true,
+        read: requestVerb,
+      },
+      {
+        name: "RESOURCE",
+        help: "resource or path of the request",
+        optional: true,
+        read: requestResource,
+      },
+      {
+        name: "NAME",
+        help: "name of the object of the request",
+        optional: true,
+        read: requestName,
+      },
     ],
     flags: {
       exitCode: switchFlag({ help: "exit with 3 if something is wrong" }),

@@ -5,7 +5,7 @@ import { explainToken } from "../../domain/endpoint-token/explain-token.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
-import { type AskedKind, type AskedObject, askedObject } from "./asked-kinds.ts";
+import { type AskedKind, parseAsked } from "./asked-kinds.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
@@ -38,7 +38,7 @@ export const why: Action<typeof commands.why.flags> = async (
   { flags, args: [word = "", ...words] },
   cli,
 ) => {
-  const { kind, name } = parseObject(word);
+  const { kind, name } = parseAsked(word, "KIND/NAME");
   if (words.length > 0 && kind !== "oak")
     throw new UsageError("only an OwnedAccessKey can be asked about a request");
   if (words.length === 1)
@@ -62,12 +62,6 @@ const answers = {
   oak: whyKey,
   dcet: whyToken,
 } as const satisfies Readonly<Record<AskedKind, (question: Question) => Promise<WhyReport>>>;
-
-function parseObject(word: string): AskedObject {
-  const asked = askedObject(word);
-  if (asked !== undefined && asked.name !== "") return asked;
-  throw new UsageError(`"${word}" is not one of secret/NAME, shsec/NAME, oak/NAME and dcet/NAME`);
-}
 
 async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport> {
   const { namespace } = cluster.choice;

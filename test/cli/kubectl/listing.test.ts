@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readPages } from "../../../src/cli/kubectl/cluster.ts";
 import { namesInReview, printedObjects, readEach } from "../../../src/cli/kubectl/listing.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
@@ -22,6 +23,11 @@ describe("a SelfSubjectRulesReview names the objects that may be read", () => {
         ],
       },
       { names: ["a", "b", "c"], all: false, incomplete: false },
+    ],
+    [
+      "names that no object can have",
+      { resourceRules: [rule(["get"], "sharedsecrets", ["a", "", "..", "b/c", "%2F"])] },
+      { names: ["a"], all: false, incomplete: false },
     ],
     [
       "a rule without names",
@@ -75,4 +81,18 @@ describe("objects are read by name", () => {
   test("and other failures are thrown", async () => {
     await expect(failing("ServerError")).rejects.toThrow("x");
   });
+});
+
+test("all pages of a list are read", async () => {
+  const asked: unknown[] = [];
+  const pages = await readPages(async (page) => {
+    asked.push(page.continue);
+    return { metadata: { continue: ["second", "third", ""][asked.length - 1] } };
+  });
+  expect([pages.length, asked]).toEqual([3, [undefined, "second", "third"]]);
+});
+
+test("a list without an end is an error", async () => {
+  const read = async () => ({ metadata: { continue: "next" } });
+  await expect(readPages(read)).rejects.toThrow("has more than 2000 pages");
 });

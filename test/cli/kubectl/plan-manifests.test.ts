@@ -46,6 +46,18 @@ describe("the documents of a file", () => {
     [shared("spec: {data: canary}"), "spec.data must be an object"],
     ["kind: Secret\nmetadata: {name: a}", "must have apiVersion and kind"],
     ["apiVersion: v1\nkind: Secret", "must have metadata.name"],
+    [
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: a/b}",
+      'metadata.name: "a/b" must be a valid Secret name',
+    ],
+    [
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: ..}",
+      'metadata.name: ".." must be the name of a namespace',
+    ],
+    [
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: /}",
+      'metadata.namespace: "/" must be the name of a namespace',
+    ],
     ["- canary", "a document is not an object"],
     [`${shared("")}\n---\n${shared("")}`, 'a.yaml: SharedSecret "db" is there twice'],
   ])("are refused without their values: %j", (text, sentence) => {
