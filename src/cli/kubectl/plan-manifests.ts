@@ -61,8 +61,8 @@ export function readManifestFiles(paths: readonly string[]): readonly ManifestTe
 }
 
 /**
- * Parses the documents of files; throws a UsageError that quotes no value. `namespace` is that of
- * objects without one.
+ * Parses the documents of files; throws a UsageError that quotes no value, also if there is none.
+ * `namespace` is that of objects without one.
  */
 export function parseManifests(
   texts: readonly ManifestText[],
@@ -80,6 +80,8 @@ export function parseManifests(
       else manifests.set(keyIn(found), found);
     }
   }
+  if (manifests.size === 0 && skipped.length === 0)
+    throw new UsageError("--filename: there is no object to plan; name a file with one");
   return { manifests: [...manifests.values()], skipped };
 }
 

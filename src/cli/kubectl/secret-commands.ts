@@ -68,6 +68,7 @@ export const secretCommands = {
     brief: "Set values of a SharedSecret, and create it if it does not exist",
     details: [
       "KEY asks for the value without showing it, or reads the standard input; KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. It needs the right patch, and create for a new object.",
+      "A text of the standard input is stored without its final newline, and the command says so. An empty value is refused, because the program before a pipe may have failed.",
     ],
     arguments: [
       sharedSecret,
@@ -95,6 +96,8 @@ export const secretCommands = {
       literal: switchFlag({
         help: "accept KEY=VALUE; other users of the machine and your shell history then have the value",
       }),
+      allowEmpty: switchFlag({ help: "accept empty values" }),
+      keepNewline: switchFlag({ help: "store the final newline of the standard input" }),
       ...dryRun,
     },
     connects: true,

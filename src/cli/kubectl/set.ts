@@ -8,11 +8,19 @@ import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
-import type { Action, Cli } from "./cli.ts";
+import type { Action, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { type DataAssignment, parseAssignment, parseFileAssignment } from "./data-assignment.ts";
+import {
+  type DataAssignment,
+  parseAssignment,
+  parseFileAssignment,
+  withoutFinalNewline,
+} from "./data-assignment.ts";
+import type { Terminal } from "./terminal.ts";
 
 const resource = resources.sharedSecrets;
+
+type Flags = Invocation<typeof commands.set.flags>["flags"];
 
 /** `kubectl latchkey set`. */
 export const setValues: Action<typeof commands.set.flags> = async ({ flags, args }, cli) => {
@@ -32,7 +40,7 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
       data.set(key, encodedValue(Buffer.from(value, "utf8")));
   }
   for (const assignment of assignments)
-    data.set(assignment.key, encodedValue(await bytesOf(assignment, cli)));
+    data.set(assignment.key, encodedValue(await valueOf(assignment, flags, cli.terminal)));
   const cluster = await cli.connect(flags);
   const { namespace } = cluster.choice;
   const spec = { data: Object.fromEntries(data) };
@@ -53,19 +61,50 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   );
 };
 
-async function bytesOf(assignment: DataAssignment, { terminal }: Cli): Promise<Uint8Array> {
+/** The value of an assignment; throws a UsageError if it is empty and may not be. */
+async function valueOf(
+  assignment: DataAssignment,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<Buffer> {
+  const value = await bytesOf(assignment, flags, terminal);
+  if (value.length > 0 || flags.allowEmpty) return value;
+  throw new UsageError(
+    `the value of ${assignment.key} is empty, so nothing is stored; check where it comes from, or set --allow-empty`,
+  );
+}
+
+async function bytesOf(
+  assignment: DataAssignment,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<Buffer> {
+  const { key } = assignment;
   switch (assignment.from) {
     case "file":
-      return readInput(assignment.key, assignment.path);
+      return readInput(key, assignment.path);
     case "literal":
       return Buffer.from(assignment.text, "utf8");
     case "input":
-      return terminal.readInput();
+      return pipedValue(key, flags, terminal);
     case "prompt":
       return terminal.isInput
-        ? Buffer.from(await terminal.askSecret(`Value of ${assignment.key}: `), "utf8")
-        : terminal.readInput();
+        ? Buffer.from(await terminal.askSecret(`Value of ${key}: `), "utf8")
+        : pipedValue(key, flags, terminal);
   }
+}
+
+/** The standard input, without the final newline that programs print behind a text. */
+async function pipedValue(
+  key: string,
+  { keepNewline }: Flags,
+  { readInput: read, say }: Terminal,
+): Promise<Buffer> {
+  const given = await read();
+  const value = keepNewline ? given : withoutFinalNewline(given);
+  if (value.length < given.length)
+    say(`the final newline of ${key} is dropped; set --keep-newline to store it`);
+  return value;
 }
 
 function readInput(option: string, path: string): Buffer {
