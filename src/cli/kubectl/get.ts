@@ -7,7 +7,14 @@ import { writePrivateFiles } from "./private-files.ts";
 import { findValues, readValues, valueOf } from "./read-secret.ts";
 import type { Terminal } from "./terminal.ts";
 import type { ValueFormat } from "./value-formats.ts";
-import { dotenvText, shellText, valuesObject, type Variables, variablesOf } from "./values.ts";
+import {
+  dotenvText,
+  isReadInDifferentWays,
+  shellText,
+  valuesObject,
+  type Variable,
+  variablesOf,
+} from "./values.ts";
 
 /** `kubectl latchkey get`. */
 export const getValues: Action<typeof commands.get.flags> = async ({ flags, args }, cli) => {
@@ -53,14 +60,21 @@ function valuesText(
       return [...values.keys()].map((key) => `${key}\n`).join("");
     case "shell":
       return shellText(usable(values, terminal));
-    case "dotenv":
-      return dotenvText(usable(values, terminal));
+    case "dotenv": {
+      const variables = usable(values, terminal);
+      const differing = variables.filter(([, value]) => isReadInDifferentWays(value));
+      if (differing.length > 0)
+        terminal.say(
+          `set --from-env-file reads ${differing.map(([name]) => name).join(", ")} back, but parsers of dotenv files differ about its quotes, backslashes and line breaks; use -o json for them`,
+        );
+      return dotenvText(variables);
+    }
   }
 }
 
-function usable(values: PlainValues, terminal: Pick<Terminal, "say">): Variables {
-  const variables = variablesOf(values);
-  sayOmitted(variables.omitted, terminal);
+function usable(values: PlainValues, terminal: Pick<Terminal, "say">): readonly Variable[] {
+  const { variables, omitted } = variablesOf(values);
+  sayOmitted(omitted, terminal);
   return variables;
 }
 

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { parseEnv } from "node:util";
 import { apiVersion } from "../../api/names.ts";
 import type { SecretText } from "../../api/secret-text.ts";
 import { resources } from "../../api/resources.ts";
@@ -16,6 +15,7 @@ import {
   parseFileAssignment,
   withoutFinalNewline,
 } from "./data-assignment.ts";
+import { parseEnvFile } from "./env-file.ts";
 import type { Terminal } from "./terminal.ts";
 
 const resource = resources.sharedSecrets;
@@ -35,8 +35,8 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
   const data = new Map<string, SecretText>();
   for (const path of flags.fromEnvFile) {
-    const variables = parseEnv(readInput("--from-env-file", path).toString("utf8"));
-    for (const [key, value = ""] of Object.entries(variables))
+    const file = `--from-env-file: "${path}"`;
+    for (const [key, value] of parseEnvFile(readInput("--from-env-file", path), file))
       data.set(key, encodedValue(Buffer.from(value, "utf8")));
   }
   for (const assignment of assignments)

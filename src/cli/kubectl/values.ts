@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { dotenvValue } from "../../domain/sync/derived-text.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 
 /** Values as an object: text, or base64 under `<key>.base64` where it is not UTF-8. */
@@ -20,9 +21,12 @@ export function isVariableValue(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
+/** A variable. */
+export type Variable = readonly [name: string, value: string];
+
 /** Values that can be variables, and the keys of those that cannot. */
 export interface Variables {
-  readonly variables: readonly (readonly [name: string, value: string])[];
+  readonly variables: readonly Variable[];
   readonly omitted: readonly string[];
 }
 
@@ -40,25 +44,30 @@ export function variablesOf(values: PlainValues, prefix = ""): Variables {
 }
 
 /** Lines of `export NAME='value'` for a POSIX shell. */
-export function shellText({ variables }: Variables): string {
+export function shellText(variables: readonly Variable[]): string {
   return variables
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`)
     .join("");
 }
 
-/** Lines of `NAME="value"` as Docker Compose and dotenv libraries read them. */
-export function dotenvText({ variables }: Variables): string {
+/**
+ * Lines of `NAME='value'` that `set --from-env-file` reads back, and in which a shell runs nothing;
+ * parsers of dotenv files read those alike that are not {@link isReadInDifferentWays}.
+ */
+export function dotenvText(variables: readonly Variable[]): string {
   return variables
-    .map(([name, value]) => {
-      // Nothing is expanded in single quotes, but they cannot hold a single quote.
-      if (!value.includes("'")) return `${name}='${value}'\n`;
-      const escaped = value
-        .replaceAll(/[\\"$`]/g, String.raw`\$&`)
-        .replaceAll("\n", String.raw`\n`)
-        .replaceAll("\r", String.raw`\r`);
-      return `${name}="${escaped}"\n`;
-    })
+    .map(([name, value]) => `${name}=${dotenvValue(value) ?? escapedValue(value)}\n`)
     .join("");
+}
+
+/** Whether parsers of dotenv files differ about every way to write a value. */
+export function isReadInDifferentWays(value: string): boolean {
+  return dotenvValue(value) === undefined;
+}
+
+function escapedValue(value: string): string {
+  const escaped = value.replaceAll(/[\\"$`]/g, String.raw`\$&`);
+  return `"${escaped.replaceAll("\r", String.raw`\r`)}"`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { encodeBody } from "../../../src/kube/encode.ts";
 import type { Environment } from "../../../src/runtime/options.ts";
 import { plainValues } from "../../../src/tokens/shared-values.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { fakeCluster, type FakeObjects } from "./fake-cluster.ts";
+import { fakeChoice, fakeCluster, type FakeObjects } from "./fake-cluster.ts";
 
 /** What a client in memory runs with. */
 export interface MemoryCli extends Partial<FakeObjects> {
@@ -68,6 +68,16 @@ export async function runInMemory(
     },
   });
   return { code, stdout, stderr, stored };
+}
+
+/** The SharedSecret `team-a/database` with these values. */
+export function sharedSecret(values: Readonly<Record<string, string | Buffer>>): object {
+  const data = Object.entries(values).map(([key, value]) => [
+    key,
+    Buffer.from(value).toString("base64"),
+  ]);
+  const metadata = { name: "database", namespace: fakeChoice.namespace };
+  return { metadata, spec: { data: Object.fromEntries(data) } };
 }
 
 function plainData(body: unknown): Readonly<Record<string, string>> {

@@ -1,6 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { withoutFinalNewline } from "../../../src/cli/kubectl/data-assignment.ts";
-import { type MemoryCli, runInMemory } from "./memory-cli.ts";
+import { type MemoryCli, runInMemory, sharedSecret } from "./memory-cli.ts";
 
 const typed = { isInput: true };
 
@@ -75,4 +78,30 @@ test.each([
   ],
 ])("the bytes %j are stored as %j", (given, stored) => {
   expect([...withoutFinalNewline(Buffer.from(given))]).toEqual(stored);
+});
+
+describe("set --from-env-file stores what get -o dotenv prints", () => {
+  const directory = mkdtempSync(join(tmpdir(), "set-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  test.each([`it's "x"`, "it's $5 `x` \\n", "a\r\nb\r", "=a", "-----BEGIN-----\nx\n", " #a\\", ""])(
+    "%j",
+    async (value) => {
+      const file = join(directory, "env");
+      const objects = { sharedsecrets: [sharedSecret({ A: value, B: "last" })] };
+      writeFileSync(
+        file,
+        (await runInMemory(["get", "database", "-o", "dotenv"], { objects })).stdout,
+      );
+      const { stored } = await runInMemory(["set", "database", `--from-env-file=${file}`]);
+      expect(stored).toEqual({ A: value, B: "last" });
+    },
+  );
+
+  test.each(["", "A\n"])("but not a file with %j", async (text) => {
+    const file = join(directory, "env");
+    writeFileSync(file, text);
+    const run = await runInMemory(["set", "database", `--from-env-file=${file}`]);
+    expect(run).toMatchObject({ code: 2, stored: undefined });
+    expect(run.stderr).toContain(`--from-env-file: "${file}"`);
+  });
 });
