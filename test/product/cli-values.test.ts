@@ -126,7 +126,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     const print = ["--", "/bin/sh", "-c", 'printf "%s|%s" "$PASSWORD" "$LD_PRELOAD"'];
     const { code, stdout, stderr } = await cli(["run", "database", ...print]);
     expect([code, stdout]).toEqual([0, `${password}|`]);
-    expect(stderr).toContain("left out LD_PRELOAD: these variables can make a program run");
+    expect(stderr).toContain("left out LD_PRELOAD: such a variable can make programs run other");
+    expect(stderr).toContain(
+      "left out input: without --only and --prefix, a name must be upper case",
+    );
     expect(stderr).toContain("tls.key");
     const named = ["run", "database", "--only=PASSWORD", "--prefix=X_", "--", "/usr/bin/env"];
     expect((await cli(named)).stdout).toContain(`X_PASSWORD=${password}\n`);

@@ -11,10 +11,10 @@ const lineBreaks = new Map([
 ]);
 
 /**
- * Reads lines of `NAME=value` as Compose does, but replaces no variables: `#` begins a comment at the
- * start of a line and after a blank; text in single quotes is verbatim; in double quotes, `\n` and
- * `\r` are line breaks, and a backslash is dropped before `\`, `"`, `$` and a backtick. Throws a
- * UsageError that names the line and quotes no value.
+ * Reads lines of `NAME=value` (docs/cli.md, "Keys and values"): `#` begins a comment at the start of
+ * a line and after a blank; text in single quotes is verbatim; in double quotes, `\n` and `\r` are
+ * line breaks, and a backslash is dropped before `\`, `"`, `$` and a backtick. Throws a UsageError
+ * that names the line and quotes no value.
  */
 export function parseEnvFile(bytes: Buffer, file: string): ReadonlyMap<string, string> {
   if (!isUtf8(bytes)) throw new UsageError(`${file} is not UTF-8; use KEY=@FILE`);

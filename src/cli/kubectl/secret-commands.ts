@@ -15,6 +15,14 @@ const dryRun = {
   }),
 } as const;
 
+const variableFlags = {
+  prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
+  only: listFlag(
+    { value: "<key>", help: "data key; repeat it for several", completes: "datakeys" },
+    someText,
+  ),
+} as const;
+
 /** Whether a listing covers all namespaces. */
 export const allNamespaces = {
   allNamespaces: switchFlag({ alias: "A", help: "SharedSecrets of all namespaces" }),
@@ -39,6 +47,7 @@ export const secretCommands = {
     details: [
       "One value is printed as it is, with a newline on a terminal only. Values that are no text are base64 under <key>.base64 in json and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
+      "-o shell and -o dotenv leave out the same variables as the command run.",
     ],
     arguments: [
       sharedSecret,
@@ -46,6 +55,7 @@ export const secretCommands = {
     ],
     flags: {
       all: switchFlag({ help: "all values, which is the default of every output but value" }),
+      ...variableFlags,
       output: choiceFlag(valueFormats, { alias: "o", help: "output format (default value)" }),
       outputDirectory: optionalFlag(
         {
@@ -130,13 +140,11 @@ export const secretCommands = {
     name: "run",
     brief: "Run a program with the values of SharedSecrets in its environment",
     details: [
-      "Values of a later SharedSecret replace those of an earlier one. Keys that are no names of variables are left out, and variables that make programs run other code, such as PATH or LD_PRELOAD, unless --only names them.",
+      "Values of a later SharedSecret replace those of an earlier one.",
+      "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, that your environment does not have. Names that make common programs run other code, such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    flags: {
-      prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
-      only: listFlag({ value: "<key>", help: "data key; repeat it for several" }, someText),
-    },
+    flags: variableFlags,
     connects: true,
     runsProgram: true,
     examples: ["kubectl latchkey run database -- ./migrate --verbose"],

@@ -24,25 +24,6 @@ export function isVariableValue(bytes: Buffer): boolean {
 /** A variable. */
 export type Variable = readonly [name: string, value: string];
 
-/** Values that can be variables, and the keys of those that cannot. */
-export interface Variables {
-  readonly variables: readonly Variable[];
-  readonly omitted: readonly string[];
-}
-
-/** Converts values to variables with a prefix before each key. */
-export function variablesOf(values: PlainValues, prefix = ""): Variables {
-  const entries = [...values];
-  const fits = ([key, bytes]: readonly [string, Buffer]): boolean =>
-    isVariableName(prefix + key) && isVariableValue(bytes);
-  return {
-    variables: entries
-      .filter(fits)
-      .map(([key, bytes]) => [prefix + key, bytes.toString("utf8")] as const),
-    omitted: entries.filter((entry) => !fits(entry)).map(([key]) => key),
-  };
-}
-
 /** Lines of `export NAME='value'` for a POSIX shell. */
 export function shellText(variables: readonly Variable[]): string {
   return variables
@@ -68,16 +49,4 @@ export function isReadInDifferentWays(value: string): boolean {
 function escapedValue(value: string): string {
   const escaped = value.replaceAll(/[\\"$`]/g, String.raw`\$&`);
   return `"${escaped.replaceAll("\r", String.raw`\r`)}"`;
-}
-
-/**
- * Names that make a program run other code. Who may change a SharedSecret could use them against the
- * user who runs a program with it.
- */
-const dangerous =
-  /^(?:LD_|DYLD_|GIT_|BASH_|GLIBC_|GCONV_|NODE_|BUN_|DENO_|NPM_CONFIG_|PYTHON|PERL|RUBY|JAVA_TOOL_OPTIONS$|JDK_JAVA_OPTIONS$|_JAVA_OPTIONS$|PATH$|HOME$|ENV$|IFS$|SHELL$|EDITOR$|VISUAL$|PAGER$|KUBECONFIG$|PROMPT_COMMAND$|PS4$)/i;
-
-/** Whether a variable can make a program run other code. */
-export function isDangerousVariable(name: string): boolean {
-  return dangerous.test(name);
 }

@@ -1,14 +1,8 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseEnvFile } from "../../../src/cli/kubectl/env-file.ts";
-import {
-  dotenvText,
-  isDangerousVariable,
-  shellText,
-  valuesObject,
-  variablesOf,
-} from "../../../src/cli/kubectl/values.ts";
+import { dotenvText, shellText, valuesObject } from "../../../src/cli/kubectl/values.ts";
 import { runs } from "../../support/property-runs.ts";
 import { hostileTexts, sourcedByShell } from "../../support/sourced-by-shell.ts";
 import { runInMemory, sharedSecret } from "./memory-cli.ts";
@@ -27,14 +21,6 @@ test("values are text, or base64 where they are not", () => {
     nul: "a\0b",
     "binary.base64": "//4=",
   });
-});
-
-test("variables have names and text without NUL bytes", () => {
-  expect(variablesOf(values)).toEqual({
-    variables: [["PASSWORD", "it's $HOME\n`x`"]],
-    omitted: ["tls.key", "nul", "binary"],
-  });
-  expect(variablesOf(new Map([["1", Buffer.from("x")]]), "A_").variables).toEqual([["A_1", "x"]]);
 });
 
 test("a shell reads back what was printed", () => {
@@ -69,7 +55,7 @@ test("set --from-env-file reads what get -o dotenv prints, and a shell runs noth
       ]);
       expect([value, ...escapedForms(value)]).toContain(sourcedByShell(text));
     }),
-    { ...runs(200), examples: [[`it's "x"`], ["a\r\n"], ["=a"], ["it's `:>ran`\r"]] },
+    { ...runs(75), examples: [[`it's "x"`], ["a\r\n"], ["=a"], ["it's `:>ran`\r"]] },
   );
 });
 
@@ -87,27 +73,5 @@ test("get -o dotenv names a value that parsers of dotenv files read in different
   expect([code, stdout]).toEqual([0, `PLAIN='a'\nQUOTED="it's \\"x\\""\n`]);
   expect(stderr).toMatch(
     /^set --from-env-file reads QUOTED back, but parsers [^\n]+ -o json[^\n]+\n$/,
-  );
-});
-
-describe("variables that make a program run other code", () => {
-  test.each([
-    "PATH",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "BUN_OPTIONS",
-    "BASH_ENV",
-    "ENV",
-    "PYTHONPATH",
-    "path",
-    "GIT_SSH_COMMAND",
-  ])("%s", (name) => {
-    expect(isDangerousVariable(name)).toBe(true);
-  });
-  test.each(["password", "DATABASE_URL", "PATHNAME", "ENVIRONMENT", "NODENAME"])(
-    "not %s",
-    (name) => {
-      expect(isDangerousVariable(name)).toBe(false);
-    },
   );
 });
