@@ -2,11 +2,10 @@ import { UsageError } from "../../runtime/config-values.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { jsonText, yamlText } from "./output.ts";
+import { jsonText, printValue, yamlText } from "./output.ts";
 import { writePrivateFiles } from "./private-files.ts";
 import { findValues, namedValues, readValues } from "./read-secret.ts";
 import { selectedVariables, type VariableFlags } from "./selected-variables.ts";
-import type { Terminal } from "./terminal.ts";
 import type { ValueFormat } from "./value-formats.ts";
 import {
   dotenvText,
@@ -37,7 +36,7 @@ export const getValues: Action<typeof commands.get.flags> = async ({ flags, args
     return terminal.say(`wrote ${values.size} files to ${outputDirectory}`);
   }
   if (output === "value") return printValue(singleOf(name, values), terminal);
-  terminal.print(valuesText(values, output, { flags: { only, prefix }, cli }));
+  printValue(valuesText(values, output, { flags: { only, prefix }, cli }), terminal);
 };
 
 function checkFlags({ all, only, output, prefix }: Flags, key: string | undefined): void {
@@ -56,11 +55,6 @@ function singleOf(name: string, values: PlainValues): Buffer {
       ? `SharedSecret "${name}" has no data`
       : `SharedSecret "${name}" has several data keys: ${[...values.keys()].join(", ")}; name one, or set --output to json, yaml, dotenv or shell`,
   );
-}
-
-function printValue(value: Buffer, { print, isOutput }: Terminal): void {
-  print(value);
-  if (isOutput && value.at(-1) !== 0x0a) print("\n");
 }
 
 interface VariableOptions {

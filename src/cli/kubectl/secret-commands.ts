@@ -45,7 +45,7 @@ export const secretCommands = {
     name: "get",
     brief: "Print values of a SharedSecret",
     details: [
-      "One value is printed as it is, with a newline on a terminal only. Values that are no text are base64 under <key>.base64 in json and yaml.",
+      "One value is printed as it is; on a terminal, it has a newline, and its control characters are escaped. Values that are no text are base64 under <key>.base64 in json and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
       "-o shell and -o dotenv leave out the same variables as the command run.",
     ],

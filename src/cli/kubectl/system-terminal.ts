@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
 import type { Environment } from "../../runtime/options.ts";
+import { printable } from "./failure.ts";
 import { programName } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,7 +21,8 @@ export function systemTerminal(
   for (const stream of [stdout, stderr]) stream.on("error", () => {});
   return {
     print: (content) => void stdout.write(content),
-    say: (sentence) => void stderr.write(`${programName}: ${sentence}\n`),
+    // A sentence may quote what a server or a user wrote.
+    say: (sentence) => void stderr.write(`${programName}: ${printable(sentence)}\n`),
     isInput: stdin.isTTY === true,
     isOutput: stdout.isTTY === true,
     isError: stderr.isTTY === true,
