@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { apiVersion } from "../../api/names.ts";
-import type { SecretText } from "../../api/secret-text.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
@@ -33,14 +32,13 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
     throw new UsageError("no data key is named; write KEY, KEY=@FILE or --from-env-file");
   if (assignments.filter(({ from }) => from === "input").length > 1)
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
-  const data = new Map<string, SecretText>();
-  for (const path of flags.fromEnvFile) {
-    const file = `--from-env-file: "${path}"`;
-    for (const [key, value] of parseEnvFile(readInput("--from-env-file", path), file))
-      data.set(key, encodedValue(Buffer.from(value, "utf8")));
-  }
-  for (const assignment of assignments)
-    data.set(assignment.key, encodedValue(await valueOf(assignment, flags, cli.terminal)));
+  const values = await givenValues(assignments, flags, cli.terminal);
+  const empty = [...values.keys()].filter((key) => values.get(key)?.length === 0);
+  if (empty.length > 0 && !flags.allowEmpty)
+    throw new UsageError(
+      `the value of ${empty.join(", ")} is empty, so nothing is stored; check where it comes from, or set --allow-empty`,
+    );
+  const data = [...values].map(([key, bytes]) => [key, encodedValue(bytes)] as const);
   const cluster = await cli.connect(flags);
   const { namespace } = cluster.choice;
   const spec = { data: Object.fromEntries(data) };
@@ -57,21 +55,25 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   );
   const verb = created ? "created with" : "set";
   cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" ${verb} ${[...data.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
+    `SharedSecret "${namespace}/${name}" ${verb} ${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
 };
 
-/** The value of an assignment; throws a UsageError if it is empty and may not be. */
-async function valueOf(
-  assignment: DataAssignment,
+/** The values of env files and of assignments, by data key; the last one counts. */
+async function givenValues(
+  assignments: readonly DataAssignment[],
   flags: Flags,
   terminal: Terminal,
-): Promise<Buffer> {
-  const value = await bytesOf(assignment, flags, terminal);
-  if (value.length > 0 || flags.allowEmpty) return value;
-  throw new UsageError(
-    `the value of ${assignment.key} is empty, so nothing is stored; check where it comes from, or set --allow-empty`,
-  );
+): Promise<ReadonlyMap<string, Buffer>> {
+  const values = new Map<string, Buffer>();
+  for (const path of flags.fromEnvFile) {
+    const bytes = readInput("--from-env-file", path);
+    for (const [key, value] of parseEnvFile(bytes, `--from-env-file: "${path}"`))
+      values.set(key, Buffer.from(value, "utf8"));
+  }
+  for (const assignment of assignments)
+    values.set(assignment.key, await bytesOf(assignment, flags, terminal));
+  return values;
 }
 
 async function bytesOf(

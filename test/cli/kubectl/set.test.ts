@@ -6,6 +6,10 @@ import { withoutFinalNewline } from "../../../src/cli/kubectl/data-assignment.ts
 import { type MemoryCli, runInMemory, sharedSecret } from "./memory-cli.ts";
 
 const typed = { isInput: true };
+const directory = mkdtempSync(join(tmpdir(), "set-"));
+const envFile = join(directory, "empty.env");
+writeFileSync(envFile, "password=\n");
+afterAll(() => rmSync(directory, { recursive: true }));
 
 describe("set refuses an empty value", () => {
   test.each<[string, readonly string[], MemoryCli]>([
@@ -16,6 +20,7 @@ describe("set refuses an empty value", () => {
     ["of a file", ["password=@/dev/null"], {}],
     ["of --from-file", ["--from-file=password=/dev/null"], {}],
     ["of a literal", ["--literal", "password="], {}],
+    ["of an env file", [`--from-env-file=${envFile}`], {}],
   ])("%s, and stores nothing", async (_what, words, options) => {
     const { code, stderr, stored } = await runInMemory(["set", "database", ...words], options);
     expect([code, stored]).toEqual([2, undefined]);
@@ -81,8 +86,6 @@ test.each([
 });
 
 describe("set --from-env-file stores what get -o dotenv prints", () => {
-  const directory = mkdtempSync(join(tmpdir(), "set-"));
-  afterAll(() => rmSync(directory, { recursive: true }));
   test.each([`it's "x"`, "it's $5 `x` \\n", "a\r\nb\r", "=a", "-----BEGIN-----\nx\n", " #a\\", ""])(
     "%j",
     async (value) => {
@@ -92,7 +95,8 @@ describe("set --from-env-file stores what get -o dotenv prints", () => {
         file,
         (await runInMemory(["get", "database", "-o", "dotenv"], { objects })).stdout,
       );
-      const { stored } = await runInMemory(["set", "database", `--from-env-file=${file}`]);
+      const set = ["set", "database", `--from-env-file=${file}`, "--allow-empty"];
+      const { stored } = await runInMemory(set);
       expect(stored).toEqual({ A: value, B: "last" });
     },
   );
