@@ -29,10 +29,16 @@ describe("a line of an env file", () => {
     ["an open single quote", "A='canary\nB=1", "f: line 1 must be NAME=value"],
     ["an open double quote", String.raw`A="canary\"`, "f: line 1 must be NAME=value"],
     ["text behind a quote", "A='x\ny'\nB='canary'b", "f: line 3 must be NAME=value"],
+    ["a comment next to a quote", "A='x'#canary", "f: line 1 must be NAME=value"],
     ["a backtick", "A=`canary`", "f: line 1 must be NAME=value"],
     ["a name that is no data key", "A/B=canary", "f: line 1 must be NAME=value"],
   ])("cannot be %s", (_what, text, sentence) => {
     expect(() => parse(text)).toThrow(sentence);
     expect(() => parse(text)).not.toThrow("canary");
   });
+});
+
+test("an env file may have a value of a megabyte", () => {
+  const escaped = String.raw`\"`.repeat(2 ** 20);
+  expect(parse(`A="${escaped}"`)["A"]).toHaveLength(2 ** 20);
 });
