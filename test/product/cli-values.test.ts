@@ -84,8 +84,14 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     const file = join(directory, "value");
     writeFileSync(file, Buffer.from([0, 255, 10]));
     const args = ["set", "database", `file=@${file}`, "input=-"];
-    expect(await cli(args, { user: "alice", input: "text\n" })).toMatchObject({ code: 0 });
-    expect((await cli(["get", "database", "input"])).stdout).toBe("text\n");
+    expect(await cli(args, { user: "alice", input: "text\n" })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("the final newline of input is dropped"),
+    });
+    expect((await cli(["get", "database", "input"])).stdout).toBe("text");
+    const empty = await cli(["set", "database", "input=-"], { user: "alice", input: "" });
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("input is empty")]);
+    expect((await cli(["get", "database", "input"])).stdout).toBe("text");
     const shown: unknown = JSON.parse(
       (await cli(["get", "database", "file", "-o", "json"])).stdout,
     );
@@ -120,7 +126,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     const print = ["--", "/bin/sh", "-c", 'printf "%s|%s" "$PASSWORD" "$LD_PRELOAD"'];
     const { code, stdout, stderr } = await cli(["run", "database", ...print]);
     expect([code, stdout]).toEqual([0, `${password}|`]);
-    expect(stderr).toContain("left out LD_PRELOAD: these variables can make a program run");
+    expect(stderr).toContain("left out LD_PRELOAD: such a variable can make programs run other");
+    expect(stderr).toContain(
+      "left out input: without --only and --prefix, a name must be upper case",
+    );
     expect(stderr).toContain("tls.key");
     const named = ["run", "database", "--only=PASSWORD", "--prefix=X_", "--", "/usr/bin/env"];
     expect((await cli(named)).stdout).toContain(`X_PASSWORD=${password}\n`);

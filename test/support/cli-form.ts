@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { kubectlScript } from "../../src/cli/kubectl/install-completion.ts";
 import { repository } from "./install.ts";
 
 /** A form of the command-line client. */
@@ -33,9 +34,8 @@ export function compiled(bundle: string, directory: string): CliForm {
 export function plugin(words: readonly string[], directory: string): CliForm {
   const bin = join(directory, "bin");
   mkdirSync(bin, { recursive: true });
-  const run = `exec ${words.map(quoted).join(" ")}`;
-  write(join(bin, "kubectl-latchkey"), `${run} "$@"`);
-  write(join(bin, "kubectl_complete-latchkey"), `${run} __complete "$@"`);
+  write(join(bin, "kubectl-latchkey"), `#!/bin/sh\nexec ${words.map(quoted).join(" ")} "$@"\n`);
+  write(join(bin, "kubectl_complete-latchkey"), kubectlScript);
   return { words, bin };
 }
 
@@ -46,8 +46,8 @@ function npm(script: string, ...args: readonly string[]): void {
   });
 }
 
-function write(path: string, command: string): void {
-  writeFileSync(path, `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+function write(path: string, script: string): void {
+  writeFileSync(path, script, { mode: 0o755 });
 }
 
 function quoted(text: string): string {

@@ -9,15 +9,16 @@ const scripts: { readonly [Name in Shell]: string } = {
   kubectl: kubectlScript,
   bash: `# Load it with: source <(kubectl latchkey completion bash)
 _kubectl_latchkey() {
-  local IFS=$'\\n' words line
+  local IFS=$'\\n' words line word quoting=$'[\\\\\\\\\\'"]'
   words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  words=("\${words[@]//$quoting/}")
   COMPREPLY=()
   while read -r line; do
     case $line in
       :0) compopt -o default -o filenames 2>/dev/null ;;
       :6) compopt -o nospace 2>/dev/null ;;
       :4) ;;
-      *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+      *) printf -v word %q "\${line%%$'\\t'*}" && COMPREPLY+=("$word") ;;
     esac
   done < <(kubectl-latchkey __complete "\${words[@]}" 2>/dev/null)
 }

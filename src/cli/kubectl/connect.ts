@@ -7,7 +7,6 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { type Cluster, clusterOver } from "./cluster.ts";
 import type { ConnectionFlags } from "./connection-flags.ts";
-import { printable } from "./failure.ts";
 import { withProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -56,7 +55,7 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
     env,
     isInteractive: terminal.isInput,
     timeoutMs: flags.requestTimeout,
-    onWarning: (text) => terminal.say(`warning: ${printable(text)}`),
+    onWarning: (text) => terminal.say(`warning: ${text}`),
   });
   const transport = {
     request: (call: Parameters<typeof connection.request>[0]) =>

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { UsageError } from "../../runtime/config-values.ts";
 import { isDataKey } from "./typed-names.ts";
 
@@ -44,4 +45,10 @@ export function checkedKey(key: string, option: string): string {
   throw new UsageError(
     `${option}: a data key must have letters, digits, -, _ and . only, and at most 253 of them`,
   );
+}
+
+/** Bytes without their final newline, `\n` or `\r\n`, if they are text: programs print one. */
+export function withoutFinalNewline(bytes: Buffer): Buffer {
+  if (bytes.at(-1) !== 0x0a || !isUtf8(bytes)) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1);
 }

@@ -1,48 +1,71 @@
 import { UsageError } from "../../runtime/config-values.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
-import type { Action } from "./cli.ts";
+import type { Action, Cli, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
-import { jsonText, yamlText } from "./output.ts";
+import { jsonText, printValue, yamlText } from "./output.ts";
 import { writePrivateFiles } from "./private-files.ts";
-import { findValues, readValues, valueOf } from "./read-secret.ts";
-import type { Terminal } from "./terminal.ts";
+import { findValues, namedValues, readValues } from "./read-secret.ts";
+import { selectedVariables, type VariableFlags } from "./selected-variables.ts";
 import type { ValueFormat } from "./value-formats.ts";
-import { dotenvText, shellText, valuesObject, type Variables, variablesOf } from "./values.ts";
+import {
+  dotenvText,
+  isReadInDifferentWays,
+  shellText,
+  valuesObject,
+  type Variable,
+} from "./values.ts";
+
+type Flags = Invocation<typeof commands.get.flags>["flags"];
 
 /** `kubectl latchkey get`. */
 export const getValues: Action<typeof commands.get.flags> = async ({ flags, args }, cli) => {
   const { terminal } = cli;
   const [word = "", given] = args;
-  const { all, output, outputDirectory } = flags;
-  if (given !== undefined && all) throw new UsageError("--all cannot be combined with a data key");
+  checkFlags(flags, given);
   const cluster = await cli.connect(flags);
   const found =
     given === undefined
       ? await findValues(cluster, word)
       : { name: word, values: await readValues(cluster, word), key: given };
-  const { name, values, key } = found;
-  const wanted = key === undefined ? values : new Map([[key, valueOf(values, name, key)]]);
+  const { name, key } = found;
+  const only = key === undefined ? flags.only : [key];
+  const values = namedValues(found.values, name, only);
+  const { output = "value", outputDirectory, prefix } = flags;
   if (outputDirectory !== undefined) {
-    writePrivateFiles(outputDirectory, wanted, "--output-directory");
-    return terminal.say(`wrote ${wanted.size} files to ${outputDirectory}`);
+    writePrivateFiles(outputDirectory, values, "--output-directory");
+    return terminal.say(`wrote ${values.size} files to ${outputDirectory}`);
   }
-  if (output !== undefined && output !== "value")
-    return terminal.print(valuesText(wanted, output, terminal));
-  const [single, another] = [...wanted.values()];
-  if (single === undefined || another !== undefined)
-    throw new UsageError(
-      values.size === 0
-        ? `SharedSecret "${name}" has no data`
-        : `SharedSecret "${name}" has several data keys: ${[...values.keys()].join(", ")}; name one, or set --output to json, yaml, dotenv or shell`,
-    );
-  terminal.print(single);
-  if (terminal.isOutput && single.at(-1) !== 0x0a) terminal.print("\n");
+  if (output === "value") return printValue(singleOf(name, values), terminal);
+  printValue(valuesText(values, output, { flags: { only, prefix }, cli }), terminal);
 };
+
+function checkFlags({ all, only, output, prefix }: Flags, key: string | undefined): void {
+  if (key !== undefined && all) throw new UsageError("--all cannot be combined with a data key");
+  if (only.length > 0 && (all || key !== undefined))
+    throw new UsageError("--only cannot be combined with a data key or --all");
+  if (prefix !== undefined && output !== "shell" && output !== "dotenv")
+    throw new UsageError("--prefix is for --output=shell and --output=dotenv");
+}
+
+function singleOf(name: string, values: PlainValues): Buffer {
+  const [single, another] = [...values.values()];
+  if (single !== undefined && another === undefined) return single;
+  throw new UsageError(
+    values.size === 0
+      ? `SharedSecret "${name}" has no data`
+      : `SharedSecret "${name}" has several data keys: ${[...values.keys()].join(", ")}; name one, or set --output to json, yaml, dotenv or shell`,
+  );
+}
+
+interface VariableOptions {
+  readonly flags: VariableFlags;
+  readonly cli: Pick<Cli, "env" | "terminal">;
+}
 
 function valuesText(
   values: PlainValues,
   format: Exclude<ValueFormat, "value">,
-  terminal: Pick<Terminal, "say">,
+  { flags, cli }: VariableOptions,
 ): string {
   switch (format) {
     case "json":
@@ -52,22 +75,26 @@ function valuesText(
     case "name":
       return [...values.keys()].map((key) => `${key}\n`).join("");
     case "shell":
-      return shellText(usable(values, terminal));
-    case "dotenv":
-      return dotenvText(usable(values, terminal));
+      return shellText(variablesOf(values, flags, cli));
+    case "dotenv": {
+      const variables = variablesOf(values, flags, cli);
+      const differing = variables.filter(([, value]) => isReadInDifferentWays(value));
+      if (differing.length > 0)
+        cli.terminal.say(
+          `set --from-env-file reads ${differing.map(([name]) => name).join(", ")} back, but parsers of dotenv files differ about its quotes, backslashes and line breaks; use -o json for them`,
+        );
+      return dotenvText(variables);
+    }
   }
 }
 
-function usable(values: PlainValues, terminal: Pick<Terminal, "say">): Variables {
-  const variables = variablesOf(values);
-  sayOmitted(variables.omitted, terminal);
+/** The variables of values; says what is left out, and why. */
+export function variablesOf(
+  values: PlainValues,
+  flags: VariableFlags,
+  { env, terminal }: Pick<Cli, "env" | "terminal">,
+): readonly Variable[] {
+  const { variables, leftOut } = selectedVariables(values, flags, env);
+  for (const sentence of leftOut) terminal.say(sentence);
   return variables;
-}
-
-/** Says which data keys cannot be variables. */
-export function sayOmitted(omitted: readonly string[], { say }: Pick<Terminal, "say">): void {
-  if (omitted.length > 0)
-    say(
-      `left out ${omitted.join(", ")}: a variable needs a name of letters, digits and _, and text without NUL bytes`,
-    );
 }

@@ -201,7 +201,7 @@ export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags },
           ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
           ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
         ];
-        return rows.map(([name, value = ""]) => `${name}: ${printable(value)}\n`).join("");
+        return rows.map(([name, value = ""]) => `${printable(`${name}: ${value}`)}\n`).join("");
       }),
     );
     return exitCodes.done.code;

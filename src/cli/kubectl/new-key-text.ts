@@ -44,9 +44,7 @@ function variablesText(key: string, choice: KubeconfigChoice): string {
     .flatMap(([name, value]) => {
       if (value === undefined) return [];
       const isPlain = /^[\w./:=+@%-]*$/.test(value);
-      return isPlain
-        ? `${name}=${value}\n`
-        : dotenvText({ variables: [[name, value]], omitted: [] });
+      return isPlain ? `${name}=${value}\n` : dotenvText([[name, value]]);
     })
     .join("");
 }

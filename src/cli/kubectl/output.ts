@@ -1,5 +1,7 @@
-import { dump } from "js-yaml";
+import { isUtf8 } from "node:buffer";
+import { dump, type DumpOptions, SCALAR_STYLE, visit } from "js-yaml";
 import { printable } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Prints rows in columns that are as wide as their longest cell, separated by three spaces. */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -17,14 +19,56 @@ function width(text: string): number {
   return Array.from(text).length;
 }
 
-/** JSON with the indentation of kubectl. */
-export function jsonText(content: unknown): string {
-  return `${JSON.stringify(content, undefined, 4)}\n`;
+/** What a terminal obeys, or what reorders its text, but line breaks and tabs. */
+const obeyed = /(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu;
+
+/** Text with control and direction characters as escapes of JSON, such as `\u001b`. */
+export function visibleText(text: string): string {
+  return text.replaceAll(
+    obeyed,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
-/** A YAML document. */
+/** JSON with the indentation of kubectl, which every terminal shows as it is. */
+export function jsonText(content: unknown): string {
+  return visibleText(`${JSON.stringify(content, undefined, 4)}\n`);
+}
+
+/** A YAML document, which every terminal shows as it is. */
 export function yamlText(content: unknown): string {
-  return dump(content, { lineWidth: -1, noRefs: true });
+  // YAML has escapes in double quotes only.
+  const transform: DumpOptions["transform"] = (documents) =>
+    visit(documents, (node) => {
+      if (node.kind === "scalar" && visibleText(node.value) !== node.value)
+        node.style = SCALAR_STYLE.DOUBLE_QUOTED;
+    });
+  return visibleText(dump(content, { lineWidth: -1, noRefs: true, transform }));
+}
+
+/** Prints a value: as it is into a pipe or a file, and with escapes on a terminal, which it says. */
+export function printValue(
+  value: string | Buffer,
+  { print, say, isOutput }: Pick<Terminal, "print" | "say" | "isOutput">,
+): void {
+  if (!isOutput) return print(value);
+  const shown = typeof value === "string" ? visibleText(value) : visibleBytes(value);
+  print(shown.endsWith("\n") ? shown : `${shown}\n`);
+  if (shown !== value.toString())
+    say(
+      "control characters are escaped on a terminal; write the output to a pipe or a file to get the value as it is",
+    );
+}
+
+/** Bytes that are no text have escapes such as `\xff`. */
+function visibleBytes(bytes: Buffer): string {
+  if (isUtf8(bytes)) return visibleText(bytes.toString("utf8"));
+  return bytes
+    .toString("latin1")
+    .replaceAll(
+      /[^\n\t\x20-\x7e]/g,
+      (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`,
+    );
 }
 
 /** A result in the chosen format; `text` without one. */

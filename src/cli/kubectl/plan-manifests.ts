@@ -64,8 +64,8 @@ function filesOf(path: string): readonly string[] {
 }
 
 /**
- * Parses the documents of files; throws a UsageError that quotes no value. `namespace` is that of
- * objects without one.
+ * Parses the documents of files; throws a UsageError that quotes no value, also if there is none.
+ * `namespace` is that of objects without one.
  */
 export function parseManifests(
   texts: readonly ManifestText[],
@@ -83,6 +83,8 @@ export function parseManifests(
       else manifests.set(keyIn(found), found);
     }
   }
+  if (manifests.size === 0 && skipped.length === 0)
+    throw new UsageError("--filename: there is no object to plan; name a file with one");
   return { manifests: [...manifests.values()], skipped };
 }
 

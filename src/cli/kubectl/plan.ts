@@ -7,6 +7,7 @@ import type { Source } from "../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../domain/sync/sync-objects.ts";
 import { withChanges } from "../../domain/sync/sync-snapshot.ts";
 import type { ObjectChange } from "../../domain/sync/plan-change.ts";
+import { UsageError } from "../../runtime/config-values.ts";
 import { createDataDigest } from "../../tokens/data-digest.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
@@ -51,7 +52,7 @@ export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) =
   const texts = await manifestTexts(flags, cli);
   const cluster = await cli.connect(flags);
   const report =
-    texts.length === 0
+    flags.filename.length === 0
       ? await currentPlan(flags, cluster)
       : await filePlan(texts, flags, { cli, cluster });
   const paint = paintWith(cli.terminal.hasColors);
@@ -65,6 +66,10 @@ async function manifestTexts(
 ): Promise<readonly ManifestText[]> {
   const isInput = filename.includes("-");
   const text = isInput ? (await terminal.readInput()).toString("utf8") : "";
+  if (isInput && text.trim() === "")
+    throw new UsageError(
+      "--filename: the standard input is empty; check the program before the pipe",
+    );
   const files = readManifestFiles(filename.filter((path) => path !== "-"));
   return isInput ? [{ file: "the standard input", text }, ...files] : files;
 }

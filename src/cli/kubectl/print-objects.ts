@@ -1,5 +1,6 @@
 import type { Resource } from "../../api/resources.ts";
 import type { Cluster } from "./cluster.ts";
+import { printable } from "./failure.ts";
 import type { Found } from "./find-objects.ts";
 import { type PrintedObjects, printedByName, printedList, readableByName } from "./listing.ts";
 import { jsonText, tableText, yamlText } from "./output.ts";
@@ -56,7 +57,7 @@ export async function printObjects(
 
 /** Lines of `sharedsecret.management.service/name`, as kubectl prints them. */
 export function namesText({ rows }: PrintedObjects, { kind, group }: Resource): string {
-  return rows.map(({ ref }) => `${kind.toLowerCase()}.${group}/${ref.name}\n`).join("");
+  return rows.map(({ ref }) => `${kind.toLowerCase()}.${group}/${printable(ref.name)}\n`).join("");
 }
 
 /** The columns of the API server, after that of the namespace. */

@@ -69,6 +69,15 @@ export function valueOf(values: PlainValues, name: string, key: string): Buffer 
   throw new Failure(`SharedSecret "${name}" has no data key "${key}"; ${keys}`, "notFound");
 }
 
+/** The values of the named data keys, or all if none is named; throws as {@link valueOf}. */
+export function namedValues(
+  values: PlainValues,
+  name: string,
+  keys: readonly string[],
+): PlainValues {
+  return keys.length === 0 ? values : new Map(keys.map((key) => [key, valueOf(values, name, key)]));
+}
+
 /** The uid and resourceVersion of an object, as preconditions of a patch. */
 export function preconditions(object: unknown): Readonly<Record<string, unknown>> {
   const { uid, resourceVersion } = recordAt(object, "metadata");

@@ -4,42 +4,20 @@ import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
 import { runExitCodes } from "./failure.ts";
-import { sayOmitted } from "./get.ts";
-import { readValues, valueOf } from "./read-secret.ts";
-import { isDangerousVariable, variablesOf } from "./values.ts";
+import { variablesOf } from "./get.ts";
+import { namedValues, readValues } from "./read-secret.ts";
 
 /** `kubectl latchkey run`. */
 export const runProgram: Action<typeof commands.run.flags> = async (
   { flags, args, program },
   cli,
 ) => {
-  const { terminal } = cli;
   const cluster = await cli.connect(flags);
-  const added = new Map<string, string>();
-  for (const name of args) {
-    const values = await readValues(cluster, name);
-    const wanted =
-      flags.only.length === 0
-        ? values
-        : new Map(
-            flags.only
-              .filter((key) => args.length === 1 || values.has(key))
-              .map((key) => [key, valueOf(values, name, key)] as const),
-          );
-    const { variables, omitted } = variablesOf(wanted, flags.prefix ?? "");
-    sayOmitted(omitted, terminal);
-    const isRefused = (variable: string): boolean =>
-      flags.only.length === 0 && isDangerousVariable(variable);
-    const refused = variables.map(([variable]) => variable).filter(isRefused);
-    if (refused.length > 0)
-      terminal.say(
-        `left out ${refused.join(", ")}: these variables can make a program run other code; name them with --only if you want them`,
-      );
-    for (const [variable, value] of variables) {
-      if (!isRefused(variable)) added.set(variable, value);
-    }
-  }
-  return exitCodeOfChild(program, Object.fromEntries(added), cli);
+  const all = new Map<string, Buffer>();
+  for (const name of args)
+    for (const [key, bytes] of await readValues(cluster, name)) all.set(key, bytes);
+  const values = namedValues(all, args.join('", "'), flags.only);
+  return exitCodeOfChild(program, Object.fromEntries(variablesOf(values, flags, cli)), cli);
 };
 
 const forwarded = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;

@@ -21,6 +21,14 @@ const dryRun = {
   }),
 } as const;
 
+const variableFlags = {
+  prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
+  only: listFlag(
+    { value: "<key>", help: "data key; repeat it for several", completes: "datakeys" },
+    dataKey,
+  ),
+} as const;
+
 /** Whether a listing covers all namespaces. */
 export const allNamespaces = {
   allNamespaces: switchFlag({ alias: "A", help: "SharedSecrets of all namespaces" }),
@@ -43,8 +51,9 @@ export const secretCommands = {
     name: "get",
     brief: "Print values of a SharedSecret",
     details: [
-      "One value is printed as it is, with a newline on a terminal only. Values that are no text are base64 under <key>.base64 in json and yaml.",
+      "One value is printed as it is; on a terminal, it has a newline, and its control characters are escaped. Values that are no text are base64 under <key>.base64 in json and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
+      "-o shell and -o dotenv leave out the same variables as the command run.",
     ],
     arguments: [
       { ...sharedSecret, read: sharedSecretOrKey },
@@ -52,6 +61,7 @@ export const secretCommands = {
     ],
     flags: {
       all: switchFlag({ help: "all values, which is the default of every output but value" }),
+      ...variableFlags,
       output: choiceFlag(valueFormats, { alias: "o", help: "output format (default value)" }),
       outputDirectory: optionalFlag(
         {
@@ -74,6 +84,7 @@ export const secretCommands = {
     brief: "Set values of a SharedSecret, and create it if it does not exist",
     details: [
       "KEY asks for the value without showing it, or reads the standard input; KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. It needs the right patch, and create for a new object.",
+      "A text of the standard input is stored without its final newline, and the command says so. An empty value is refused, because the program before a pipe may have failed.",
     ],
     arguments: [
       sharedSecret,
@@ -103,6 +114,8 @@ export const secretCommands = {
       literal: switchFlag({
         help: "accept KEY=VALUE; other users of the machine and your shell history then have the value",
       }),
+      allowEmpty: switchFlag({ help: "accept empty values" }),
+      keepNewline: switchFlag({ help: "store the final newline of the standard input" }),
       ...dryRun,
     },
     connects: true,
@@ -135,13 +148,11 @@ export const secretCommands = {
     name: "run",
     brief: "Run a program with the values of SharedSecrets in its environment",
     details: [
-      "Values of a later SharedSecret replace those of an earlier one. Keys that are no names of variables are left out, and variables that make programs run other code, such as PATH or LD_PRELOAD, unless --only names them.",
+      "Values of a later SharedSecret replace those of an earlier one.",
+      "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, that your environment does not have. Names that make common programs run other code, such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    flags: {
-      prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
-      only: listFlag({ value: "<key>", help: "data key; repeat it for several" }, dataKey),
-    },
+    flags: variableFlags,
     connects: true,
     runsProgram: true,
     examples: ["kubectl latchkey run database -- ./migrate --verbose"],

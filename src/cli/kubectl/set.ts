@@ -1,22 +1,25 @@
 import { basename } from "node:path";
-import { parseEnv } from "node:util";
 import { apiVersion } from "../../api/names.ts";
-import type { SecretText } from "../../api/secret-text.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { readFileBytes } from "../../runtime/read-text-file.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
-import type { Action, Cli } from "./cli.ts";
+import type { Action, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
 import {
   checkedKey,
   type DataAssignment,
   parseAssignment,
   parseFileAssignment,
+  withoutFinalNewline,
 } from "./data-assignment.ts";
+import { parseEnvFile } from "./env-file.ts";
+import type { Terminal } from "./terminal.ts";
 
 const resource = resources.sharedSecrets;
+
+type Flags = Invocation<typeof commands.set.flags>["flags"];
 
 /** `kubectl latchkey set`. */
 export const setValues: Action<typeof commands.set.flags> = async ({ flags, args }, cli) => {
@@ -29,14 +32,13 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
     throw new UsageError("no data key is named; write KEY, KEY=@FILE or --from-env-file");
   if (assignments.filter(({ from }) => from === "input").length > 1)
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
-  const data = new Map<string, SecretText>();
-  for (const path of flags.fromEnvFile) {
-    const variables = parseEnv(readFileBytes({ option: "--from-env-file", path }).toString("utf8"));
-    for (const [key, value = ""] of Object.entries(variables))
-      data.set(checkedKey(key, "--from-env-file"), encodedValue(Buffer.from(value, "utf8")));
-  }
-  for (const assignment of assignments)
-    data.set(assignment.key, encodedValue(await bytesOf(assignment, cli)));
+  const values = await givenValues(assignments, flags, cli.terminal);
+  const empty = [...values.keys()].filter((key) => values.get(key)?.length === 0);
+  if (empty.length > 0 && !flags.allowEmpty)
+    throw new UsageError(
+      `the value of ${empty.join(", ")} is empty, so nothing is stored; check where it comes from, or set --allow-empty`,
+    );
+  const data = [...values].map(([key, bytes]) => [key, encodedValue(bytes)] as const);
   const cluster = await cli.connect(flags);
   const { namespace } = cluster.choice;
   const spec = { data: Object.fromEntries(data) };
@@ -53,23 +55,58 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   );
   const verb = created ? "created with" : "set";
   cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" ${verb} ${[...data.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
+    `SharedSecret "${namespace}/${name}" ${verb} ${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
 };
 
-async function bytesOf(assignment: DataAssignment, { terminal }: Cli): Promise<Uint8Array> {
+/** The values of env files and of assignments, by data key; the last one counts. */
+async function givenValues(
+  assignments: readonly DataAssignment[],
+  flags: Flags,
+  terminal: Terminal,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const values = new Map<string, Buffer>();
+  for (const path of flags.fromEnvFile) {
+    const bytes = readFileBytes({ option: "--from-env-file", path });
+    for (const [key, value] of parseEnvFile(bytes, `--from-env-file: "${path}"`))
+      values.set(checkedKey(key, "--from-env-file"), Buffer.from(value, "utf8"));
+  }
+  for (const assignment of assignments)
+    values.set(assignment.key, await bytesOf(assignment, flags, terminal));
+  return values;
+}
+
+async function bytesOf(
+  assignment: DataAssignment,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<Buffer> {
+  const { key } = assignment;
   switch (assignment.from) {
     case "file":
-      return readFileBytes({ option: assignment.key, path: assignment.path });
+      return readFileBytes({ option: key, path: assignment.path });
     case "literal":
       return Buffer.from(assignment.text, "utf8");
     case "input":
-      return terminal.readInput();
+      return pipedValue(key, flags, terminal);
     case "prompt":
       return terminal.isInput
-        ? Buffer.from(await terminal.askSecret(`Value of ${assignment.key}: `), "utf8")
-        : terminal.readInput();
+        ? Buffer.from(await terminal.askSecret(`Value of ${key}: `), "utf8")
+        : pipedValue(key, flags, terminal);
   }
+}
+
+/** The standard input, without the final newline that programs print behind a text. */
+async function pipedValue(
+  key: string,
+  { keepNewline }: Flags,
+  { readInput: read, say }: Terminal,
+): Promise<Buffer> {
+  const given = await read();
+  const value = keepNewline ? given : withoutFinalNewline(given);
+  if (value.length < given.length)
+    say(`the final newline of ${key} is dropped; set --keep-newline to store it`);
+  return value;
 }
 
 /** `kubectl latchkey unset`. */

@@ -3,6 +3,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { mostInputBytes } from "../../runtime/read-text-file.ts";
+import { printable } from "./failure.ts";
 import { programName } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -22,7 +23,8 @@ export function systemTerminal(
   for (const stream of [stdout, stderr]) stream.on("error", () => {});
   return {
     print: (content) => void stdout.write(content),
-    say: (sentence) => void stderr.write(`${programName}: ${sentence}\n`),
+    // A sentence may quote what a server or a user wrote.
+    say: (sentence) => void stderr.write(`${programName}: ${printable(sentence)}\n`),
     isInput: stdin.isTTY === true,
     isOutput: stdout.isTTY === true,
     isError: stderr.isTTY === true,

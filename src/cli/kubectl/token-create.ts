@@ -12,7 +12,7 @@ import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
 import { Failure } from "./failure.ts";
-import { jsonText } from "./output.ts";
+import { jsonText, printValue } from "./output.ts";
 import { waitUntil } from "./progress.ts";
 import { scopeOf } from "./scope-flags.ts";
 
@@ -45,10 +45,11 @@ export const createToken: Action<typeof commands.tokenCreate.flags> = async (
       ? await reusedToken(deps)
       : await newToken(name === undefined ? { generateName: "cli-" } : { name }, deps);
   const { env, terminal } = cli;
-  terminal.print(
+  printValue(
     flags.execCredential
       ? jsonText(execCredential(minted, env["KUBERNETES_EXEC_INFO"]))
       : `${minted.token}\n`,
+    terminal,
   );
 };
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { dotenvValue } from "../../domain/sync/derived-text.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 
 /** Values as an object: text, or base64 under `<key>.base64` where it is not UTF-8. */
@@ -20,55 +21,32 @@ export function isVariableValue(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-/** Values that can be variables, and the keys of those that cannot. */
-export interface Variables {
-  readonly variables: readonly (readonly [name: string, value: string])[];
-  readonly omitted: readonly string[];
-}
-
-/** Converts values to variables with a prefix before each key. */
-export function variablesOf(values: PlainValues, prefix = ""): Variables {
-  const entries = [...values];
-  const fits = ([key, bytes]: readonly [string, Buffer]): boolean =>
-    isVariableName(prefix + key) && isVariableValue(bytes);
-  return {
-    variables: entries
-      .filter(fits)
-      .map(([key, bytes]) => [prefix + key, bytes.toString("utf8")] as const),
-    omitted: entries.filter((entry) => !fits(entry)).map(([key]) => key),
-  };
-}
+/** A variable. */
+export type Variable = readonly [name: string, value: string];
 
 /** Lines of `export NAME='value'` for a POSIX shell. */
-export function shellText({ variables }: Variables): string {
+export function shellText(variables: readonly Variable[]): string {
   return variables
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`)
     .join("");
 }
 
-/** Lines of `NAME="value"` as Docker Compose and dotenv libraries read them. */
-export function dotenvText({ variables }: Variables): string {
+/**
+ * Lines of `NAME='value'` that `set --from-env-file` reads back, and in which a shell runs nothing;
+ * parsers of dotenv files read those alike that are not {@link isReadInDifferentWays}.
+ */
+export function dotenvText(variables: readonly Variable[]): string {
   return variables
-    .map(([name, value]) => {
-      // Nothing is expanded in single quotes, but they cannot hold a single quote.
-      if (!value.includes("'")) return `${name}='${value}'\n`;
-      const escaped = value
-        .replaceAll(/[\\"$`]/g, String.raw`\$&`)
-        .replaceAll("\n", String.raw`\n`)
-        .replaceAll("\r", String.raw`\r`);
-      return `${name}="${escaped}"\n`;
-    })
+    .map(([name, value]) => `${name}=${dotenvValue(value) ?? escapedValue(value)}\n`)
     .join("");
 }
 
-/**
- * Names that make a program run other code. Who may change a SharedSecret could use them against the
- * user who runs a program with it.
- */
-const dangerous =
-  /^(?:LD_|DYLD_|GIT_|BASH_|GLIBC_|GCONV_|NODE_|BUN_|DENO_|NPM_CONFIG_|PYTHON|PERL|RUBY|JAVA_TOOL_OPTIONS$|JDK_JAVA_OPTIONS$|_JAVA_OPTIONS$|PATH$|HOME$|ENV$|IFS$|SHELL$|EDITOR$|VISUAL$|PAGER$|KUBECONFIG$|PROMPT_COMMAND$|PS4$)/i;
+/** Whether parsers of dotenv files differ about every way to write a value. */
+export function isReadInDifferentWays(value: string): boolean {
+  return dotenvValue(value) === undefined;
+}
 
-/** Whether a variable can make a program run other code. */
-export function isDangerousVariable(name: string): boolean {
-  return dangerous.test(name);
+function escapedValue(value: string): string {
+  const escaped = value.replaceAll(/[\\"$`]/g, String.raw`\$&`);
+  return `"${escaped.replaceAll("\r", String.raw`\r`)}"`;
 }

@@ -2,6 +2,7 @@ import { serverVersion } from "../../kube/server-version.ts";
 import { latchkeyVersion } from "../latchkey-version.ts";
 import type { Action } from "./cli.ts";
 import type { commands } from "./command-table.ts";
+import { printable } from "./failure.ts";
 import { resultText } from "./output.ts";
 
 /** `kubectl latchkey version`. */
@@ -17,7 +18,7 @@ export const printVersion: Action<typeof commands.version.flags> = async ({ flag
   terminal.print(
     resultText(flags.output, content, () =>
       Object.entries(content)
-        .map(([name, version]) => `${name}: ${version}\n`)
+        .map(([name, version]) => `${name}: ${printable(version)}\n`)
         .join(""),
     ),
   );

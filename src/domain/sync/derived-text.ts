@@ -89,7 +89,7 @@ function dotenvText(named: readonly NamedText[]): DerivedText {
     if (value === undefined)
       return refused(
         dataKey,
-        "has a value whose quotes, dollar signs, backslashes and line breaks parsers of dotenv files read in different ways; use the form json",
+        "has a value whose quotes, backticks, dollar signs, backslashes and line breaks parsers of dotenv files read in different ways; use the form json",
       );
     lines.push(`${name}=${value}\n`);
   }
@@ -97,18 +97,18 @@ function dotenvText(named: readonly NamedText[]): DerivedText {
 }
 
 /**
- * A value of a dotenv file; undefined if no way of writing it is read back by all of npm dotenv
- * (regular and fast), godotenv and Compose. In double quotes, dotenv expands only \n and \r, and
- * the others expand more; in single quotes nothing is expanded, but dotenv turns \r into \n,
- * godotenv drops the last dashes of a line, and a backslash escapes the closing quote.
+ * A value of a dotenv file, always in quotes in which a shell that sources the file runs nothing;
+ * undefined if no way of quoting it is read back by all of npm dotenv (regular and fast), godotenv
+ * and Compose. In double quotes, dotenv expands only \n and \r, and the others expand more; in
+ * single quotes nothing is expanded, but dotenv turns \r into \n, godotenv drops the last dashes of
+ * a line, and a backslash escapes the closing quote.
  */
-function dotenvValue(text: string): string | undefined {
+export function dotenvValue(text: string): string | undefined {
   const isRaw = !/['\r]/.test(text) && !text.endsWith("\\");
   if (isRaw && !text.includes("\n")) return `'${text}'`;
-  if (!/["$\\]/.test(text))
+  if (!/["$\\`]/.test(text))
     return `"${text.replaceAll("\n", String.raw`\n`).replaceAll("\r", String.raw`\r`)}"`;
-  if (isRaw && !text.includes("---\n")) return `'${text}'`;
-  return /^[^\s'"`#$\u0085](?:[^\n\r#$\u2028\u2029]*[^\s#$\u0085])?$/.test(text) ? text : undefined;
+  return isRaw && !text.includes("---\n") ? `'${text}'` : undefined;
 }
 
 /** A JSON object (RFC 8259) with texts or objects as values, in this order. */

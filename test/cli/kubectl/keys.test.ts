@@ -1,33 +1,13 @@
 import { expect, test } from "vitest";
-import { runInvocation } from "../../../src/cli/kubectl/act.ts";
-import { runCommandLine } from "../../../src/cli/kubectl/app.ts";
-import { commands } from "../../../src/cli/kubectl/command-table.ts";
-import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
 import { boundDigest } from "../../support/bound-digest.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { runInMemory } from "./memory-cli.ts";
 
 const key = "canary-key-of-alice";
 
 /** Runs `keys digest` with this standard input. */
 async function digestCommand(flags: readonly string[], input: string, isInput = false) {
-  let [stdout, stderr] = ["", ""];
-  const terminal: Terminal = {
-    print: (text) => void (stdout += String(text)),
-    say: (sentence) => void (stderr += sentence),
-    ...{ isInput, isOutput: false, isError: false, hasColors: false },
-    rows: () => Infinity,
-    readInput: async () => Buffer.from(isInput ? "" : input),
-    askSecret: async () => (isInput ? input : ""),
-  };
-  const deps = {
-    ...{ terminal, env: {}, clock: new TestClock(), hostname: "here" },
-    untilStopped: () => new AbortController().signal,
-  };
-  const code = await runCommandLine(["keys", "digest", ...flags], {
-    stdout: { write: (text) => void (stdout += String(text)) },
-    stderr: { write: (text) => void (stderr += String(text)) },
-    commands: [commands.keysDigest],
-    act: (command, given) => runInvocation(command, given, deps),
+  const { code, stdout, stderr } = await runInMemory(["keys", "digest", ...flags], {
+    ...{ input, terminal: { isInput } },
   });
   return { code, stdout, stderr };
 }

@@ -1,5 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { parseManifests } from "../../../src/cli/kubectl/plan-manifests.ts";
+import { runInMemory } from "./memory-cli.ts";
 
 const parse = (text: string) => parseManifests([{ file: "a.yaml", text }], "team-a");
 const shared = (rest: string) =>
@@ -63,5 +67,23 @@ describe("the documents of a file", () => {
   ])("are refused without their values: %j", (text, sentence) => {
     expect(() => parse(text)).toThrow(sentence);
     expect(() => parse(text)).toThrow(/^(?!.*(?:canary|12345))/);
+  });
+});
+
+describe("plan refuses files without an object", () => {
+  const empty = mkdtempSync(join(tmpdir(), "plan-"));
+  afterAll(() => rmSync(empty, { recursive: true }));
+  test.each([
+    ["an empty pipe", ["-f", "-"], "", "the standard input is empty; check the program before"],
+    ["a blank pipe", ["-f", "-", "-f", import.meta.filename], " \n", "the standard input is empty"],
+    ["a pipe with a comment", ["-f", "-"], "# nothing\n---\n", "there is no object to plan"],
+    ["an empty file", ["-f", "/dev/null"], "", "there is no object to plan"],
+    ["an empty directory", ["-f", empty], "", "there is no object to plan"],
+  ])("%s", async (_what, words, input, sentence) => {
+    expect(await runInMemory(["plan", ...words], { input })).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining(`--filename: ${sentence}`),
+    });
   });
 });

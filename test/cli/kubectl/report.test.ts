@@ -1,10 +1,9 @@
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels, requesterPolicies } from "../../../src/api/names.ts";
-import { entries } from "../../../src/cli/kubectl/actions.ts";
-import { TestClock } from "../../support/test-clock.ts";
 import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
-import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
+import { type FakeObjects, statesOf } from "./fake-cluster.ts";
+import { runInMemory } from "./memory-cli.ts";
 
 const canary = "Y2FuYXJ5LXZhbHVl";
 const at = "2026-01-01T00:00:00Z";
@@ -107,34 +106,15 @@ const manifests = [
 interface Run {
   readonly command: ReportCommand;
   readonly args?: readonly string[];
-  readonly flags?: Readonly<Record<string, string>>;
+  readonly flags?: readonly string[];
   readonly forbidden?: readonly string[];
   readonly input?: string;
 }
 
-/** Runs a command on a fake cluster; returns what it prints. */
-async function run({ command, args = [], flags = {}, forbidden = [], input = "" }: Run) {
-  const printed: string[] = [];
-  const entry = entries.find((one) => one.command.name === command);
-  const given = {
-    args,
-    flags: new Map(Object.entries(flags).map(([name, value]) => [name, [value]])),
-    program: [],
-  };
-  const code = await entry?.start(given, {
-    terminal: {
-      print: (content) => void printed.push(String(content)),
-      say: () => {},
-      ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
-      rows: () => Infinity,
-      readInput: async () => Buffer.from(input),
-      askSecret: async () => "",
-    },
-    ...{ env: {}, clock: new TestClock(), hostname: "host" },
-    untilStopped: () => new AbortController().signal,
-    connect: async ({ namespace }) => fakeCluster({ objects, forbidden }, namespace),
-  });
-  return { code, text: printed.join("") };
+/** Runs a command on a fake cluster. */
+function run({ command, args = [], flags = [], forbidden = [], input = "" }: Run, output: string) {
+  const words = [command, ...args, ...flags, `--output=${output}`];
+  return runInMemory(words, { objects, forbidden, input });
 }
 
 const secret = "Secret web/db problem NotManaged";
@@ -159,7 +139,7 @@ const [may, mayNot] = ["User alice info Allowed", "User alice info NotAllowed"];
 const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   [
     "why, of a Secret",
-    { command: "why", args: ["secret/db"], flags: { namespace: "web", "exit-code": "true" } },
+    { command: "why", args: ["secret/db"], flags: ["--namespace=web", "--exit-code"] },
     3,
     [secret],
   ],
@@ -195,7 +175,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   ],
   [
     "plan, of a file",
-    { command: "plan", flags: { filename: "-", "exit-code": "true" }, input: manifests },
+    { command: "plan", flags: ["--filename=-", "--exit-code"], input: manifests },
     3,
     [
       "SharedSecret team-a/fresh info Created",
@@ -248,14 +228,14 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
 
 describe("-o json and -o yaml have one shape:", () => {
   test.for(runs)("%s", async ([, wanted, code, states]) => {
-    const json = await run({ ...wanted, flags: { ...wanted.flags, output: "json" } });
-    const report: unknown = JSON.parse(json.text);
+    const json = await run(wanted, "json");
+    const report: unknown = JSON.parse(json.stdout);
     expect(reportProblems(report, wanted.command)).toEqual([]);
     expect(statesOf(report).toSorted()).toEqual(states.toSorted());
     expect(json.code).toBe(code);
-    expect(json.text).not.toContain(canary);
-    const yaml = await run({ ...wanted, flags: { ...wanted.flags, output: "yaml" } });
-    expect(load(yaml.text)).toEqual(report);
+    expect(json.stdout).not.toContain(canary);
+    const yaml = await run(wanted, "yaml");
+    expect(load(yaml.stdout)).toEqual(report);
   });
 });
 

@@ -1,15 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { parseEnv } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import {
-  dotenvText,
-  isDangerousVariable,
-  shellText,
-  valuesObject,
-  variablesOf,
-} from "../../../src/cli/kubectl/values.ts";
+import { expect, test } from "vitest";
+import { parseEnvFile } from "../../../src/cli/kubectl/env-file.ts";
+import { dotenvText, shellText, valuesObject } from "../../../src/cli/kubectl/values.ts";
 import { runs } from "../../support/property-runs.ts";
+import { hostileTexts, sourcedByShell } from "../../support/sourced-by-shell.ts";
+import { runInMemory, sharedSecret } from "./memory-cli.ts";
 
 const values = new Map([
   ["PASSWORD", Buffer.from("it's $HOME\n`x`")],
@@ -27,19 +23,11 @@ test("values are text, or base64 where they are not", () => {
   });
 });
 
-test("variables have names and text without NUL bytes", () => {
-  expect(variablesOf(values)).toEqual({
-    variables: [["PASSWORD", "it's $HOME\n`x`"]],
-    omitted: ["tls.key", "nul", "binary"],
-  });
-  expect(variablesOf(new Map([["1", Buffer.from("x")]]), "A_").variables).toEqual([["A_1", "x"]]);
-});
-
 test("a shell reads back what was printed", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (value) => {
       fc.pre(!value.includes("\0") && value.isWellFormed());
-      const text = shellText({ variables: [["X", value]], omitted: [] });
+      const text = shellText([["X", value]]);
       const printed = execFileSync("/bin/sh", ["-c", `${text}printf %s "$X"`], {
         encoding: "utf8",
       });
@@ -49,30 +37,41 @@ test("a shell reads back what was printed", () => {
   );
 });
 
-test("a dotenv reader reads back what was printed", () => {
-  const value = 'a b # c\n$HOME `x` \\ "quoted"';
-  const text = dotenvText({ variables: [["X", value]], omitted: [] });
-  expect(parseEnv(text)).toEqual({ X: value });
+test("set --from-env-file reads what get -o dotenv prints, and a shell runs nothing of it", () => {
+  const bytes = fc.string({ unit: "binary", maxLength: 20 });
+  const texts = fc.oneof(
+    hostileTexts,
+    bytes.filter((text) => !text.includes("\0")),
+  );
+  fc.assert(
+    fc.property(texts, (value) => {
+      const text = dotenvText([
+        ["A", value],
+        ["B", "last"],
+      ]);
+      expect([...parseEnvFile(Buffer.from(text), "x.env")]).toEqual([
+        ["A", value],
+        ["B", "last"],
+      ]);
+      expect([value, ...escapedForms(value)]).toContain(sourcedByShell(text));
+    }),
+    { ...runs(75), examples: [[`it's "x"`], ["a\r\n"], ["=a"], ["it's `:>ran`\r"]] },
+  );
 });
 
-describe("variables that make a program run other code", () => {
-  test.each([
-    "PATH",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "BUN_OPTIONS",
-    "BASH_ENV",
-    "ENV",
-    "PYTHONPATH",
-    "path",
-    "GIT_SSH_COMMAND",
-  ])("%s", (name) => {
-    expect(isDangerousVariable(name)).toBe(true);
+/** What a shell reads, for which `\n` and `\r` are no line breaks. */
+function escapedForms(value: string): readonly string[] {
+  const escaped = value.replaceAll("\r", String.raw`\r`);
+  return [escaped, escaped.replaceAll("\n", String.raw`\n`)];
+}
+
+test("get -o dotenv names a value that parsers of dotenv files read in different ways", async () => {
+  const objects = { sharedsecrets: [sharedSecret({ PLAIN: "a", QUOTED: `it's "x"` })] };
+  const { code, stdout, stderr } = await runInMemory(["get", "database", "-o", "dotenv"], {
+    objects,
   });
-  test.each(["password", "DATABASE_URL", "PATHNAME", "ENVIRONMENT", "NODENAME"])(
-    "not %s",
-    (name) => {
-      expect(isDangerousVariable(name)).toBe(false);
-    },
+  expect([code, stdout]).toEqual([0, `PLAIN='a'\nQUOTED="it's \\"x\\""\n`]);
+  expect(stderr).toMatch(
+    /^set --from-env-file reads QUOTED back, but parsers [^\n]+ -o json[^\n]+\n$/,
   );
 });

@@ -1,11 +1,13 @@
 import { parse } from "dotenv";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseEnvFile } from "../../../src/cli/kubectl/env-file.ts";
 import { derivedText } from "../../../src/domain/sync/derived-text.ts";
 import type { SyncFormat } from "../../../src/domain/sync/sync-format.ts";
 import type { LineProgram } from "../../support/line-program.ts";
 import { startTextReaders } from "../../support/text-readers.ts";
 import { runs } from "../../support/property-runs.ts";
+import { hostileTexts, sourcedByShell } from "../../support/sourced-by-shell.ts";
 
 type Values = Readonly<Record<string, string | Uint8Array>>;
 
@@ -81,6 +83,20 @@ describe("dotenv", () => {
     expect(written).toBeGreaterThan(75);
   });
 
+  test("runs nothing in a shell that sources it, and set --from-env-file reads it", () => {
+    fc.assert(
+      fc.property(hostileTexts, (value) => {
+        const derived = derive("dotenv", { A: value, B: "last" });
+        if (derived.kind === "refused") return;
+        const escaped = value.replaceAll("\n", String.raw`\n`).replaceAll("\r", String.raw`\r`);
+        expect([value, escaped]).toContain(sourcedByShell(derived.text));
+        const read = parseEnvFile(Buffer.from(derived.text), "x.env");
+        expect(Object.fromEntries(read)).toEqual({ A: value, B: "last" });
+      }),
+      { ...runs(75), examples: [["it's `:>ran`"], [`a'";:>ran;'"`]] },
+    );
+  });
+
   test.for<[string, string, string]>([
     ["a plain password", "s3cret!", "A='s3cret!'\n"],
     ["an empty value", "", "A=''\n"],
@@ -88,7 +104,8 @@ describe("dotenv", () => {
     ["a single quote", "it's", 'A="it\'s"\n'],
     ["a certificate", "-----BEGIN-----\nx\n", String.raw`A="-----BEGIN-----\nx\n"` + "\n"],
     ["lines of JSON", '{\n"a": 1}', "A='{\n\"a\": 1}'\n"],
-    ["a quote and a double quote", `it's "x"`, `A=it's "x"\n`],
+    ["a backtick", "a`b`", "A='a`b`'\n"],
+    ["a leading equals sign", "=a", "A='=a'\n"],
   ])("holds %s", ([, value, text]) => {
     expect(derive("dotenv", { A: value })).toEqual({ kind: "text", text });
   });
@@ -97,6 +114,9 @@ describe("dotenv", () => {
     ["a NUL byte", { A: "a\0b" }, 'key "A" of spec.data has a value with a NUL byte'],
     ["bytes that are not UTF-8", { A: Uint8Array.of(255) }, "has a value that is not UTF-8"],
     ["a quote and a dollar sign", { A: "it's $5" }, "use the form json"],
+    ["a quote and a double quote", { A: `it's "x"` }, "use the form json"],
+    ["a quote and a backtick", { A: "it's `x`" }, "use the form json"],
+    ["a backslash at the end", { A: "a\nb\\" }, "use the form json"],
     ["a data key that is no variable", { "tls.crt": "x" }, ": NAME=tls.crt"],
   ])("cannot hold %s", ([, values, why]) => {
     expect(derive("dotenv", values)).toMatchObject({

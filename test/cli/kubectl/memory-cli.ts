@@ -1,0 +1,86 @@
+import { entries } from "../../../src/cli/kubectl/actions.ts";
+import { runCommandLine } from "../../../src/cli/kubectl/app.ts";
+import type { Cluster } from "../../../src/cli/kubectl/cluster.ts";
+import type { ConnectionFlags } from "../../../src/cli/kubectl/connection-flags.ts";
+import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
+import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
+import { encodeBody } from "../../../src/kube/encode.ts";
+import type { Environment } from "../../../src/runtime/options.ts";
+import { plainValues } from "../../../src/tokens/shared-values.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { fakeChoice, fakeCluster, type FakeObjects } from "./fake-cluster.ts";
+
+/** What a client in memory runs with. */
+export interface MemoryCli extends Partial<FakeObjects> {
+  readonly env?: Environment;
+  /** What the standard input has, or what its user types if it is a terminal. */
+  readonly input?: string | Buffer;
+  /** Which standard streams are a terminal. */
+  readonly terminal?: Partial<Pick<Terminal, "isInput" | "isOutput">>;
+}
+
+/** What a client in memory printed, said and sent. */
+export interface MemoryRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The values of `spec.data` of its last PATCH, by data key. */
+  readonly stored: Readonly<Record<string, string>> | undefined;
+}
+
+/** Runs a command line of the client on a fake cluster. */
+export async function runInMemory(
+  words: readonly string[],
+  { objects = {}, forbidden = [], env = {}, input = "", terminal: streams = {} }: MemoryCli = {},
+): Promise<MemoryRun> {
+  let [stdout, stderr] = ["", ""];
+  let stored: MemoryRun["stored"];
+  const terminal: Terminal = {
+    print: (content) => void (stdout += Buffer.from(content).toString()),
+    say: (sentence) => void (stderr += `${sentence}\n`),
+    ...{ isInput: false, isOutput: false, isError: false, hasColors: false, ...streams },
+    rows: () => Infinity,
+    readInput: async () => Buffer.from(input),
+    askSecret: async () => input.toString(),
+  };
+  const cli = {
+    ...{ terminal, env, clock: new TestClock(), hostname: "here" },
+    untilStopped: () => new AbortController().signal,
+    async connect({ namespace }: Pick<ConnectionFlags, "namespace">) {
+      const patch: Cluster["patch"] = async (_resource, _ref, { body }) => {
+        stored = plainData(body);
+      };
+      return { ...fakeCluster({ objects, forbidden }, namespace), patch };
+    },
+  };
+  const code = await runCommandLine(words, {
+    stdout: { write: (text) => void (stdout += text) },
+    stderr: { write: (text) => void (stderr += text) },
+    commands: entries.map(({ command }) => command),
+    async act(command, given) {
+      try {
+        const entry = entries.find((one) => one.command === command);
+        return (await entry?.start(given, cli)) ?? -1;
+      } catch (error) {
+        terminal.say(sentenceOf(error));
+        return exitCodeOf(error);
+      }
+    },
+  });
+  return { code, stdout, stderr, stored };
+}
+
+/** The SharedSecret `team-a/database` with these values. */
+export function sharedSecret(values: Readonly<Record<string, string | Buffer>>): object {
+  const data = Object.entries(values).map(([key, value]) => [
+    key,
+    Buffer.from(value).toString("base64"),
+  ]);
+  const metadata = { name: "database", namespace: fakeChoice.namespace };
+  return { metadata, spec: { data: Object.fromEntries(data) } };
+}
+
+function plainData(body: unknown): Readonly<Record<string, string>> {
+  const values = plainValues(JSON.parse(encodeBody(body)));
+  return Object.fromEntries([...values].map(([key, bytes]) => [key, bytes.toString()]));
+}
