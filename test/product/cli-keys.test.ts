@@ -9,7 +9,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { worksAs } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { api, unique } from "../support/policy-request.ts";
+import { allow, api, unique } from "../support/policy-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
@@ -188,9 +188,31 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await stored(name)).toMatchObject({ ttl: expect.any(Number) });
   });
 
-  it("rotate explains to a requester how to end the old key", async () => {
+  it("a requester disables its own key, ends it with rotate, and cannot enable it", async () => {
+    const name = unique("leaked");
+    const asBob = (command: string) => runCli(["keys", command, name], { user: "bob" });
+    await asBob("create");
+    expect(await asBob("rotate")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`OwnedAccessKey "${name}" ends in 24h`),
+    });
+    expect((await asBob("disable")).code).toBe(0);
+    expect(await stored(name)).toMatchObject({ disabled: true });
+    expect(await asBob("enable")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("bob may not change spec.disabled of OwnedAccessKey"),
+    });
+  });
+
+  it("rotate explains to a user who may not change the old key how to end it", async () => {
     const name = unique("kept");
-    await runCli(["keys", "create", name], { user: "bob" });
+    await runCli(["keys", "create", name, "--user=bob"]);
+    await allow({ kind: "User", name: "bob" }, [
+      {
+        ...{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"] },
+        ...{ resourceNames: [name], verbs: ["get"] },
+      },
+    ]);
     const { code, stderr } = await runCli(["keys", "rotate", name], { user: "bob" });
     expect([code, stderr]).toEqual([
       0,

@@ -88,6 +88,7 @@ export const keyCommands = {
   keysDisable: {
     name: "keys disable",
     brief: "Disable an access key, which is invalid until it is enabled again",
+    details: ["You may always disable a key that you made; another key needs the right patch."],
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -96,6 +97,7 @@ export const keyCommands = {
   keysEnable: {
     name: "keys enable",
     brief: "Enable a disabled access key, which is then valid again",
+    details: ["It needs the rights patch and update, also on a key that you made."],
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -132,7 +134,7 @@ export const keyCommands = {
     name: "keys take-over",
     brief: "Replace the key of an object that another requester made, and make it yours",
     details: [
-      "It needs the rights patch on the object and impersonate for its identity. The former key is invalid within seconds.",
+      "It needs the rights patch and update on the object and impersonate for its identity. The former key is invalid within seconds.",
       madeHere,
     ],
     arguments: [keyName],
