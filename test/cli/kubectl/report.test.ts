@@ -1,10 +1,9 @@
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels, requesterPolicies } from "../../../src/api/names.ts";
-import { entries } from "../../../src/cli/kubectl/actions.ts";
-import { TestClock } from "../../support/test-clock.ts";
 import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
 import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
+import { runCommand } from "./run-command.ts";
 
 const canary = "Y2FuYXJ5LXZhbHVl";
 const at = "2026-01-01T00:00:00Z";
@@ -113,28 +112,12 @@ interface Run {
 }
 
 /** Runs a command on a fake cluster; returns what it prints. */
-async function run({ command, args = [], flags = {}, forbidden = [], input = "" }: Run) {
-  const printed: string[] = [];
-  const entry = entries.find((one) => one.command.name === command);
-  const given = {
-    args,
-    flags: new Map(Object.entries(flags).map(([name, value]) => [name, [value]])),
-    program: [],
-  };
-  const code = await entry?.start(given, {
-    terminal: {
-      print: (content) => void printed.push(String(content)),
-      say: () => {},
-      ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
-      rows: () => Infinity,
-      readInput: async () => Buffer.from(input),
-      askSecret: async () => "",
-    },
-    ...{ env: {}, clock: new TestClock(), hostname: "host" },
-    untilStopped: () => new AbortController().signal,
+async function run({ forbidden = [], ...wanted }: Run) {
+  const { code, stdout } = await runCommand({
+    ...wanted,
     connect: async ({ namespace }) => fakeCluster({ objects, forbidden }, namespace),
   });
-  return { code, text: printed.join("") };
+  return { code, text: stdout };
 }
 
 const secret = "Secret web/db problem NotManaged";
@@ -151,6 +134,11 @@ const installed = [
     (plural) => `CustomResourceDefinition ${plural}.management.service ok Found`,
   ),
   ...[lock, guard].map((name) => `ValidatingAdmissionPolicy ${name} ok Found`),
+];
+const reviewed = [
+  "MutatingWebhookConfiguration latchkey info NotFound",
+  "TokenReview  ok Answered",
+  "SubjectAccessReview  info NotFound",
 ];
 const who = "User alice info Authenticated";
 const [may, mayNot] = ["User alice info Allowed", "User alice info NotAllowed"];
@@ -231,6 +219,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     [
       ...installed,
       "Lease latchkey-system/latchkey-controller problem NotFound",
+      ...reviewed,
       ...[who, may, may, may, may],
     ],
   ],
@@ -241,6 +230,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     [
       ...installed,
       "Lease latchkey-system/latchkey-controller unknown Forbidden",
+      ...reviewed,
       ...[who, mayNot, mayNot, may, may],
     ],
   ],
