@@ -50,6 +50,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const made = await runCli(args, { user: "bob" });
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(`OwnedAccessKey "${name}": Active`);
+    expect(made.stderr).toMatch(/ ends 60m after its creation, at \S+Z$/m);
     const key = readFileSync(file, "utf8");
     expect(key).toMatch(/^lk_\w+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -146,6 +147,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       expect(stdout).toContain(name);
       expect(stdout).not.toMatch(/sha256:|lk_/);
     }
+    const { stdout } = await runCli(["keys", "list"], { user: "bob" });
+    expect(stdout).toMatch(/^NAME +READY +REASON +SUBJECT +REQUESTER +SCOPE +EXPIRES /);
+    expect(stdout).toMatch(new RegExp(`^${name} +True +Active +user:bob +bob +not limited +`, "m"));
     const described = await runCli(["keys", "describe", name], { user: "bob" });
     expect(described.stdout).toMatch(/^Requester: +bob$/m);
     expect(described.stdout).not.toContain(key.trim());
@@ -160,6 +164,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await isAccepted()).toBe(true);
     expect((await runCli(["keys", "disable", name])).code).toBe(0);
     await eventually(async () => !(await isAccepted()), { what: "the key to be refused" });
+    const { stderr } = await runCli(["keys", "test"], { input: key });
+    expect(stderr).toMatch(/the server does not accept this key(?: any more: the access|: it is)/);
     expect((await runCli(["keys", "enable", name])).code).toBe(0);
     await eventually(isAccepted, { what: "the key to be accepted" });
     expect((await runCli(["keys", "delete", name])).stderr).toContain("is deleted");

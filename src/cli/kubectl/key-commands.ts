@@ -1,6 +1,6 @@
 import { duration } from "../../runtime/config-values.ts";
 import type { Command } from "./command.ts";
-import { newKeyOutput, objectOutput, resultOutput } from "./connection-flags.ts";
+import { newKeyOutput, objectOutput, resultOutput, systemNamespace } from "./connection-flags.ts";
 import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { scopeFlags } from "./scope-flags.ts";
 
@@ -17,6 +17,18 @@ const newKeyFlags = {
     someText,
   ),
   ...newKeyOutput,
+  gateway: optionalFlag(
+    {
+      value: "<url>",
+      help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
+    },
+    someText,
+  ),
+  gatewayCa: optionalFlag(
+    { value: "<file>", help: "CA certificates of --gateway", completes: "files" },
+    someText,
+  ),
+  ...systemNamespace,
 } as const;
 
 /** Whom a key acts as. */
@@ -42,7 +54,7 @@ export const keyCommands = {
     details: [
       madeHere,
       "Without --user, --team and --subject, the key acts as you.",
-      "-o kubeconfig and -o env also have the address and the CA of the current context. That server has to accept keys: the gateway, or an API server with the webhook.",
+      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the key: that of the current context, or else the gateway.",
     ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
     flags: {
@@ -52,7 +64,10 @@ export const keyCommands = {
         someText,
       ),
       ttl: optionalFlag(
-        { value: "<duration>", help: "lifetime, such as 30d; without it the key does not expire" },
+        {
+          value: "<duration>",
+          help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
+        },
         duration({ unit: 1, least: 1 }),
       ),
       idle: switchFlag({ help: "count --ttl from the last use of the key" }),
@@ -71,7 +86,9 @@ export const keyCommands = {
   keysList: {
     name: "keys list",
     brief: "List the access keys that you may read",
-    details: ["Without the right to list them, these are the keys that you made."],
+    details: [
+      "The columns tell whom a key acts as, who made it, and what its scope names. Without the right to list keys, these are the keys that you made.",
+    ],
     arguments: [],
     flags: objectOutput,
     connects: true,

@@ -1,6 +1,7 @@
 import { entries } from "../../../src/cli/kubectl/actions.ts";
 import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
+import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
 import type { ApiRequest } from "../../../src/kube/transport.ts";
 import { settled, TestClock } from "../../support/test-clock.ts";
 import { fakeChoice } from "./fake-cluster.ts";
@@ -15,7 +16,10 @@ export interface CommandRun {
   readonly connect: Cli["connect"];
 }
 
-/** Runs the code of a command without a terminal, with a clock that passes the time it waits for. */
+/**
+ * Runs the code of a command without a terminal, with a clock that passes the time it waits for;
+ * what it throws is said, as the program does.
+ */
 export async function runCommand({
   command,
   args = [],
@@ -46,6 +50,10 @@ export async function runCommand({
       ...{ env, clock, hostname: "host" },
       untilStopped: () => new AbortController().signal,
       connect,
+    })
+    .catch((error: unknown) => {
+      stderr += `${sentenceOf(error)}\n`;
+      return exitCodeOf(error);
     })
     .finally(() => (isOver = true));
   while (!isOver) {
