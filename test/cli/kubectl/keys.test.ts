@@ -20,7 +20,7 @@ async function digestCommand(flags: readonly string[], input: string, isInput = 
     askSecret: async () => (isInput ? input : ""),
   };
   const deps = {
-    ...{ terminal, env: {}, clock: new TestClock(), hostname: "here" },
+    ...{ terminal, env: {}, clock: new TestClock() },
     untilStopped: () => new AbortController().signal,
   };
   const code = await runCommandLine(["keys", "digest", ...flags], {

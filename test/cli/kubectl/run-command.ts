@@ -47,7 +47,7 @@ export async function runCommand({
         readInput: async () => Buffer.from(input),
         askSecret: async () => "",
       },
-      ...{ env, clock, hostname: "host" },
+      ...{ env, clock },
       untilStopped: () => new AbortController().signal,
       connect,
     })
