@@ -25,8 +25,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
   /** The claims of the token in an ExecCredential of bob. */
   async function claimsWith(...flags: readonly string[]): Promise<Record<string, unknown>> {
     const args = ["token", "create", "--exec-credential", ...flags];
-    const env = { XDG_CACHE_HOME: join(directory, "cache") };
-    const { stdout } = await runCli(args, { user: "bob", env });
+    const { stdout } = await runCli(args, { user: "bob" });
     const token = stringAt(recordAt(credentialOf(stdout), "status"), "token") ?? "";
     return recordAt({ claims: claimsOf(token) }, "claims");
   }

@@ -48,6 +48,7 @@ export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOpti
     HOME,
     KUBECONFIG: kubeconfig ?? kubeconfigFor(controlPlane, user),
     KUBECACHEDIR: join(controlPlane.directory, "kubectl-cache"),
+    XDG_CACHE_HOME: join(controlPlane.directory, "cache"),
     KUBERC: "off",
     ...env,
   };
