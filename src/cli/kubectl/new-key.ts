@@ -1,9 +1,12 @@
 import { apiVersion } from "../../api/names.ts";
-import { stringAt, recordAt } from "../../api/parse.ts";
-import { resources } from "../../api/resources.ts";
-import { newBoundKey } from "../../tokens/bound-key.ts";
 import { parseTerms } from "../../api/owned-access-key.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
 import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { type ClusterInfo, clusterInfo } from "../../kube/user-connection.ts";
+import { UsageError } from "../../runtime/config-values.ts";
+import { newBoundKey } from "../../tokens/bound-key.ts";
 import type { Cli } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import { gatewayAt, publishedGateway } from "./cluster-address.ts";
@@ -11,12 +14,9 @@ import type { ConnectionFlags, NewKeyFormat } from "./connection-flags.ts";
 import { exitCodes, Failure } from "./failure.ts";
 import { keyEnd, readyOf } from "./key-view.ts";
 import { newKeyText } from "./new-key-text.ts";
-import { createPrivateFile } from "./private-files.ts";
-import { isKubeError } from "../../kube/errors.ts";
+import { createPrivateFile, type PrivateFile } from "./private-files.ts";
 import { waitUntil } from "./progress.ts";
 import { tryKey } from "./try-key.ts";
-import { type ClusterInfo, clusterInfo } from "../../kube/user-connection.ts";
-import { UsageError } from "../../runtime/config-values.ts";
 
 /** Where and how a new key is printed, and the connection with which it is tried. */
 export interface NewKeyOptions extends ConnectionFlags {
@@ -62,43 +62,44 @@ export async function makeKey(
   options: NewKeyOptions,
   deps: NewKeyDeps,
 ): Promise<number> {
-  const { outputFile, output } = options;
   const { cluster, cli } = deps;
   const subject = boundSubjectOf(parseTerms(spec));
   if (subject === undefined)
     throw new Failure("the key has no user, team or subject; set --user, --team or --subject");
-  let server = wantedServer(options, cluster);
+  const own = wantedServer(options, cluster);
   const key = newBoundKey(subject);
-  const file =
-    outputFile === undefined ? undefined : createPrivateFile(outputFile, "--output-file");
+  const output = openOutput(options, cli);
   let stored: unknown;
   try {
     stored = await write(key.digest);
   } catch (error) {
-    file?.discard();
+    output.discard();
     throw error;
   }
   const name = stringAt(recordAt(stored, "metadata"), "name") ?? "";
-  let [object, isAccepted]: [unknown, boolean] = [undefined, true];
-  // Whatever fails from here on, the key is printed: it cannot be read again.
+  const print = (server: ClusterInfo): void =>
+    output.finish(newKeyText(options.output, { name, subject, key: key.plain }, server));
+  if (options.output === undefined || options.gateway !== undefined) {
+    print(own);
+    return sayState({ name, spec }, await settledKey(name, deps), cli);
+  }
+  let [object, server]: [unknown, ClusterInfo | undefined] = [undefined, own];
   try {
     object = await settledKey(name, deps);
-    if (
-      output !== undefined &&
-      options.gateway === undefined &&
-      readyOf(object)?.isReady === true
-    ) {
-      const accepting = await acceptingServer(key.plain, options, deps);
-      isAccepted = accepting !== undefined;
-      server = accepting ?? server;
-    }
+    if (readyOf(object)?.isReady === true) server = await acceptingServer(key.plain, options, deps);
   } finally {
-    const text = newKeyText(output, { name, subject, key: key.plain }, server);
-    if (file === undefined) cli.terminal.print(text);
-    else file.finish(text);
+    // Whatever fails, the key is printed: it cannot be read again.
+    print(server ?? own);
   }
   const code = sayState({ name, spec }, object, cli);
-  return isAccepted ? code : exitCodes.unhealthy.code;
+  return server === undefined ? exitCodes.unhealthy.code : code;
+}
+
+/** The new file of --output-file, or the standard output. */
+function openOutput({ outputFile }: NewKeyOptions, { terminal }: Cli): PrivateFile {
+  return outputFile === undefined
+    ? { finish: terminal.print, discard: () => {} }
+    : createPrivateFile(outputFile, "--output-file");
 }
 
 /** The server of the output: that of --gateway, or of the context. */
