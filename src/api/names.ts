@@ -44,6 +44,15 @@ export const ownObjects = {
 } as const;
 
 /**
+ * The key of the management cluster in the list of connected clusters; no cluster has such a name,
+ * because a label value begins with a letter or digit.
+ */
+export const managementEntry = "_management";
+
+/** The path at which the gateway serves the management cluster. */
+export const managementPath = "/kubernetes/management";
+
+/**
  * The name of one of the ConfigMaps with the revoked direct tokens, in Latchkey's own namespace.
  */
 export function revokedTokensName(number: number): string {

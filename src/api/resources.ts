@@ -58,6 +58,13 @@ export const resources = {
   },
   secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
   services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
+  deployments: {
+    group: "apps",
+    version: "v1",
+    plural: "deployments",
+    kind: "Deployment",
+    namespaced: true,
+  },
   roles: { ...rbac, plural: "roles", kind: "Role", namespaced: true },
   roleBindings: { ...rbac, plural: "rolebindings", kind: "RoleBinding", namespaced: true },
   clusterRoles: { ...rbac, plural: "clusterroles", kind: "ClusterRole", namespaced: false },
@@ -80,6 +87,13 @@ export const resources = {
     plural: "events",
     kind: "Event",
     namespaced: true,
+  },
+  tokenReviews: {
+    group: "authentication.k8s.io",
+    version: "v1",
+    plural: "tokenreviews",
+    kind: "TokenReview",
+    namespaced: false,
   },
   accessReviews: {
     group: "authorization.k8s.io",

@@ -21,7 +21,7 @@ export const gatewayOptions = {
   externalUrl: {
     value: "<url>",
     initial: "",
-    help: "https URL at which clients reach the gateway, such as https://latchkey.example.com, for the list of connected clusters; if unset, the list has no addresses",
+    help: "https URL at which clients reach the gateway, such as https://latchkey.example.com, for the list of connected clusters and for kubeconfigs of new keys; if unset, the list has no addresses",
     parse: optional(httpsOrigin),
   },
   certificateDirectory: clientServerOptions.certificateDirectory,

@@ -16,6 +16,7 @@ import {
   digest,
   dryCreate,
   forceApply,
+  gone,
   grantGroup,
   grantUser,
   made,
@@ -241,6 +242,48 @@ withPolicies("a user who authenticated with a key", () => {
     const path = await made(collection, keyOf({ user: "root" }));
     expect(await ask(rootKey, { method: "DELETE", path })).toMatchObject(refused);
     expect(await ask(root, { method: "DELETE", path })).toMatchObject({ code: 200 });
+  });
+});
+
+withPolicies("the requester of a key, who may patch but not update it,", () => {
+  const carol: Caller = { user: unique("carol") };
+  const spec = { user: carol.user, key: digest("a"), ttl: 3600, disabled: true };
+  const other = "example.com/other";
+  const own = async (changes: object = {}): Promise<string> => {
+    const name = unique("own");
+    const path = `${collection}/${name}`;
+    await grantUser(
+      carol,
+      "create management.service ownedaccesskeys",
+      `get,list,watch,delete,patch management.service ownedaccesskeys ${name}`,
+    );
+    const key = keyOf({ ...spec, ...changes }, { name, finalizers: [other] });
+    expect(await create(carol, collection, key)).toMatchObject({ code: 201 });
+    return path;
+  };
+
+  it.for<[string, object, object]>([
+    ["disable it", { disabled: false }, { spec: { disabled: true } }],
+    ["give it a shorter ttl", {}, { spec: { ttl: 60 } }],
+    ["give it a ttl if it has none", { ttl: 0 }, { spec: { ttl: 60 } }],
+    ["describe it", {}, { spec: { displayName: "old", description: "leaked" } }],
+    ["label it", {}, { metadata: { labels: { a: "b" } } }],
+  ])("can %s", async ([, before, change]) => {
+    expect(await merge(carol, await own(before), change)).toMatchObject({ code: 200 });
+  });
+
+  it.for<[string, object, string]>([
+    ["enable it again", { spec: { disabled: false } }, "spec.disabled"],
+    ["give it a longer ttl", { spec: { ttl: 7200 } }, "spec.ttl"],
+    ["change its key", { spec: { key: digest("b") } }, "spec.key"],
+    ["remove its user", { spec: { user: null } }, "spec.user"],
+    ["change its scope", { spec: { scope: {} } }, "spec.scope"],
+    ["remove its finalizers", { metadata: { finalizers: null } }, "metadata.finalizers"],
+    ["give it an owner", { metadata: { ownerReferences: [gone] } }, "metadata.ownerReferences"],
+  ])("cannot %s", async ([, change, field]) => {
+    expect(await merge(carol, await own(), change)).toMatchObject(
+      answered(403, `${carol.user} may not change ${field} of OwnedAccessKey own-`),
+    );
   });
 });
 

@@ -128,7 +128,7 @@ withPolicies("a user who created a key with the name that another user needs", (
 withPolicies("taking a key over", () => {
   it("requires permission to impersonate the former user of the key", async () => {
     const plain: Caller = { user: unique("plain"), groups: [unique("updaters")] };
-    await grantUser(plain, "create,patch management.service ownedaccesskeys");
+    await grantUser(plain, "create,update,patch management.service ownedaccesskeys");
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
     expect(await apply(plain, name, { user: plain.user, key: digest("b") })).toMatchObject(
       answered(403, `impersonate on users "${ciAdmin}"`),

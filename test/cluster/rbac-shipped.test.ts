@@ -229,9 +229,19 @@ describe("the controller's account", () => {
       ...{ as: role, code: 201 },
     },
     {
-      rule: "get, watch and delete on keys and tokens",
-      granted: `get,watch,delete ${requested} mine`,
+      rule: "get, list, watch and delete on keys and tokens",
+      granted: `get,list,watch,delete ${requested} mine`,
       ...{ as: clusterRole, code: 201 },
+    },
+    {
+      rule: "patch on keys",
+      granted: "patch management.service ownedaccesskeys mine",
+      ...{ as: clusterRole, code: 201 },
+    },
+    {
+      rule: "update on keys",
+      granted: "update management.service ownedaccesskeys mine",
+      ...{ as: clusterRole, code: 403 },
     },
     { rule: "every verb on a SharedSecret", granted: `* ${secrets} mine`, as: role, code: 403 },
     { rule: "create on SharedSecrets", granted: `create ${secrets} mine`, as: role, code: 403 },

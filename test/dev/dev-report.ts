@@ -68,6 +68,8 @@ and with the connected cluster:
   narrow=$(kubectl --context alice get directclusterendpointtoken narrow -o jsonpath={.status.token})
   kubectl --context direct --token $narrow get configmap greeting   # within the scope, and alice may
   kubectl --context direct --token $narrow get configmaps       # alice may, and the scope does not cover it
+  kubectl latchkey kubeconfig connected --context=alice --output-file=connected.yaml
+  kubectl --kubeconfig connected.yaml get configmaps            # as alice, with direct tokens that the client gets
   kubectl --context alice delete directclusterendpointtoken there
   kubectl --context direct --token $token get configmap greeting   # revoked
 `;

@@ -9,7 +9,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { worksAs } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { api, unique } from "../support/policy-request.ts";
+import { allow, api, unique } from "../support/policy-request.ts";
 import { managementPath } from "../support/gateway-address.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { tryKubectl } from "../support/kubectl.ts";
@@ -50,6 +50,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const made = await runCli(args, { user: "bob" });
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(`OwnedAccessKey "${name}": Active`);
+    expect(made.stderr).toMatch(/ ends 60m after its creation, at \S+Z$/m);
     const key = readFileSync(file, "utf8");
     expect(key).toMatch(/^lk_\w+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -146,6 +147,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
       expect(stdout).toContain(name);
       expect(stdout).not.toMatch(/sha256:|lk_/);
     }
+    const { stdout } = await runCli(["keys", "list"], { user: "bob" });
+    expect(stdout).toMatch(/^NAME +READY +REASON +SUBJECT +REQUESTER +SCOPE +EXPIRES /);
+    expect(stdout).toMatch(new RegExp(`^${name} +True +Active +user:bob +bob +not limited +`, "m"));
     const described = await runCli(["keys", "describe", name], { user: "bob" });
     expect(described.stdout).toMatch(/^Requester: +bob$/m);
     expect(described.stdout).not.toContain(key.trim());
@@ -160,6 +164,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await isAccepted()).toBe(true);
     expect((await runCli(["keys", "disable", name])).code).toBe(0);
     await eventually(async () => !(await isAccepted()), { what: "the key to be refused" });
+    const { stderr } = await runCli(["keys", "test"], { input: key });
+    expect(stderr).toMatch(/the server does not accept this key(?: any more: the access|: it is)/);
     expect((await runCli(["keys", "enable", name])).code).toBe(0);
     await eventually(isAccepted, { what: "the key to be accepted" });
     expect((await runCli(["keys", "delete", name])).stderr).toContain("is deleted");
@@ -188,9 +194,31 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await stored(name)).toMatchObject({ ttl: expect.any(Number) });
   });
 
-  it("rotate explains to a requester how to end the old key", async () => {
+  it("a requester disables its own key, ends it with rotate, and cannot enable it", async () => {
+    const name = unique("leaked");
+    const asBob = (command: string) => runCli(["keys", command, name], { user: "bob" });
+    await asBob("create");
+    expect(await asBob("rotate")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`OwnedAccessKey "${name}" ends in 24h`),
+    });
+    expect((await asBob("disable")).code).toBe(0);
+    expect(await stored(name)).toMatchObject({ disabled: true });
+    expect(await asBob("enable")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("bob may not change spec.disabled of OwnedAccessKey"),
+    });
+  });
+
+  it("rotate explains to a user who may not change the old key how to end it", async () => {
     const name = unique("kept");
-    await runCli(["keys", "create", name], { user: "bob" });
+    await runCli(["keys", "create", name, "--user=bob"]);
+    await allow({ kind: "User", name: "bob" }, [
+      {
+        ...{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"] },
+        ...{ resourceNames: [name], verbs: ["get"] },
+      },
+    ]);
     const { code, stderr } = await runCli(["keys", "rotate", name], { user: "bob" });
     expect([code, stderr]).toEqual([
       0,

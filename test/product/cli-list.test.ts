@@ -45,8 +45,9 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
     const { code, stdout, stderr } = await runCli(["check"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(
-      /^Lease "latchkey-system\/latchkey-controller" +ok +".*" holds the Lease and renews it\.$/m,
+      /^Lease "latchkey-system\/latchkey-controller" +ok +".*" holds the Lease and renewed it \d+s ago\.$/m,
     );
+    expect(stdout.match(/^\S.* ok +(?:The webhook|kube-apiserver) answered /gm)).toHaveLength(3);
     expect(stdout).toMatch(
       /^User ".*" +info +You may create ownedaccesskeys\.management\.service\.$/m,
     );

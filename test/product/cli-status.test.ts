@@ -83,9 +83,12 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     await api.delete(`${path}/${name}`);
   });
 
-  it("refresh-now sets the annotation with the right patch", async () => {
+  it("refresh-now waits until the controller has read every copy, with the right patch", async () => {
     const refresh = ["refresh-now", "shared", "-n", namespace ?? ""];
-    expect((await runCli(refresh)).code).toBe(0);
+    expect(await runCli(refresh)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/is reconciled: \d of \d copies are synced/),
+    });
     const { metadata } = await api.get(`${path}/shared`);
     expect(metadata.annotations).toMatchObject({
       "management.service/refresh-now": expect.stringMatching(/^\d{4}-/),

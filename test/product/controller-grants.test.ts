@@ -15,12 +15,13 @@ import {
   type OwnKind,
 } from "../support/keys-and-tokens.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
+import { grantedVerbs } from "../support/observed-objects.ts";
 import { api, as, unique, type Answer, type Caller } from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });
 const kinds: readonly OwnKind[] = ["OwnedAccessKey", "DirectClusterEndpointToken"];
-const wholeVerbs = ["delete", "get", "list", "watch"];
+const tokenVerbs = grantedVerbs("directclusterendpointtokens");
 
 beforeAll(() => allowRequesters(requesters));
 
@@ -45,19 +46,17 @@ async function makeGranted(kind: OwnKind, by: Caller): Promise<{ own: Own; role:
 }
 
 describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent: true }, () => {
-  it.each(kinds)("allows it to get, watch and delete its own %s and nothing else", async (kind) => {
+  it.each(kinds)("names its own %s, with no other verbs than it needs", async (kind) => {
     const alice = requester("alice");
     const { own, role } = await makeGranted(kind, alice);
     const { rules } = await api.get(clusterRbacPath("clusterroles", role));
-    const resources = [
-      kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens",
-    ];
+    const plural = kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens";
     expect(rules).toEqual([
       {
         apiGroups: ["management.service"],
-        resources,
+        resources: [plural],
         resourceNames: [own.name],
-        verbs: wholeVerbs,
+        verbs: grantedVerbs(plural),
       },
     ]);
     const { roleRef, subjects } = await api.get(clusterRbacPath("clusterrolebindings", role));
@@ -65,6 +64,19 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     expect(subjects).toEqual([
       { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.user },
     ]);
+  });
+
+  it("allows it to disable its own key, and not to enable it or to change its token", async () => {
+    const alice = requester("alice");
+    const { own } = await makeGranted("OwnedAccessKey", alice);
+    const { own: token } = await makeGranted("DirectClusterEndpointToken", alice);
+    const disabled = (to: boolean) => as(alice).merge(own.path, { spec: { disabled: to } });
+    expect(await disabled(true)).toMatchObject({ code: 200 });
+    expect(await disabled(false)).toMatchObject({
+      code: 403,
+      message: expect.stringContaining("may not change spec.disabled"),
+    });
+    expect(await as(alice).merge(token.path, { spec: { ttl: 60 } })).toMatchObject({ code: 403 });
   });
 
   it("is one ClusterRole for many objects of both kinds", async () => {
@@ -155,7 +167,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
             apiGroups: ["management.service"],
             resources: ["directclusterendpointtokens"],
             resourceNames: [name, "of-others"],
-            verbs: wholeVerbs,
+            verbs: tokenVerbs,
           },
         ],
       }),
@@ -182,7 +194,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
           {
             apiGroups: ["management.service"],
             resources: ["directclusterendpointtokens"],
-            verbs: wholeVerbs,
+            verbs: tokenVerbs,
           },
         ],
       }),

@@ -169,7 +169,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest in Git", () => {
         apiGroups: ["management.service"],
         resources: ["ownedaccesskeys"],
         resourceNames: [old.name],
-        verbs: ["patch"],
+        verbs: ["patch", "update"],
       },
     ]);
     const change = request.merge(old.path, { spec: { key } });

@@ -42,7 +42,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who took the name of a 
       {
         apiGroups: ["management.service"],
         resources: ["ownedaccesskeys"],
-        verbs: ["create", "patch"],
+        verbs: ["create", "update", "patch"],
       },
       { apiGroups: [""], resources: ["users"], resourceNames: [ciAdmin], verbs: ["impersonate"] },
     ]);

@@ -44,7 +44,10 @@ export function connectedKubeconfig(
   };
 }
 
-/** Connects a cluster to the gateway of a management cluster under a name. */
+/**
+ * Connects a cluster to the gateway of a management cluster under a name, and states its address as
+ * that for direct tokens.
+ */
 export async function connectCluster(
   management: KubectlAccess,
   name: string,
@@ -58,7 +61,11 @@ export async function connectCluster(
       namespace: "latchkey-clusters",
       labels: { "management.service/cluster": name },
     },
-    stringData: { kubeconfig: JSON.stringify(connectedKubeconfig(access)) },
+    stringData: {
+      kubeconfig: JSON.stringify(connectedKubeconfig(access)),
+      "direct-server": access.url,
+      "direct-ca.crt": access.certificateAuthority,
+    },
   };
   const args = ["apply", "--server-side", "--filename=-"];
   await kubectl(management, args, { input: JSON.stringify(secret) });

@@ -24,6 +24,11 @@ export function observedMetadata(changes: Partial<Metadata> = {}): Metadata {
 /** Metadata of an object in deletion. */
 export const deletedMetadata = observedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
 
+/** The verbs that a requester has on its own objects. */
+export function grantedVerbs(plural: string): readonly string[] {
+  return ["delete", "get", "list", ...(plural === "ownedaccesskeys" ? ["patch"] : []), "watch"];
+}
+
 /** A requester's ClusterRole with these objects, `<plural>/<name>` each. */
 export function observedRole(
   requester: string,
@@ -43,7 +48,7 @@ export function observedRole(
         .map((name) => name.slice(plural.length + 1))
         .sort(),
       nonResourceURLs: [],
-      verbs: ["delete", "get", "list", "watch"],
+      verbs: grantedVerbs(plural),
     })),
   };
 }

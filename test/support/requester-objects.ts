@@ -1,5 +1,6 @@
 import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../src/api/names.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
+import { grantedVerbs } from "./observed-objects.ts";
 import { rawObject, type RawObject } from "./fake-list-watch.ts";
 
 const installed = (...names: readonly string[]): readonly RawObject[] =>
@@ -55,7 +56,7 @@ export function rawGrant(
     apiGroups: ["management.service"],
     resources: [plural],
     resourceNames: names,
-    verbs: ["delete", "get", "list", "watch"],
+    verbs: grantedVerbs(plural),
   };
   const subjects = [{ kind: "User", apiGroup, name: "ann" }];
   return {

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { runInvocation } from "../../src/cli/kubectl/act.ts";
@@ -49,6 +48,7 @@ export function cliEnvironment({ user = "admin", kubeconfig, env = {} }: CliOpti
     HOME,
     KUBECONFIG: kubeconfig ?? kubeconfigFor(controlPlane, user),
     KUBECACHEDIR: join(controlPlane.directory, "kubectl-cache"),
+    XDG_CACHE_HOME: join(controlPlane.directory, "cache"),
     KUBERC: "off",
     ...env,
   };
@@ -124,7 +124,7 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     askSecret: async () => "",
   };
   const deps = {
-    ...{ terminal, env: cliEnvironment(options), clock: systemClock, hostname: hostname() },
+    ...{ terminal, env: cliEnvironment(options), clock: systemClock },
     untilStopped: () => new AbortController().signal,
   };
   const code = await runCommandLine(args, {

@@ -81,7 +81,32 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
     const ca = readFileSync(variable("LATCHKEY_GATEWAY_CA")).toString("base64");
     expect(JSON.parse(read.stdout)).toEqual({
       gateway: { server, certificateAuthorityData: ca },
+      direct: {
+        server: variable("LATCHKEY_CONNECTED_URL"),
+        certificateAuthorityData: readFileSync(variable("LATCHKEY_CONNECTED_CA")).toString(
+          "base64",
+        ),
+      },
     });
+  });
+
+  it("opens the connected cluster to the kubeconfig that the client prints", async () => {
+    const client = inside("bin", "kubectl-latchkey");
+    const env = {
+      ...{ PATH: `${inside("bin")}:${process.env["PATH"]}`, HOME: directory },
+      KUBECONFIG: variable("KUBECONFIG"),
+    };
+    const kubeconfig = inside("connected.yaml");
+    const flags = ["--context=alice", `--output-file=${kubeconfig}`];
+    await promisify(execFile)(client, ["kubeconfig", "connected", ...flags], { env });
+    const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
+    const { stdout } = await promisify(execFile)(
+      inside("bin", "kubectl"),
+      [`--kubeconfig=${kubeconfig}`, ...whoami],
+      { env },
+    );
+    expect(stdout).toBe("alice");
+    expect(printed).toContain("kubectl latchkey kubeconfig connected --context=alice");
   });
 
   it.each([

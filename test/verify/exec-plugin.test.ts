@@ -41,7 +41,8 @@ describe.skipIf(!hasDedicatedClusters)("the exec plugin of kubectl latchkey", ()
     const { directory } = controlPlane;
     const { bin, words } = plugin([process.execPath, await clientBundle(() => {})], directory);
     const { PATH = "", HOME = "" } = process.env;
-    env = { PATH: `${bin}:${PATH}`, HOME, KUBECACHEDIR: join(directory, "cache"), KUBERC: "off" };
+    const caches = { KUBECACHEDIR: join(directory, "cache"), XDG_CACHE_HOME: directory };
+    env = { PATH: `${bin}:${PATH}`, HOME, ...caches, KUBERC: "off" };
     const ca = join(directory, "endpoint.crt");
     writeFileSync(ca, fixture.server.certificateAuthority);
     kubeconfig = join(directory, "east.yaml");

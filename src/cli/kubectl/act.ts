@@ -13,7 +13,6 @@ export interface ActDeps {
   readonly terminal: Terminal;
   readonly env: Environment;
   readonly clock: Clock;
-  readonly hostname: string;
   readonly untilStopped: () => AbortSignal;
 }
 

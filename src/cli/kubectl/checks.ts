@@ -1,6 +1,6 @@
 import { group, ownObjects, requesterPolicies, version } from "../../api/names.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
-import type { ReportItem, ReportObject, ReportReason } from "../../api/report.ts";
+import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { instantOf } from "../../domain/lifetime.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -9,8 +9,10 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { sentenceOf } from "./failure.ts";
 import { rightText } from "./missing-right.ts";
+import { spanText } from "./output.ts";
 import { waitUntil } from "./progress.ts";
 import { asSentence } from "./report.ts";
+import { type Check, reviewChecks } from "./review-checks.ts";
 
 /** What is checked. */
 export interface Checked {
@@ -31,13 +33,12 @@ export async function runChecks(checked: Checked, deps: CheckDeps): Promise<read
     ...(await crdChecks(checked)),
     ...(await policyChecks(checked)),
     await controllerCheck(checked, deps),
+    ...(await reviewChecks(checked.cluster, deps)),
+    ...(await deploymentChecks(checked)),
     ...(await identityChecks(checked)),
   ];
   return checks.map((check) => ({ ...check, causes: [] }));
 }
-
-/** An item whose message says what to change. */
-type Check = Omit<ReportItem, "causes" | "reason"> & { readonly reason: ReportReason };
 
 const oldestMinor = 34;
 
@@ -106,7 +107,10 @@ function policyChecks({ cluster }: Checked): Promise<readonly Check[]> {
   );
 }
 
-/** The Lease may look old if the clocks differ: then its next renewal decides. */
+/**
+ * A controller renews the Lease every 2 s. If it looks old, because the controller is frozen or the
+ * clocks differ, its next renewal decides.
+ */
 async function controllerCheck(
   { cluster, namespace }: Checked,
   { clock }: CheckDeps,
@@ -123,7 +127,7 @@ async function controllerCheck(
         reason: "NotLeading",
         message: "No controller holds the Lease.",
       };
-    const isFresh = (lease: Lease) => clock.now() - lease.renewedAt < lease.seconds * 1000;
+    const isFresh = (lease: Lease) => clock.now() - lease.renewedAt < (lease.seconds * 1000) / 3;
     const look = async () => {
       const lease = await read();
       return lease.renewedAt !== first.renewedAt ? lease : undefined;
@@ -140,7 +144,7 @@ async function controllerCheck(
           object,
           state: "ok",
           reason: "Leading",
-          message: `"${alive.holder}" holds the Lease and renews it.`,
+          message: `"${alive.holder}" holds the Lease and renewed it ${spanText((clock.now() - alive.renewedAt) / 1000)} ago.`,
         };
   } catch (error) {
     if (!isKubeError(error, "NotFound")) return unknown(object, error);
@@ -150,6 +154,30 @@ async function controllerCheck(
       reason: "NotFound",
       message: "The Lease does not exist; start latchkey controller, or set --latchkey-namespace.",
     };
+  }
+}
+
+/** The Deployments of Latchkey, of which there is none where its processes run in another way. */
+async function deploymentChecks({ cluster, namespace }: Checked): Promise<readonly Check[]> {
+  const resource = resources.deployments;
+  const labelSelector = "app.kubernetes.io/name=latchkey";
+  try {
+    const found = await cluster.select({ resource, namespace, labelSelector });
+    return found.map((raw) => {
+      const name = stringAt(recordAt(raw, "metadata"), "name") ?? "";
+      const wanted = numberAt(recordAt(raw, "spec"), "replicas") ?? 1;
+      const available = numberAt(recordAt(raw, "status"), "availableReplicas") ?? 0;
+      const object = { kind: resource.kind, namespace, name };
+      const pods = `${available} of ${wanted} pods are available`;
+      return available < wanted
+        ? {
+            ...{ object, state: "problem", reason: "NotAvailable" },
+            message: `${pods}; look at them with kubectl -n ${namespace} describe deployment ${name}.`,
+          }
+        : { object, state: "ok", reason: "Available", message: `${pods}.` };
+    });
+  } catch (error) {
+    return [unknown({ kind: resource.kind, namespace }, error)];
   }
 }
 

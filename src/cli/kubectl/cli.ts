@@ -10,7 +10,6 @@ export interface Cli {
   readonly terminal: Terminal;
   readonly env: Environment;
   readonly clock: Clock;
-  readonly hostname: string;
   /** Returns a signal that aborts when the user or the system ends a command that runs on. */
   readonly untilStopped: () => AbortSignal;
   /** Connects as the flags and the kubeconfig say; the connection is closed after the command. */

@@ -91,10 +91,15 @@ export const clusterCommands = {
     name: "refresh-now",
     brief: "Request an immediate reconcile of SharedSecrets and all their copies",
     details: [
-      "It sets the annotation management.service/refresh-now, which needs the right patch.",
+      "It sets the annotation management.service/refresh-now, which needs the right patch, and waits until the status says that the controller has read every copy, which needs the right get. The exit code is 3 if it does not say so in time.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    flags: {},
+    flags: {
+      timeout: flagWithDefault(
+        { value: "<duration>", initial: "30s", help: "maximum time to wait for the controller" },
+        duration({ unit: 1000, least: 1 }),
+      ),
+    },
     connects: true,
     examples: ["kubectl latchkey refresh-now database -n team-a"],
   },
@@ -102,6 +107,7 @@ export const clusterCommands = {
     name: "check",
     brief: "Check whether Latchkey works in the cluster, and what you may do",
     details: [
+      "The command sends a review to each part of the webhook through kube-apiserver, with a dry run of a new access key, a TokenReview and a SubjectAccessReview about a key that does not exist, and waits for the answers.",
       "A check whose right you do not have is unknown, which is no problem; the exit code is 3 if there is a problem.",
     ],
     arguments: [],

@@ -1,11 +1,11 @@
-import { ownObjects } from "../../api/names.ts";
-import { recordAt } from "../../api/parse.ts";
+import { managementEntry } from "../../api/names.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import { contextNames } from "../../kube/kubeconfig-choice.ts";
 import { entries } from "./actions.ts";
 import { askedKinds, askedObject } from "./asked-kinds.ts";
 import type { Cli } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
+import { listedClusters } from "./cluster-address.ts";
 import { type Command, readArguments } from "./command.ts";
 import { completionOf, completionText, type Completion } from "./completion.ts";
 import { kubeconfigsOf } from "./connect.ts";
@@ -60,8 +60,8 @@ async function clusterNames(
       return rows.map(({ ref }) => ref.name);
     }
     case "clusters": {
-      const ref = { namespace: "latchkey-system", name: ownObjects.clusterList };
-      return Object.keys(recordAt(await cluster.get(resources.configMaps, ref), "data"));
+      const listed = await listedClusters(cluster, "latchkey-system");
+      return Object.keys(listed).filter((name) => name !== managementEntry);
     }
     case "sharedsecrets":
       return objectNames(resources.sharedSecrets, cluster);

@@ -98,7 +98,7 @@ export type NewKeyFormat = (typeof newKeyFormats)[number];
 export const newKeyOutput = {
   output: choiceFlag(newKeyFormats, {
     alias: "o",
-    help: "output format, with the key and the server of the context; the key alone if unset",
+    help: "output format, with the key and the server; the key alone if unset",
   }),
 } as const satisfies FlagTable;
 

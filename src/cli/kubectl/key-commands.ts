@@ -1,6 +1,6 @@
 import { duration } from "../../runtime/config-values.ts";
 import type { Command } from "./command.ts";
-import { newKeyOutput, objectOutput, resultOutput } from "./connection-flags.ts";
+import { newKeyOutput, objectOutput, resultOutput, systemNamespace } from "./connection-flags.ts";
 import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { scopeFlags } from "./scope-flags.ts";
 import { accessKeyName, subjectName } from "./typed-names.ts";
@@ -23,6 +23,18 @@ const newKeyFlags = {
     someText,
   ),
   ...newKeyOutput,
+  gateway: optionalFlag(
+    {
+      value: "<url>",
+      help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
+    },
+    someText,
+  ),
+  gatewayCa: optionalFlag(
+    { value: "<file>", help: "CA certificates of --gateway", completes: "files" },
+    someText,
+  ),
+  ...systemNamespace,
 } as const;
 
 /** Whom a key acts as. */
@@ -48,7 +60,7 @@ export const keyCommands = {
     details: [
       madeHere,
       "Without --user, --team and --subject, the key acts as you.",
-      "-o kubeconfig and -o env also have the address and the CA of the current context. That server has to accept keys: the gateway, or an API server with the webhook.",
+      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the key: that of the current context, or else the gateway.",
     ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
     flags: {
@@ -58,7 +70,10 @@ export const keyCommands = {
         subjectName,
       ),
       ttl: optionalFlag(
-        { value: "<duration>", help: "lifetime, such as 30d; without it the key does not expire" },
+        {
+          value: "<duration>",
+          help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
+        },
         duration({ unit: 1, least: 1 }),
       ),
       idle: switchFlag({ help: "count --ttl from the last use of the key" }),
@@ -77,7 +92,9 @@ export const keyCommands = {
   keysList: {
     name: "keys list",
     brief: "List the access keys that you may read",
-    details: ["Without the right to list them, these are the keys that you made."],
+    details: [
+      "The columns tell whom a key acts as, who made it, and what its scope names. Without the right to list keys, these are the keys that you made.",
+    ],
     arguments: [],
     flags: objectOutput,
     connects: true,
@@ -94,6 +111,7 @@ export const keyCommands = {
   keysDisable: {
     name: "keys disable",
     brief: "Disable an access key, which is invalid until it is enabled again",
+    details: ["You may always disable a key that you made; another key needs the right patch."],
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -102,6 +120,7 @@ export const keyCommands = {
   keysEnable: {
     name: "keys enable",
     brief: "Enable a disabled access key, which is then valid again",
+    details: ["It needs the rights patch and update, also on a key that you made."],
     arguments: [keyName],
     flags: {},
     connects: true,
@@ -138,7 +157,7 @@ export const keyCommands = {
     name: "keys take-over",
     brief: "Replace the key of an object that another requester made, and make it yours",
     details: [
-      "It needs the rights patch on the object and impersonate for its identity. The former key is invalid within seconds.",
+      "It needs the rights patch and update on the object and impersonate for its identity. The former key is invalid within seconds.",
       madeHere,
     ],
     arguments: [keyName],

@@ -1,12 +1,19 @@
 import { annotations } from "../../api/names.ts";
+import { parseTerms } from "../../api/owned-access-key.ts";
 import {
   isTrueAt,
   numberAt,
   parseConditions,
+  parseMetadata,
   recordAt,
   stringAt,
   stringMapAt,
 } from "../../api/parse.ts";
+import { boundSubjectOf } from "../../domain/access-key/key-digest.ts";
+import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
+import { endText } from "./end-text.ts";
+import type { OwnColumns } from "./listing.ts";
+import { scopeText } from "./scope-flags.ts";
 
 /** The condition Ready of an object. */
 export interface ReadyState {
@@ -24,6 +31,21 @@ export function readyOf(object: unknown): ReadyState | undefined {
   if (ready === undefined) return undefined;
   return { isReady: ready.status === "True", reason: ready.reason, message: ready.message };
 }
+
+/** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
+export const keyColumns: OwnColumns = {
+  replaces: ["USER", "TEAM"],
+  names: ["SUBJECT", "REQUESTER", "SCOPE"],
+  cellsOf(object) {
+    const { metadata } = recordAt({ object }, "object");
+    const terms = parseTerms(recordAt(object, "spec"));
+    return [
+      boundSubjectOf(terms) ?? "",
+      stringMapAt(metadata, "annotations")[annotations.requester] ?? "",
+      scopeText(terms.scope),
+    ];
+  },
+};
 
 /** The lines of `keys describe`: name and value. */
 export function keyLines(object: unknown): readonly (readonly [string, string])[] {
@@ -54,6 +76,16 @@ export function keyLines(object: unknown): readonly (readonly [string, string])[
     ),
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+}
+
+/** When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read. */
+export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown): string {
+  return endText({
+    ttl: numberAt(spec, "ttl") ?? 0,
+    isIdle: isTrueAt(spec, "ttlAfterLastActivity"),
+    startsAt: object === undefined ? 0 : lifetimeStart(parseMetadata(object)),
+    endsAt: instantOf(stringAt(recordAt(object, "status"), "expiresAt")),
+  });
 }
 
 /** The name of a successor: that of the key without the suffix of an earlier rotation, and a time. */

@@ -10,9 +10,9 @@ import { presentedKey } from "../../tokens/presented-key.ts";
 import type { Action, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
-import { exitCodes, Failure, printable, sentenceOf } from "./failure.ts";
+import { Failure, printable, sentenceOf } from "./failure.ts";
 import { findObjects } from "./find-objects.ts";
-import { keyLines } from "./key-view.ts";
+import { keyColumns, keyLines } from "./key-view.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { resultText } from "./output.ts";
 import { printObjects } from "./print-objects.ts";
@@ -20,6 +20,7 @@ import { waitUntil } from "./progress.ts";
 import { scopeOf } from "./scope-flags.ts";
 import { shownObject } from "./shown-object.ts";
 import type { Terminal } from "./terminal.ts";
+import { tryKey } from "./try-key.ts";
 
 const resource = resources.ownedAccessKeys;
 
@@ -79,7 +80,12 @@ async function ownName({ review }: Cluster): Promise<string> {
 export const listKeys: Action<typeof commands.keysList.flags> = async ({ flags }, cli) => {
   const deps = { cluster: await cli.connect(flags), terminal: cli.terminal };
   const found = await findObjects({ resource, namespace: undefined }, deps);
-  await printObjects({ resource, found }, { output: flags.output, withNamespace: false }, deps);
+  const shown = { ...resource, ownColumns: keyColumns };
+  await printObjects(
+    { resource: shown, found },
+    { output: flags.output, withNamespace: false },
+    deps,
+  );
 };
 
 /** `kubectl latchkey keys describe`. */
@@ -190,29 +196,25 @@ export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags },
   const token = await keyOf(terminal);
   // A header cannot hold it otherwise.
   if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
-  const cluster = await cli.connect({ ...flags, token, as: undefined, asGroup: [] });
-  try {
-    const { userInfo } = await cluster.review(resources.selfReviews, {});
-    terminal.print(
-      resultText(flags.output, userInfo, () => {
-        const extra = recordAt(userInfo, "extra");
-        const rows = [
-          ["Username", stringAt(userInfo, "username") ?? ""],
-          ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
-          ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
-        ];
-        return rows.map(([name, value = ""]) => `${printable(`${name}: ${value}`)}\n`).join("");
-      }),
-    );
-    return exitCodes.done.code;
-  } catch (error) {
-    if (!isKubeError(error, "Unauthorized", "Forbidden")) throw error;
-    // kube-apiserver remembers an authentication for some seconds; its authorizer then refuses.
-    if (error.code === "Forbidden") throw new Failure(sentenceOf(error));
+  const trial = await tryKey(token, flags, cli);
+  if (trial.kind === "unknown")
     throw new Failure(
       "the server does not accept this key: it is unknown, disabled or expired, or the server does not know Latchkey's keys",
     );
-  }
+  if (trial.kind === "refused")
+    throw new Failure(`the server does not accept this key any more: ${trial.why}`);
+  const { userInfo } = trial;
+  terminal.print(
+    resultText(flags.output, userInfo, () => {
+      const extra = recordAt(userInfo, "extra");
+      const rows = [
+        ["Username", stringAt(userInfo, "username") ?? ""],
+        ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
+        ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
+      ];
+      return rows.map(([name, value = ""]) => `${printable(`${name}: ${value}`)}\n`).join("");
+    }),
+  );
 };
 
 /** A sentence about a refused step that the user can do without. */

@@ -1,13 +1,12 @@
 import { delimiter, resolve } from "node:path";
 import { ownObjects } from "../../api/names.ts";
-import { recordAt, stringAt } from "../../api/parse.ts";
-import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { ClusterInfo } from "../../kube/user-connection.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { readFileBytes } from "../../runtime/read-text-file.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
+import { addressIn, clusterAt, listedClusters } from "./cluster-address.ts";
 import type { commands } from "./command-table.ts";
 import { Failure } from "./failure.ts";
 import { kubeconfigContent } from "./kubeconfig-content.ts";
@@ -100,33 +99,24 @@ function execUser({
 async function listedAddress(
   name: string,
   { keyFile, latchkeyNamespace: namespace }: Flags,
-  { get }: Cluster,
+  cluster: Cluster,
 ): Promise<ClusterInfo> {
-  const list = await get(resources.configMaps, { namespace, name: ownObjects.clusterList }).catch(
-    (error: unknown) => {
-      if (!isKubeError(error, "NotFound")) throw error;
-      throw new Failure(
-        `ConfigMap "${namespace}/${ownObjects.clusterList}" does not exist; set --address`,
-        "notFound",
-      );
-    },
-  );
-  const text = stringAt(recordAt(list, "data"), name);
-  if (text === undefined)
+  const list = await listedClusters(cluster, namespace).catch((error: unknown) => {
+    if (!isKubeError(error, "NotFound")) throw error;
+    throw new Failure(
+      `ConfigMap "${namespace}/${ownObjects.clusterList}" does not exist; set --address`,
+      "notFound",
+    );
+  });
+  const document = list[name];
+  if (document === undefined)
     throw new Failure(`no cluster "${name}" is connected, or it is not listed`, "notFound");
-  const entry: unknown = JSON.parse(text);
-  const way = recordAt(entry, keyFile === undefined ? "direct" : "gateway");
-  const server = stringAt(way, "server") ?? "";
-  if (!server.startsWith("https://"))
+  const way = addressIn(document, keyFile === undefined ? "direct" : "gateway");
+  if (way === undefined)
     throw new Failure(
       keyFile === undefined
         ? `the list has no direct endpoint of cluster "${name}"; set --address to its address, or --key-file to a file with an access key for the gateway`
         : `the list has no address of the gateway; set --external-url of latchkey gateway`,
     );
-  return clusterAt(server, stringAt(way, "certificateAuthorityData"));
-}
-
-/** A cluster at an address, whose certificate has a CA in base64 or a public one. */
-function clusterAt(server: string, ca: string | undefined): ClusterInfo {
-  return { server, ...(ca === undefined ? {} : { "certificate-authority-data": ca }) };
+  return way;
 }

@@ -17,31 +17,55 @@ export interface PrintedObject {
   readonly cells: readonly string[];
 }
 
+/** Columns that the client computes from the objects, in the place of columns of the API server. */
+export interface OwnColumns {
+  /** Columns of the API server that they replace; they stand where the first of these stood. */
+  readonly replaces: readonly string[];
+  readonly names: readonly string[];
+  /** A cell for each name. */
+  readonly cellsOf: (object: unknown) => readonly string[];
+}
+
+/** A resource, and how the client prints it. */
+export interface PrintedResource extends Resource {
+  readonly ownColumns?: OwnColumns;
+}
+
 const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
 /** Lists objects as a Table, which has their status and no secrets. */
 export async function printedList(
   { send }: Pick<Cluster, "send">,
-  resource: Resource,
+  resource: PrintedResource,
   namespace: string | undefined,
 ): Promise<PrintedObjects> {
   const path = collectionPath(resource, namespace);
   const pages = await readPages((page) =>
-    send({ method: "GET", path: withQuery(path, page), accept: asTable }),
+    send({
+      method: "GET",
+      path: withQuery(path, { ...page, ...wholeObjects(resource) }),
+      accept: asTable,
+    }),
   );
-  return joined(pages.map(printedObjects));
+  return joined(pages.map((page) => printedObjects(page, resource.ownColumns)));
 }
 
 /** Reads single objects as Tables; leaves out those that do not exist or that may not be read. */
 export async function printedByName(
   { send }: Pick<Cluster, "send">,
-  resource: Resource,
+  resource: PrintedResource,
   refs: readonly ObjectRef[],
 ): Promise<PrintedObjects> {
-  const found = await readEach(refs, async (ref) =>
-    printedObjects(await send({ method: "GET", path: objectPath(resource, ref), accept: asTable })),
-  );
+  const found = await readEach(refs, async (ref) => {
+    const path = withQuery(objectPath(resource, ref), wholeObjects(resource));
+    const table = await send({ method: "GET", path, accept: asTable });
+    return printedObjects(table, resource.ownColumns);
+  });
   return joined(found);
+}
+
+function wholeObjects({ ownColumns }: PrintedResource): Readonly<Record<string, string>> {
+  return ownColumns === undefined ? {} : { includeObject: "Object" };
 }
 
 /** Reads single objects; leaves out those that do not exist or that may not be read. */
@@ -79,15 +103,22 @@ export async function readEach<Ref, T>(
 }
 
 /** Parses a metav1.Table; columns for wide output are left out. */
-export function printedObjects(table: unknown): PrintedObjects {
-  const definitions = listAt(table, "columnDefinitions");
-  const shown = definitions.flatMap((definition, at) =>
-    (numberAt(definition, "priority") ?? 0) === 0 ? [at] : [],
-  );
+export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects {
+  const shown = listAt(table, "columnDefinitions").flatMap((definition, at) => {
+    const name = (stringAt(definition, "name") ?? "").toUpperCase();
+    return (numberAt(definition, "priority") ?? 0) === 0 ? [{ name, at }] : [];
+  });
+  /** For each shown column what stands there: its own entry, those of the client, or nothing. */
+  const place = <T>(entry: (column: (typeof shown)[number]) => T, ours: readonly T[]) =>
+    shown.flatMap((column) => {
+      const at = own?.replaces.indexOf(column.name) ?? -1;
+      return at === -1 ? [entry(column)] : at === 0 ? ours : [];
+    });
   return {
-    columns: shown.map((at) => (stringAt(definitions[at], "name") ?? "").toUpperCase()),
+    columns: place(({ name }) => name, own?.names ?? []),
     rows: listAt(table, "rows").flatMap((row) => {
-      const metadata = recordAt(recordAt(row, "object"), "metadata");
+      const object = recordAt(row, "object");
+      const metadata = recordAt(object, "metadata");
       const name = stringAt(metadata, "name");
       const namespace = stringAt(metadata, "namespace");
       if (name === undefined) return [];
@@ -95,7 +126,7 @@ export function printedObjects(table: unknown): PrintedObjects {
       return [
         {
           ref: { name, ...(namespace === undefined ? {} : { namespace }) },
-          cells: shown.map((at) => cellText(cells[at])),
+          cells: place(({ at }) => cellText(cells[at]), own?.cellsOf(object) ?? []),
         },
       ];
     }),

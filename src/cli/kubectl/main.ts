@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { systemClock as clock } from "../../runtime/clock.ts";
 import { readEnvironment } from "../../runtime/config.ts";
 import { nodeVersionProblem } from "../node-version.ts";
@@ -17,7 +16,7 @@ if (problem === undefined) {
   const env = readEnvironment();
   const deps = {
     terminal: systemTerminal(process, env),
-    ...{ env, clock, hostname: hostname() },
+    ...{ env, clock },
     untilStopped: () => stopSignal(process, (code) => process.exit(code)),
   };
   const argv = process.argv.slice(2);

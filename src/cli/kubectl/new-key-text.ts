@@ -1,5 +1,4 @@
-import type { KubeconfigChoice } from "../../kube/kubeconfig-choice.ts";
-import { clusterInfo } from "../../kube/user-connection.ts";
+import type { ClusterInfo } from "../../kube/user-connection.ts";
 import type { NewKeyFormat } from "./connection-flags.ts";
 import { kubeconfigContent } from "./kubeconfig-content.ts";
 import { jsonText, yamlText } from "./output.ts";
@@ -16,25 +15,27 @@ export interface PrintedKey {
 export function newKeyText(
   format: NewKeyFormat | undefined,
   { name, subject, key }: PrintedKey,
-  choice: KubeconfigChoice,
+  cluster: ClusterInfo,
 ): string {
   switch (format) {
     case undefined:
       return `${key}\n`;
     case "env":
-      return variablesText(key, choice);
+      return variablesText(key, cluster);
     case "kubeconfig":
-      return yamlText(kubeconfigContent(name, clusterInfo(choice), { token: key }));
+      return yamlText(kubeconfigContent(name, cluster, { token: key }));
     case "json":
-      return jsonText({ name, subject, key, server: choice.server });
+      return jsonText({ name, subject, key, server: cluster.server });
     case "yaml":
-      return yamlText({ name, subject, key, server: choice.server });
+      return yamlText({ name, subject, key, server: cluster.server });
   }
 }
 
 /** Lines that a shell, Docker and dotenv libraries read alike: quotes only where they are needed. */
-function variablesText(key: string, choice: KubeconfigChoice): string {
-  const { server, "certificate-authority-data": ca } = clusterInfo(choice);
+function variablesText(
+  key: string,
+  { server, "certificate-authority-data": ca }: ClusterInfo,
+): string {
   const variables: readonly (readonly [name: string, value: string | undefined])[] = [
     ["LATCHKEY_ACCESS_KEY", key],
     ["LATCHKEY_SERVER", server],

@@ -2,7 +2,13 @@ import type { Resource } from "../../api/resources.ts";
 import type { Cluster } from "./cluster.ts";
 import { printable } from "./failure.ts";
 import type { Found } from "./find-objects.ts";
-import { type PrintedObjects, printedByName, printedList, readableByName } from "./listing.ts";
+import {
+  type PrintedObjects,
+  type PrintedResource,
+  printedByName,
+  printedList,
+  readableByName,
+} from "./listing.ts";
 import { jsonText, tableText, yamlText } from "./output.ts";
 import { shownObject } from "./shown-object.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,7 +27,7 @@ export interface PrintDeps {
 
 /** What is printed. */
 export interface Printed {
-  readonly resource: Resource;
+  readonly resource: PrintedResource;
   readonly found: Found;
 }
 

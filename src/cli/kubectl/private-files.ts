@@ -1,4 +1,13 @@
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../runtime/config-values.ts";
 import { errorCode } from "../../runtime/error-code.ts";
@@ -35,6 +44,26 @@ export function createPrivateFile(path: string, option: string): PrivateFile {
     };
   } catch (error) {
     throw problem(error);
+  }
+}
+
+/**
+ * The text of a file that only its owner, the user of this process, can read and write; undefined
+ * for any other file, and without one.
+ */
+export function readPrivateFile(path: string): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    const { mode, uid } = fstatSync(file);
+    // Windows has neither users nor modes here.
+    const user = process.getuid?.();
+    const isPrivate = user === undefined || (uid === user && (mode & 0o077) === 0);
+    return isPrivate ? readFileSync(file, "utf8") : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,8 +1,14 @@
 import { annotations } from "../../api/names.ts";
+import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { timestamp } from "../../domain/plan/conditions.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import type { Action } from "./cli.ts";
+import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
+import { exitCodes } from "./failure.ts";
+import { waitUntil } from "./progress.ts";
+
+const resource = resources.sharedSecrets;
 
 /** `kubectl latchkey refresh-now`. */
 export const refreshNow: Action<typeof commands.refreshNow.flags> = async (
@@ -10,12 +16,36 @@ export const refreshNow: Action<typeof commands.refreshNow.flags> = async (
   cli,
 ) => {
   const cluster = await cli.connect(flags);
-  const { namespace } = cluster.choice;
+  let code: number = exitCodes.done.code;
   for (const name of args) {
-    const body = {
-      metadata: { annotations: { [annotations.refreshNow]: timestamp(cli.clock.now()) } },
-    };
-    await cluster.patch(resources.sharedSecrets, { namespace, name }, { body });
-    cli.terminal.say(`SharedSecret "${namespace}/${name}" is reconciled with its copies`);
+    // With milliseconds, because the same value requests nothing.
+    const value = new Date(cli.clock.now()).toISOString();
+    const body = { metadata: { annotations: { [annotations.refreshNow]: value } } };
+    const ref = { namespace: cluster.choice.namespace, name };
+    await cluster.patch(resource, ref, { body });
+    const seen = await waitUntil(() => seenOf(value, ref, cluster), flags.timeout, cli);
+    const late = `: ${wasRequested}, and the controller has not finished it after ${flags.timeout / 1000} s; run kubectl latchkey check`;
+    cli.terminal.say(`SharedSecret "${ref.namespace}/${name}"${seen ?? late}`);
+    if (seen === undefined) code = exitCodes.unhealthy.code;
   }
+  return code;
 };
+
+const wasRequested = "the refresh was requested";
+
+/** What the status says once every copy was read for this value; undefined before. */
+async function seenOf(
+  value: string,
+  ref: { readonly namespace: string; readonly name: string },
+  cluster: Pick<Cluster, "get">,
+): Promise<string | undefined> {
+  try {
+    const sync = recordAt(recordAt(await cluster.get(resource, ref), "status"), "sync");
+    if (stringAt(sync, "refreshed") !== value) return undefined;
+    const [synced, desired] = [numberAt(sync, "synced") ?? 0, numberAt(sync, "desired") ?? 0];
+    return ` is reconciled: ${synced} of ${desired} copies are synced`;
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return `: ${wasRequested}; you may not read whether the controller has finished it`;
+  }
+}

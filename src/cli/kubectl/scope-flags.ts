@@ -1,3 +1,4 @@
+import type { ScopeLimit } from "../../api/scope.ts";
 import type { ParseValue } from "../../runtime/config-values.ts";
 import { ConfigError } from "../../runtime/config-values.ts";
 import { type FlagsOf, type FlagTable, listFlag } from "./flag.ts";
@@ -66,6 +67,25 @@ export function scopeOf({
     ),
   };
   return Object.keys(scope).length === 0 ? undefined : scope;
+}
+
+const mostWords = 3;
+
+/** A scope in the words of its flags, in the width of a column. */
+export function scopeText(scope: ScopeLimit): string {
+  if (scope === "none") return "not limited";
+  if (scope === "unreadable") return "invalid";
+  const words = [
+    ...scope.roles.map(({ role }) => `role=${role}`),
+    ...scope.projects.map((project) => `project=${project}`),
+    ...scope.spaces.map(({ project, space }) => `space=${project}/${space}`),
+    ...scope.virtualClusters.map((one) => `virtual-cluster=${one.project}/${one.virtualCluster}`),
+    ...scope.clusters.map((cluster) => `cluster=${cluster}`),
+    ...(scope.rules.length === 0 ? [] : [`rules=${scope.rules.length}`]),
+  ];
+  if (words.length === 0) return "nothing";
+  const more = words.length - mostWords;
+  return [...words.slice(0, mostWords), ...(more > 0 ? [`+${more}`] : [])].join(",");
 }
 
 function listed(name: string, entries: readonly object[]): Readonly<Record<string, unknown>> {

@@ -21,7 +21,7 @@ export const tokenCommands = {
     name: "token create",
     brief: "Create a direct token for connected clusters and print it",
     details: [
-      "Nothing is stored on this machine. With --exec-credential the command reads your token of the same lifetime, scope and cluster again until half of its lifetime is over, and then makes another.",
+      "The name and the end of the token are said on the standard error; a lifetime longer than the maximum of the controller is cut. With --exec-credential the command keeps the token, readable for you alone, in the directory kubectl-latchkey of your cache directory (XDG_CACHE_HOME, or ~/.cache), and takes it again until half of its lifetime is over.",
     ],
     arguments: [
       {

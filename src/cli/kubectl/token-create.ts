@@ -1,17 +1,18 @@
 import { annotations, apiVersion } from "../../api/names.ts";
 import type { ManifestMetadata } from "../../api/object.ts";
-import { parseConditions, recordAt, stringAt } from "../../api/parse.ts";
+import { parseConditions, parseMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { parseEndpointToken } from "../../api/endpoint-token.ts";
 import { resources } from "../../api/resources.ts";
-import { instantOf } from "../../domain/lifetime.ts";
+import { instantOf, lifetimeStart } from "../../domain/lifetime.ts";
 import { timestamp } from "../../domain/plan/conditions.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { hashOf } from "../../tokens/name-hash.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
-import { Failure } from "./failure.ts";
+import { endText } from "./end-text.ts";
+import { Failure, sentenceOf } from "./failure.ts";
+import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
 import { jsonText, printValue } from "./output.ts";
 import { waitUntil } from "./progress.ts";
 import { scopeOf } from "./scope-flags.ts";
@@ -26,13 +27,6 @@ interface TokenDeps {
   readonly cli: Cli;
 }
 
-/** A minted token. */
-export interface Minted {
-  readonly token: string;
-  /** RFC 3339. */
-  readonly expiresAt: string | undefined;
-}
-
 /** `kubectl latchkey token create`. */
 export const createToken: Action<typeof commands.tokenCreate.flags> = async (
   { flags, args: [name] },
@@ -40,22 +34,28 @@ export const createToken: Action<typeof commands.tokenCreate.flags> = async (
 ) => {
   const cluster = await cli.connect(flags);
   const deps = { flags, cluster, cli };
-  const minted =
-    flags.execCredential && name === undefined
-      ? await reusedToken(deps)
-      : await newToken(name === undefined ? { generateName: "cli-" } : { name }, deps);
   const { env, terminal } = cli;
-  printValue(
-    flags.execCredential
-      ? jsonText(execCredential(minted, env["KUBERNETES_EXEC_INFO"]))
-      : `${minted.token}\n`,
-    terminal,
-  );
+  if (flags.execCredential) {
+    const minted = name === undefined ? await reusedToken(deps) : await newToken({ name }, deps);
+    printValue(jsonText(execCredential(minted, env["KUBERNETES_EXEC_INFO"])), terminal);
+    return;
+  }
+  const minted = await newToken(name === undefined ? generated : { name }, deps);
+  printValue(`${minted.token}\n`, terminal);
+  terminal.say(`DirectClusterEndpointToken "${minted.name}" ${tokenEnd(flags.ttl, minted)}`);
 };
+
+/** Names that the API server makes, which no other user can know before. */
+const generated = { generateName: "cli-" };
+
+function tokenEnd(ttl: number, { startsAt, expiresAt }: MintedToken): string {
+  const start = instantOf(startsAt) ?? 0;
+  return endText({ ttl, isIdle: false, startsAt: start, endsAt: instantOf(expiresAt) });
+}
 
 /** An ExecCredential in the version that the caller asks for in KUBERNETES_EXEC_INFO. */
 export function execCredential(
-  { token, expiresAt }: Minted,
+  { token, expiresAt }: Pick<MintedToken, "token" | "expiresAt">,
   info: string | undefined,
 ): Readonly<Record<string, unknown>> {
   const versions = ["v1", "v1beta1"].map((version) => `client.authentication.k8s.io/${version}`);
@@ -81,62 +81,62 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Candidates for a name, because the object of a name may belong to another user. */
-const mostNames = 3;
-
 /**
  * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of
- * kubectl. Its name follows from the half of the lifetime that the time is in, so that the API
- * server keeps it, and no file of this machine.
+ * kubectl. While the API server does not answer, the kept token is taken until its end.
  */
-async function reusedToken(deps: TokenDeps): Promise<Minted> {
+async function reusedToken(deps: TokenDeps): Promise<MintedToken> {
   const { flags, cluster, cli } = deps;
-  const { userInfo } = await cluster.review(resources.selfReviews, {});
-  const username = stringAt(userInfo, "username") ?? "";
-  const slot = Math.floor(cli.clock.now() / (flags.ttl * 500));
-  const scope = JSON.stringify(scopeOf(flags) ?? null);
-  for (let number = 0; number < mostNames; number++) {
-    const words = [username, cli.hostname, flags.ttl, scope, flags.forCluster, slot, number];
-    const name = `cli-${hashOf(JSON.stringify(words))}`;
-    const found = await ownToken(name, username, deps);
-    if (found !== "other") return found;
+  const { server, context } = cluster.choice;
+  const terms = [server, context, flags.kubeconfig, flags.as, flags.asGroup];
+  const file = keptToken([...terms, flags.ttl, scopeOf(flags), flags.forCluster], cli.env);
+  const kept = file?.read();
+  try {
+    if (kept !== undefined && isFresh(kept, cli.clock.now()) && (await isStored(kept, deps)))
+      return kept;
+    const minted = await newToken(generated, deps);
+    keep(minted, file, cli);
+    return minted;
+  } catch (error) {
+    if (!isKubeError(error, "Network") || kept === undefined) throw error;
+    if (!isUsable(kept, cli.clock.now())) throw error;
+    return kept;
   }
-  return newToken({ generateName: "cli-" }, deps);
 }
 
-/** The token of a name, made if it does not exist; `other` if it is of no use. */
-async function ownToken(
-  name: string,
-  username: string,
-  deps: TokenDeps,
-): Promise<Minted | "other"> {
-  const { cluster, cli, flags } = deps;
+/** Whether the object of a token still has it, and the user of now is its requester. */
+async function isStored(
+  { name, token }: MintedToken,
+  { cluster }: Pick<TokenDeps, "cluster">,
+): Promise<boolean> {
+  const { userInfo } = await cluster.review(resources.selfReviews, {});
   try {
     const object = await cluster.get(resource, { name });
     const { metadata } = parseEndpointToken(object);
-    // Another user could make an object of this name, whose token an administrator may read.
-    const isWanted =
-      requesterAnnotationsOf(metadata)?.name === username &&
-      metadata.annotations[annotations.audienceCluster] === flags.forCluster;
-    const minted = mintedIn(object);
-    const end = instantOf(minted?.expiresAt) ?? 0;
-    return isWanted && minted !== undefined && end > cli.clock.now() + 30_000 ? minted : "other";
+    return (
+      requesterAnnotationsOf(metadata)?.name === stringAt(userInfo, "username") &&
+      metadata.deletionTimestamp === undefined &&
+      mintedIn(object)?.token === token
+    );
   } catch (error) {
-    // Without a grant, the API server does not tell whether the object exists.
-    if (!isKubeError(error, "NotFound", "Forbidden")) throw error;
-  }
-  try {
-    return await newToken({ name }, deps);
-  } catch (error) {
-    if (isKubeError(error, "AlreadyExists")) return "other";
+    if (isKubeError(error, "NotFound", "Forbidden")) return false;
     throw error;
+  }
+}
+
+/** Without the file, the next command gets another token. */
+function keep(minted: MintedToken, file: KeptToken | undefined, { terminal }: Cli): void {
+  try {
+    file?.write(minted);
+  } catch (error) {
+    terminal.say(sentenceOf(error));
   }
 }
 
 async function newToken(
   metadata: Partial<ManifestMetadata>,
   { flags, cluster, cli }: TokenDeps,
-): Promise<Minted> {
+): Promise<MintedToken> {
   const scope = scopeOf(flags);
   const { forCluster } = flags;
   const audience =
@@ -149,7 +149,7 @@ async function newToken(
   });
   const name = stringAt(recordAt(created, "metadata"), "name") ?? "";
   // The gateway answers with the token.
-  const look = async (): Promise<Minted | Failure | undefined> => {
+  const look = async (): Promise<MintedToken | Failure | undefined> => {
     try {
       const object = await cluster.get(resource, { name });
       return mintedIn(object) ?? stalledIn(object, name);
@@ -168,10 +168,12 @@ async function newToken(
   );
 }
 
-function mintedIn(object: unknown): Minted | undefined {
-  const status = recordAt(object, "status");
-  const token = stringAt(status, "token") ?? "";
-  return token === "" ? undefined : { token, expiresAt: stringAt(status, "expiresAt") };
+function mintedIn(object: unknown): MintedToken | undefined {
+  const [metadata, status] = [recordAt(object, "metadata"), recordAt(object, "status")];
+  const [token = "", expiresAt] = [stringAt(status, "token"), stringAt(status, "expiresAt")];
+  if (token === "" || expiresAt === undefined) return undefined;
+  const startsAt = timestamp(lifetimeStart(parseMetadata(object)));
+  return { name: stringAt(metadata, "name") ?? "", token, startsAt, expiresAt };
 }
 
 function stalledIn(object: unknown, name: string): Failure | undefined {

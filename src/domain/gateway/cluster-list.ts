@@ -1,3 +1,4 @@
+import { managementEntry, managementPath } from "../../api/names.ts";
 import { certificatesIn, type DirectAddress } from "./direct-address.ts";
 
 /** How clients reach the gateway. */
@@ -23,30 +24,32 @@ const mostCharacters = 768 * 1024;
 export type ListedClusters = ReadonlyMap<string, DirectAddress | undefined>;
 
 /**
- * The list of these clusters: in the order of their names, up to its maximum size. Everything in it
- * is public.
+ * The list of these clusters: in the order of their names, up to its maximum size, after the
+ * management cluster, if clients know an address of the gateway. Everything in it is public.
  */
 export function clusterList(clusters: ListedClusters, gateway: GatewayAddress): ClusterList {
   const trust = trustIn(certificatesIn(gateway.ca));
+  const { externalUrl } = gateway;
+  const documentOf = (path: string, others: object = {}): string => {
+    const server = externalUrl === undefined ? {} : { server: `${externalUrl}${path}` };
+    return JSON.stringify({ gateway: { ...server, ...trust }, ...others }, undefined, 2);
+  };
+  const own = externalUrl === undefined ? [] : [[managementEntry, documentOf(managementPath)]];
   const entries: [string, string][] = [];
-  let characters = 0;
+  let characters = own.flat().join("").length;
   const sorted = [...clusters.keys()].toSorted();
   for (const name of sorted) {
-    const server =
-      gateway.externalUrl === undefined
-        ? {}
-        : { server: `${gateway.externalUrl}/kubernetes/cluster/${name}` };
     const direct = clusters.get(name);
-    const ways = {
-      gateway: { ...server, ...trust },
-      ...(direct && { direct: { server: direct.server, ...trustIn(direct.ca ?? "") } }),
-    };
-    const document = JSON.stringify(ways, undefined, 2);
+    const document = documentOf(
+      `/kubernetes/cluster/${name}`,
+      direct && { direct: { server: direct.server, ...trustIn(direct.ca ?? "") } },
+    );
     characters += name.length + document.length;
     if (characters > mostCharacters) break;
     entries.push([name, document]);
   }
-  return { data: Object.fromEntries(entries), omitted: sorted.length - entries.length };
+  const data = Object.fromEntries([...own, ...entries]);
+  return { data, omitted: sorted.length - entries.length };
 }
 
 /** The CA of an address as in a kubeconfig; empty without certificates. */

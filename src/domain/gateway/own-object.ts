@@ -1,10 +1,10 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
-import { apiVersion, group, version } from "../../api/names.ts";
+import { apiVersion, group, managementPath, version } from "../../api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { parseQuery } from "./query.ts";
 
-const ownPath = `/kubernetes/management/apis/${group}/${version}`;
+const ownPath = `${managementPath}/apis/${group}/${version}`;
 const sharedSecrets = resources.sharedSecrets.plural;
 
 /**

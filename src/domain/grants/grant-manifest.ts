@@ -3,7 +3,7 @@ import type { Manifest, Metadata } from "../../api/object.ts";
 import type { GrantRole } from "../../api/requester-grant.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { PolicyRule } from "../../api/role.ts";
-import { grantedPlurals, grantedVerbs, chunkPrefix } from "./granted-names.ts";
+import { chunkPrefix, grants } from "./granted-names.ts";
 
 /**
  * One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at
@@ -36,7 +36,7 @@ export function chunkNumber(hash: string, name: string): number | undefined {
 export function chunkRules(
   names: ReadonlySet<string>,
 ): readonly Omit<PolicyRule, "nonResourceURLs">[] {
-  return Object.values(grantedPlurals).flatMap((plural) => {
+  return Object.values(grants).flatMap(({ plural, verbs }) => {
     const prefix = `${plural}/`;
     const resourceNames = [...names]
       .filter((name) => name.startsWith(prefix))
@@ -47,7 +47,7 @@ export function chunkRules(
         apiGroups: [group],
         resources: [plural],
         resourceNames: resourceNames.sort(),
-        verbs: grantedVerbs,
+        verbs,
       },
     ];
   });

@@ -12,14 +12,22 @@ import type { PolicyRule } from "../../api/role.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../names.ts";
 
-/** The verbs that a requester is granted on its own objects. */
-export const grantedVerbs: readonly string[] = ["delete", "get", "list", "watch"];
+const verbs: readonly string[] = ["delete", "get", "list", "watch"];
 
-/** Plural of each kind that is granted, in the order of the rules. */
-export const grantedPlurals = {
-  DirectClusterEndpointToken: resources.endpointTokens.plural,
-  OwnedAccessKey: resources.ownedAccessKeys.plural,
-} as const satisfies Record<GrantedKind, string>;
+/**
+ * What a requester is granted on its own objects, in the order of the rules. It may disable a key
+ * with `patch`; the policy `latchkey-mint-guard` requires `update` for a change that does more than
+ * restrict the key.
+ */
+export const grants = {
+  DirectClusterEndpointToken: { plural: resources.endpointTokens.plural, verbs },
+  OwnedAccessKey: { plural: resources.ownedAccessKeys.plural, verbs: [...verbs, "patch"].sort() },
+} as const satisfies Record<GrantedKind, Grant>;
+
+interface Grant {
+  readonly plural: string;
+  readonly verbs: readonly string[];
+}
 
 /** The state of the grants of one object. */
 export interface GrantState {
@@ -33,7 +41,7 @@ export interface GrantState {
 
 /** Key of an object in the index of granted names: `<plural>/<name>`. */
 export function grantKey({ kind, name }: GrantedObject): string {
-  return `${grantedPlurals[kind]}/${name}`;
+  return `${grants[kind].plural}/${name}`;
 }
 
 /** Value of the label that ties roles and bindings to a requester, and part of their names. */
@@ -73,12 +81,14 @@ export function grantedNames(role: GrantRole): readonly string[] {
 
 /** Whether a rule grants exactly the verbs of a requester, on named objects of one kind. */
 export function isGrantRule(rule: PolicyRule): boolean {
-  const { resources: plurals, resourceNames, ...rest } = rule;
-  const plain = { apiGroups: [group], nonResourceURLs: [], verbs: grantedVerbs };
-  const plural = Object.values(grantedPlurals).find((known) => known === plurals[0]);
-  return (
-    plurals.length === 1 && plural !== undefined && resourceNames.length > 0 && isSame(rest, plain)
-  );
+  const { resourceNames, ...rest } = rule;
+  const plain = Object.values(grants).map((granted) => ({
+    apiGroups: [group],
+    resources: [granted.plural],
+    nonResourceURLs: [],
+    verbs: granted.verbs,
+  }));
+  return resourceNames.length > 0 && plain.some((wanted) => isSame(rest, wanted));
 }
 
 /** Whether the binding binds the role of the same name to this requester only. */

@@ -46,10 +46,10 @@ export interface RequesterGrantPlan extends Plan {
 }
 
 /**
- * Plans the roles and bindings that let a requester get, list, watch and delete its own objects, by
- * name (kubectl lists before it watches). Revokes before it grants: bindings and roles that grant
- * too much first, new names last, a role before its binding. A role that loses and gains names is
- * written once, after the roles that only lose names.
+ * Plans the roles and bindings that let a requester read and delete its own objects, and restrict
+ * its keys, by name (kubectl lists before it watches). Revokes before it grants: bindings and roles
+ * that grant too much first, new names last, a role before its binding. A role that loses and gains
+ * names is written once, after the roles that only lose names.
  */
 export function planRequesterGrant(observed: ObservedRequesterGrants): RequesterGrantPlan {
   const unmanaged = [...observed.roles, ...observed.bindings].filter(

@@ -50,6 +50,22 @@ describe("a SelfSubjectRulesReview names the objects that may be read", () => {
   });
 });
 
+test("columns of the client stand where those stood that they replace", () => {
+  const table = {
+    columnDefinitions: ["Name", "User", "Team", "Age"].map((name) => ({ name })),
+    rows: [{ cells: ["a", "alice", "", "5s"], object: { metadata: { name: "a" } } }],
+  };
+  const own = {
+    replaces: ["USER", "TEAM"],
+    names: ["SUBJECT", "SCOPE"],
+    cellsOf: () => ["user:alice", "nothing"],
+  };
+  expect(printedObjects(table, own)).toEqual({
+    columns: ["NAME", "SUBJECT", "SCOPE", "AGE"],
+    rows: [{ ref: { name: "a" }, cells: ["a", "user:alice", "nothing", "5s"] }],
+  });
+});
+
 test("a Table is printed without its columns for wide output", () => {
   const table = {
     columnDefinitions: [{ name: "Name" }, { name: "Wide", priority: 1 }, { name: "Last-Used" }],

@@ -2,6 +2,7 @@ import { load } from "js-yaml";
 import { expect, test } from "vitest";
 import { newKeyText } from "../../../src/cli/kubectl/new-key-text.ts";
 import type { KubeconfigChoice } from "../../../src/kube/kubeconfig-choice.ts";
+import { clusterInfo } from "../../../src/kube/user-connection.ts";
 
 const choice: KubeconfigChoice = {
   server: "https://example.com/kubernetes/management",
@@ -19,7 +20,7 @@ const choice: KubeconfigChoice = {
 const key = { name: "ci", subject: "user:alice", key: "lk_test" };
 
 test("the kubeconfig reaches the server as the context does, as the key", () => {
-  expect(load(newKeyText("kubeconfig", key, choice))).toEqual({
+  expect(load(newKeyText("kubeconfig", key, clusterInfo(choice)))).toEqual({
     apiVersion: "v1",
     kind: "Config",
     "current-context": "latchkey-ci",
@@ -43,10 +44,10 @@ test.each([
   [choice.server, "LATCHKEY_SERVER=https://example.com/kubernetes/management"],
   ["https://example.com/a;b c", "LATCHKEY_SERVER='https://example.com/a;b c'"],
 ])("the variable of %s is a line of a shell", (server, line) => {
-  const text = newKeyText("env", key, { ...choice, server, certificateAuthority: undefined });
+  const text = newKeyText("env", key, { server });
   expect(text).toBe(`LATCHKEY_ACCESS_KEY=lk_test\n${line}\n`);
 });
 
 test("without a format it is the key alone", () => {
-  expect(newKeyText(undefined, key, choice)).toBe("lk_test\n");
+  expect(newKeyText(undefined, key, clusterInfo(choice))).toBe("lk_test\n");
 });

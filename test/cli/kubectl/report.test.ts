@@ -2,8 +2,8 @@ import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels, requesterPolicies } from "../../../src/api/names.ts";
 import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
-import { type FakeObjects, statesOf } from "./fake-cluster.ts";
-import { runInMemory } from "./memory-cli.ts";
+import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
+import { runCommand } from "./run-command.ts";
 
 const canary = "Y2FuYXJ5LXZhbHVl";
 const at = "2026-01-01T00:00:00Z";
@@ -106,15 +106,18 @@ const manifests = [
 interface Run {
   readonly command: ReportCommand;
   readonly args?: readonly string[];
-  readonly flags?: readonly string[];
+  readonly flags?: Readonly<Record<string, string>>;
   readonly forbidden?: readonly string[];
   readonly input?: string;
 }
 
-/** Runs a command on a fake cluster. */
-function run({ command, args = [], flags = [], forbidden = [], input = "" }: Run, output: string) {
-  const words = [command, ...args, ...flags, `--output=${output}`];
-  return runInMemory(words, { objects, forbidden, input });
+/** Runs a command on a fake cluster; returns what it prints. */
+async function run({ forbidden = [], ...wanted }: Run) {
+  const { code, stdout } = await runCommand({
+    ...wanted,
+    connect: async ({ namespace }) => fakeCluster({ objects, forbidden }, namespace),
+  });
+  return { code, text: stdout };
 }
 
 const secret = "Secret web/db problem NotManaged";
@@ -132,6 +135,11 @@ const installed = [
   ),
   ...[lock, guard].map((name) => `ValidatingAdmissionPolicy ${name} ok Found`),
 ];
+const reviewed = [
+  "MutatingWebhookConfiguration latchkey info NotFound",
+  "TokenReview  ok Answered",
+  "SubjectAccessReview  info NotFound",
+];
 const who = "User alice info Authenticated";
 const [may, mayNot] = ["User alice info Allowed", "User alice info NotAllowed"];
 
@@ -139,7 +147,7 @@ const [may, mayNot] = ["User alice info Allowed", "User alice info NotAllowed"];
 const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   [
     "why, of a Secret",
-    { command: "why", args: ["secret/db"], flags: ["--namespace=web", "--exit-code"] },
+    { command: "why", args: ["secret/db"], flags: { namespace: "web", "exit-code": "true" } },
     3,
     [secret],
   ],
@@ -175,7 +183,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   ],
   [
     "plan, of a file",
-    { command: "plan", flags: ["--filename=-", "--exit-code"], input: manifests },
+    { command: "plan", flags: { filename: "-", "exit-code": "true" }, input: manifests },
     3,
     [
       "SharedSecret team-a/fresh info Created",
@@ -211,6 +219,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     [
       ...installed,
       "Lease latchkey-system/latchkey-controller problem NotFound",
+      ...reviewed,
       ...[who, may, may, may, may],
     ],
   ],
@@ -221,6 +230,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     [
       ...installed,
       "Lease latchkey-system/latchkey-controller unknown Forbidden",
+      ...reviewed,
       ...[who, mayNot, mayNot, may, may],
     ],
   ],
@@ -228,14 +238,14 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
 
 describe("-o json and -o yaml have one shape:", () => {
   test.for(runs)("%s", async ([, wanted, code, states]) => {
-    const json = await run(wanted, "json");
-    const report: unknown = JSON.parse(json.stdout);
+    const json = await run({ ...wanted, flags: { ...wanted.flags, output: "json" } });
+    const report: unknown = JSON.parse(json.text);
     expect(reportProblems(report, wanted.command)).toEqual([]);
     expect(statesOf(report).toSorted()).toEqual(states.toSorted());
     expect(json.code).toBe(code);
-    expect(json.stdout).not.toContain(canary);
-    const yaml = await run(wanted, "yaml");
-    expect(load(yaml.stdout)).toEqual(report);
+    expect(json.text).not.toContain(canary);
+    const yaml = await run({ ...wanted, flags: { ...wanted.flags, output: "yaml" } });
+    expect(load(yaml.text)).toEqual(report);
   });
 });
 

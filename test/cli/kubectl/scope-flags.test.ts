@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { readFlags } from "../../../src/cli/kubectl/flag.ts";
-import { scopeFlags, scopeOf } from "../../../src/cli/kubectl/scope-flags.ts";
+import { scopeFlags, scopeOf, scopeText } from "../../../src/cli/kubectl/scope-flags.ts";
 
 const read = (given: Readonly<Record<string, readonly string[]>>) =>
   scopeOf(readFlags(scopeFlags, new Map(Object.entries(given))));
@@ -29,4 +30,25 @@ test("flags become entries of a scope", () => {
 
 test.each(["web", "web/", "/dev", "a/b/c"])("%s is no space", (space) => {
   expect(() => read({ space: [space] })).toThrow("must be a project and a name");
+});
+
+test.each([
+  ["not limited", undefined],
+  ["nothing", {}],
+  ["invalid", { projects: "web" }],
+  [
+    "role=serviceCLI,project=web",
+    { roles: [{ role: "serviceCLI" }], projects: [{ project: "web" }] },
+  ],
+  [
+    "space=web/dev,virtual-cluster=web/v,cluster=east,+1",
+    {
+      clusters: [{ cluster: "east" }],
+      spaces: [{ project: "web", space: "dev" }],
+      virtualClusters: [{ project: "web", virtualCluster: "v" }],
+      rules: [{ verbs: ["get"] }, {}],
+    },
+  ],
+])("the column of a scope is %s", (text, scope) => {
+  expect(scopeText(parseScopeLimit(scope))).toBe(text);
 });

@@ -10,6 +10,7 @@ import { type Priority, WorkQueue } from "../../../src/kube/queue.ts";
 import { Yielder } from "../../../src/kube/yielder.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import type { TestClock } from "../../support/test-clock.ts";
+import { grantedVerbs } from "../../support/observed-objects.ts";
 import { rawRequested } from "../../support/requester-objects.ts";
 import {
   rawCopy,
@@ -321,10 +322,7 @@ describe("keys, tokens and grants", () => {
 
   test("a changed role enqueues the objects that it newly names, no longer names, or grants with other verbs", async () => {
     const name = `latchkey-requester-${hash}-0`;
-    const rule = (
-      resourceNames: readonly string[],
-      verbs = ["delete", "get", "list", "watch"],
-    ) => ({
+    const rule = (resourceNames: readonly string[], verbs = grantedVerbs("ownedaccesskeys")) => ({
       apiGroups: ["management.service"],
       resources: ["ownedaccesskeys"],
       resourceNames,

@@ -16,7 +16,9 @@ function documents(
   gateway: Partial<Parameters<typeof clusterList>[1]> = {},
 ): readonly unknown[] {
   const { data } = clusterList(withoutDirect(names), { externalUrl, ca: certificate, ...gateway });
-  return Object.entries(data).map(([name, text]) => [name, JSON.parse(text)]);
+  return Object.entries(data)
+    .filter(([name]) => name !== "_management")
+    .map(([name, text]) => [name, JSON.parse(text)]);
 }
 
 describe("the list of connected clusters", () => {
@@ -69,11 +71,17 @@ describe("the list of connected clusters", () => {
     });
   });
 
-  test("is empty without clusters", () => {
-    expect(clusterList(new Map(), { externalUrl, ca: certificate })).toEqual({
-      data: {},
-      omitted: 0,
+  test("has the management cluster, whose name no cluster can have, if clients know an address", () => {
+    const { data, omitted } = clusterList(new Map(), { externalUrl, ca: certificate });
+    expect(omitted).toBe(0);
+    expect(Object.keys(data)).toEqual(["_management"]);
+    expect(JSON.parse(data["_management"] ?? "")).toEqual({
+      gateway: { server: `${externalUrl}/kubernetes/management`, certificateAuthorityData },
     });
+  });
+
+  test("is empty without clusters and without an address", () => {
+    expect(clusterList(new Map(), { externalUrl: undefined, ca: certificate }).data).toEqual({});
   });
 
   test("takes names that an object has anyway", () => {
@@ -84,7 +92,7 @@ describe("the list of connected clusters", () => {
     const names = Array.from({ length: 5_000 }, (_, index) => `cluster-${10_000 + index}`);
     const ca = certificate.replace("MIIB", "M".repeat(800));
     const { data, omitted } = clusterList(withoutDirect(names.toReversed()), { externalUrl, ca });
-    const listed = Object.keys(data);
+    const listed = Object.keys(data).filter((name) => name !== "_management");
     expect(listed).toEqual(names.slice(0, listed.length));
     expect(listed.length + omitted).toBe(names.length);
     const size = Object.entries(data).flat().join("").length;
