@@ -49,9 +49,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
 
   it.each([
     [["get", "database"], 2, "has several data keys: LD_PRELOAD, PASSWORD,"],
-    [["get", "database", "missing"], 4, 'has no data key "missing"; it has LD_PRELOAD'],
+    [["get", "database", "missing"], 4, `${namespace}/database" has no data key "missing"; it has`],
     [["get", "database", "missing", "-o", "json"], 4, 'has no data key "missing"'],
-    [["get", "nothing"], 4, 'sharedsecrets.management.service "nothing" not found'],
+    [["get", "nothing"], 4, `"nothing" not found in namespace "${namespace}"`],
+    [["set", "database", "a b=-"], 2, 'data key "a b"'],
     [["get"], 2, "argument NAME is missing"],
     [["get", "database", "a", "--all"], 2, "--all cannot be combined"],
   ])("%j fails in one sentence", async (args, code, sentence) => {

@@ -36,10 +36,17 @@ export function parseFileAssignment(
   return { key: checkedKey(at === -1 ? nameOf(path) : text.slice(0, at)), from: "file", path };
 }
 
-/** The data keys of the CRD (crds/sharedsecrets.yaml). */
 function checkedKey(key: string): string {
-  if (/^[-._a-zA-Z0-9]{1,253}$/.test(key)) return key;
-  throw new UsageError(
-    "a data key must have letters, digits, -, _ and . only, and at most 253 of them",
-  );
+  const problem = dataKeyProblem(key);
+  if (problem !== undefined) throw new UsageError(problem);
+  return key;
+}
+
+const mostShown = 60;
+
+/** Why the CRD takes no such data key (crds/sharedsecrets.yaml); undefined if it does. */
+export function dataKeyProblem(key: string): string | undefined {
+  if (/^[-._a-zA-Z0-9]{1,253}$/.test(key)) return undefined;
+  const shown = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
+  return `data key ${JSON.stringify(shown)} must have letters, digits, -, _ and . only, and at most 253 of them`;
 }

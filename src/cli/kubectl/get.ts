@@ -1,3 +1,4 @@
+import { keyOf } from "../../api/object.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 import type { Action } from "./cli.ts";
@@ -20,7 +21,8 @@ export const getValues: Action<typeof commands.get.flags> = async ({ flags, args
     given === undefined
       ? await findValues(cluster, word)
       : { name: word, values: await readValues(cluster, word), key: given };
-  const { name, values, key } = found;
+  const { values, key } = found;
+  const name = keyOf({ namespace: cluster.choice.namespace, name: found.name });
   const wanted = key === undefined ? values : new Map([[key, valueOf(values, name, key)]]);
   if (outputDirectory !== undefined) {
     writePrivateFiles(outputDirectory, wanted, "--output-directory");

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { keyOf } from "../../api/object.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
@@ -15,6 +16,7 @@ export const runProgram: Action<typeof commands.run.flags> = async (
 ) => {
   const { terminal } = cli;
   const cluster = await cli.connect(flags);
+  const { namespace } = cluster.choice;
   const added = new Map<string, string>();
   for (const name of args) {
     const values = await readValues(cluster, name);
@@ -24,7 +26,7 @@ export const runProgram: Action<typeof commands.run.flags> = async (
         : new Map(
             flags.only
               .filter((key) => args.length === 1 || values.has(key))
-              .map((key) => [key, valueOf(values, name, key)] as const),
+              .map((key) => [key, valueOf(values, keyOf({ namespace, name }), key)] as const),
           );
     const { variables, omitted } = variablesOf(wanted, flags.prefix ?? "");
     sayOmitted(omitted, terminal);
