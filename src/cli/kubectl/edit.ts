@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { keyOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { errorCode } from "../../runtime/error-code.ts";
@@ -78,7 +79,10 @@ interface EditDeps {
   readonly session: EditSession;
 }
 
-/** Opens the editor until the result is stored, unchanged or empty. */
+/**
+ * Opens the editor until the result is stored, unchanged or empty; rejects with a Failure if it is
+ * unchanged after the API server or the client has refused it.
+ */
 async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
   const { cluster, cli } = deps;
   const ref = { namespace: cluster.choice.namespace, name };
@@ -88,19 +92,23 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   // After a conflict, the file has both changes, and is stored when the user saves it.
   let isMerged = false;
   let conflicted: ValuesChange | undefined;
+  let problem: string | undefined;
   for (;;) {
     writeFileSync(path, shown, { mode: 0o600 });
     await openEditor(path, deps);
     const text = readFileSync(path, "utf8");
     const body = withoutHead(text);
-    if (body.trim() === "" || (!isMerged && body === withoutHead(shown)))
-      return terminal.say(`SharedSecret "${name}" is unchanged`);
+    if (body.trim() === "" || (!isMerged && body === withoutHead(shown))) {
+      if (problem !== undefined)
+        throw new Failure(`SharedSecret "${keyOf(ref)}" is not changed: ${problem}`);
+      return terminal.say(`SharedSecret "${keyOf(ref)}" is unchanged`);
+    }
     const edited = parseEdited(text);
-    const problem =
+    problem =
       typeof edited === "string"
         ? edited
         : await stored(changeBetween(plainValues(object), edited));
-    if (problem === undefined) return terminal.say(`SharedSecret "${name}" is changed`);
+    if (problem === undefined) return terminal.say(`SharedSecret "${keyOf(ref)}" is changed`);
     terminal.say(problem);
     isMerged = conflicted !== undefined;
     shown =
