@@ -21,6 +21,7 @@ import {
   withoutHead,
 } from "./edited-values.ts";
 import { Failure, sentenceOf } from "./failure.ts";
+import { applierWarnings } from "./field-owners.ts";
 import { preconditions } from "./read-secret.ts";
 
 const resource = resources.sharedSecrets;
@@ -122,6 +123,8 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   async function stored(change: ValuesChange): Promise<string | undefined> {
     try {
       await cluster.patch(resource, ref, { body: patchOf(object, change) });
+      const keys = [...change.set.keys(), ...change.removed];
+      for (const warning of applierWarnings(object, keys)) terminal.say(warning);
       return undefined;
     } catch (error) {
       if (isKubeError(error, "Invalid", "BadRequest")) return sentenceOf(error);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parseEnv } from "node:util";
 import { apiVersion } from "../../api/names.ts";
+import type { ObjectRef } from "../../api/object.ts";
 import type { SecretText } from "../../api/secret-text.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -10,7 +11,10 @@ import { errorCode } from "../../runtime/error-code.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
+import type { Cluster } from "./cluster.ts";
 import { type DataAssignment, parseAssignment, parseFileAssignment } from "./data-assignment.ts";
+import { applierWarnings } from "./field-owners.ts";
+import { readObject } from "./missing-right.ts";
 
 const resource = resources.sharedSecrets;
 
@@ -38,6 +42,7 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   const spec = { data: Object.fromEntries(data) };
   const ref = { namespace, name };
   const dryRun = flags.dryRun === "server";
+  const before = await readBefore(cluster, ref);
   const created = await cluster.patch(resource, ref, { body: { spec }, dryRun }).then(
     () => false,
     async (error: unknown) => {
@@ -51,7 +56,13 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   cli.terminal.say(
     `SharedSecret "${namespace}/${name}" ${verb} ${[...data.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
+  for (const warning of applierWarnings(before, [...data.keys()])) cli.terminal.say(warning);
 };
+
+/** The metadata of the object, if it exists and the user may read it. */
+async function readBefore(cluster: Cluster, ref: ObjectRef): Promise<unknown> {
+  return (await readObject(resource, ref, () => cluster.getMetadata(resource, ref))).found;
+}
 
 async function bytesOf(assignment: DataAssignment, { terminal }: Cli): Promise<Uint8Array> {
   switch (assignment.from) {
@@ -85,8 +96,11 @@ export const unsetValues: Action<typeof commands.unset.flags> = async ({ flags, 
   const { namespace } = cluster.choice;
   const dryRun = flags.dryRun === "server";
   const data = Object.fromEntries(keys.map((key) => [key, null]));
-  await cluster.patch(resource, { namespace, name }, { body: { spec: { data } }, dryRun });
+  const ref = { namespace, name };
+  const before = await readBefore(cluster, ref);
+  await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
   cli.terminal.say(
     `SharedSecret "${namespace}/${name}" has no ${keys.join(", ")} any more${dryRun ? " (dry run)" : ""}`,
   );
+  for (const warning of applierWarnings(before, keys)) cli.terminal.say(warning);
 };
