@@ -106,6 +106,7 @@ export const reportReasons = {
   Deleted: "The access key is being deleted.",
   WithinScope: "The scope of the key allows the request.",
   OutsideScope: "The scope of the key does not allow the request.",
+  ScopeUnknown: "You may not read what decides whether the scope allows the request.",
   EntryAllows: "The entry of the scope allows the request.",
   EntryDenies: "The entry of the scope does not allow the request.",
   RBACAllows: "RBAC allows the request to the user of the key.",

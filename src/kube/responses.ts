@@ -12,13 +12,24 @@ export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
 
 /**
  * Like {@link bodyOf}, for the user who sent the request: the error of a PATCH or DELETE also has the
- * message of the API server, without the secrets of the body.
+ * message of the API server, without the secrets of the body, and that of a missing object its
+ * namespace.
  */
 export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300) return bodyOf(call, answer);
   const status = statusOf(answer);
   const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
-  throw errorOf(call, answer, { status, sentence });
+  throw errorOf(call, answer, { status, sentence: sentence + placeOfMissing(call, status) });
+}
+
+/** The API server names a missing object without its namespace. */
+function placeOfMissing({ path }: ApiRequest, status: unknown): string {
+  const isMissing = stringAt(status, "reason") === "NotFound";
+  const { name, kind } = recordAt(status, "details");
+  const [, namespace, last] = /\/namespaces\/([^/?]+)\/[^/?]+\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
+  return isMissing && last === name && kind !== "namespaces" && namespace !== undefined
+    ? ` in namespace "${namespace}"`
+    : "";
 }
 
 /** The KubeError of an ERROR event in a watch, whose object is a metav1.Status. */

@@ -22,27 +22,30 @@ and try:
 
   kubectl --context alice -n team-a get sharedsecret database   # access names alice and the team devs
   kubectl --context bob -n team-a get sharedsecret database     # bob is in devs
-  kubectl --context bob -n team-a get sharedsecrets             # but may read this one only
+  kubectl --context bob -n team-a get sharedsecrets             # Forbidden: bob may read this one only
   kubectl -n web-dev delete secret database                     # comes back at once
-  kubectl -n web-dev get secret database
+  kubectl -n web-dev wait secret/database --for=create
   kubectl create namespace web-test                             # and let it become one of the project web
   kubectl label namespace web-test management.service/project=web
   kubectl annotate namespace web-test management.service/sync=enabled   # that asks for what the project may have
-  kubectl -n web-test get secrets
+  kubectl -n web-test wait secret/database --for=create
   echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"mine"}}' |
     kubectl --context alice create -f -
+  kubectl wait directclusterendpointtoken mine --for=condition=Ready
   kubectl --context alice get directclusterendpointtoken mine   # hers; bob may create tokens too, but not see this one
   kubectl describe ownedaccesskey ci-pipeline
   key=$(openssl rand -base64 32)                                # a key of alice's that may read SharedSecrets and no more;
   digest=sha256:$(printf %s "$key" | sha256sum | cut -c 1-16).$(printf '%s\\n%s' "$key" user:alice | sha256sum | cut -c 1-64)
-  echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"reader"},
+  echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"trial"},
     "spec":{"user":"alice","ttl":3600,"key":"'$digest'","scope":{"roles":[{"role":"serviceCLI"}]}}}' | kubectl create -f -
+  kubectl wait ownedaccesskey trial --for=condition=Ready
   kubectl --token $key auth whoami
   kubectl --token $key -n team-a get sharedsecret database      # within the scope, and alice may
-  kubectl --token $key -n team-a label sharedsecret database a=b   # alice may, and the scope does not cover it
+  kubectl --token $key -n team-a label sharedsecret database a=b   # Forbidden: alice may, and the scope does not cover it
   kubectl --context gateway --token $key -n team-a get sharedsecret database   # the same through the gateway
-  kubectl patch ownedaccesskey reader --type=merge -p '{"spec":{"disabled":true}}'
-  kubectl --token $key -n team-a get sharedsecret database      # refused a second later
+  kubectl patch ownedaccesskey trial --type=merge -p '{"spec":{"disabled":true}}'
+  sleep 2                                                       # kube-apiserver keeps a decision for a second
+  kubectl --token $key -n team-a get sharedsecret database      # Forbidden: the key is disabled
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"
 `;
 
@@ -55,24 +58,33 @@ and with the connected cluster:
   digest=sha256:$(printf %s "$key" | sha256sum | cut -c 1-16).$(printf '%s\\n%s' "$key" user:alice | sha256sum | cut -c 1-64)
   echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"away"},
     "spec":{"user":"alice","ttl":3600,"key":"'$digest'","scope":{"clusters":[{"cluster":"connected"}]}}}' | kubectl create -f -
+  kubectl wait ownedaccesskey away --for=condition=Ready
   kubectl --context gateway-connected --token $key get configmap greeting   # alice may view what is there
   kubectl --context bob -n latchkey-system get configmap latchkey-clusters -o yaml   # which clusters there are
-  kubectl --context gateway --token $key get configmaps         # the scope does not cover the management cluster
-  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"there"}}' |
+  kubectl --context gateway --token $key get configmaps         # Forbidden: the scope does not cover the management cluster
+  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"far"}}' |
     kubectl --context alice create -f -
-  token=$(kubectl --context alice get directclusterendpointtoken there -o jsonpath={.status.token})
+  kubectl wait directclusterendpointtoken far --for=condition=Ready
+  token=$(kubectl --context alice get directclusterendpointtoken far -o jsonpath={.status.token})
   kubectl --context direct --token $token auth whoami           # alice at the connected cluster, past the management cluster
   kubectl --server $LATCHKEY_DIRECT_URL --certificate-authority $LATCHKEY_DIRECT_CA --token $token get configmap greeting
-  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"narrow"},
+  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"slim"},
     "spec":{"scope":{"rules":[{"verbs":["get"],"resources":[{"group":"","resources":["configmaps"]}]}]}}}' | kubectl --context alice create -f -
-  narrow=$(kubectl --context alice get directclusterendpointtoken narrow -o jsonpath={.status.token})
+  kubectl wait directclusterendpointtoken slim --for=condition=Ready
+  narrow=$(kubectl --context alice get directclusterendpointtoken slim -o jsonpath={.status.token})
   kubectl --context direct --token $narrow get configmap greeting   # within the scope, and alice may
-  kubectl --context direct --token $narrow get configmaps       # alice may, and the scope does not cover it
+  kubectl --context direct --token $narrow get configmaps       # Forbidden: alice may, and the scope does not cover it
   kubectl latchkey kubeconfig connected --context=alice --output-file=connected.yaml
   kubectl --kubeconfig connected.yaml get configmaps            # as alice, with direct tokens that the client gets
-  kubectl --context alice delete directclusterendpointtoken there
-  kubectl --context direct --token $token get configmap greeting   # revoked
+  kubectl --context alice delete directclusterendpointtoken far
+  sleep 5
+  kubectl --context direct --token $token get configmap greeting   # Forbidden: the token is revoked
 `;
+
+/** The commands that `make dev` prints, to paste in this order. */
+export function devCommands({ hasConnected }: { readonly hasConnected: boolean }): string {
+  return [tries, ...(hasConnected ? [connectedTries] : [])].join("\n");
+}
 
 /**
  * The output of `make dev` when all samples are ready: commands to paste, and tables of the
@@ -88,5 +100,5 @@ export async function devReport(
       async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`,
     ),
   );
-  return [tries, ...(hasConnected ? [connectedTries] : []), ...printed].join("\n");
+  return [devCommands({ hasConnected }), ...printed].join("\n");
 }

@@ -58,3 +58,28 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
     await endServer(server, sockets);
   }
 });
+
+describe("a user learns where an object is missing", () => {
+  const object = "/apis/management.service/v1/namespaces/web/sharedsecrets/db";
+  const details = { name: "db", kind: "sharedsecrets" };
+  test.each([
+    ["of a namespace", object, details, ' in namespace "web"'],
+    ["with parameters", `${object}?dryRun=All`, details, ' in namespace "web"'],
+    ["of the cluster", "/apis/management.service/v1/ownedaccesskeys/db", details, ""],
+    ["which is the namespace", object, { name: "web", kind: "namespaces" }, ""],
+    ["which is the kind", object, {}, ""],
+  ])("%s", (_what, path, given, place) => {
+    const status = { message: "not found", reason: "NotFound", details: given };
+    const answer = { status: 404, text: JSON.stringify(status) };
+    const found = thrownBy(() => bodyForUser({ method: "GET", path }, answer));
+    expect(found).toMatchObject({ explanation: `not found${place}` });
+  });
+});
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}

@@ -62,7 +62,7 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   ],
   keysCreate: [
     ["NEW --ttl=1h", [0, 0, 0, 5, 5]],
-    ["NEW --user=carol", [0, 1, 1, 5, 5]],
+    ["NEW --user=carol", noneBut(0)],
     ["NEW --idle", forAll(2)],
     ["Not/a/name --user=bob", forAll(2)],
   ],

@@ -348,7 +348,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey plan", () => {
     const taken = source({ ...renamed, [annotations.disableSync]: "true" }, { access: [] });
     write([taken]);
     const conflict = await plan(["-f", file, "--field-manager=other"]);
-    expect(conflict).toMatchObject({ code: 1, stderr: expect.stringContaining("conflict") });
+    const advice = expect.stringMatching(/conflict with .* or take it over with --force-conflicts/);
+    expect(conflict).toMatchObject({ code: 1, stderr: advice });
     const forced = ["-f", file, "--field-manager=other", "--force-conflicts"];
     expect(await plan(forced)).toMatchObject({ code: 0 });
   });

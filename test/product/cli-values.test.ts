@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { api, unique } from "../support/policy-request.ts";
+import { api, arrange, patchTypes, unique } from "../support/policy-request.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 
 const namespace = unique("cli-values");
@@ -49,9 +49,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
 
   it.each([
     [["get", "database"], 2, "has several data keys: LD_PRELOAD, PASSWORD,"],
-    [["get", "database", "missing"], 4, 'has no data key "missing"; it has LD_PRELOAD'],
+    [["get", "database", "missing"], 4, `${namespace}/database" has no data key "missing"; it has`],
     [["get", "database", "missing", "-o", "json"], 4, 'has no data key "missing"'],
-    [["get", "nothing"], 4, 'sharedsecrets.management.service "nothing" not found'],
+    [["get", "nothing"], 4, `"nothing" not found in namespace "${namespace}"`],
+    [["set", "database", "a b=-"], 2, 'data key "a b"'],
     [["get"], 2, "argument NAME is missing"],
     [["get", "database", "a", "--all"], 2, "--all cannot be combined"],
   ])("%j fails in one sentence", async (args, code, sentence) => {
@@ -120,6 +121,31 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     expect((await cli(["get", "fresh", "-o", "name"])).stdout).toBe("B\n");
     const refused = await cli(["set", "other", "A=-"], { user: "bob", input: "x" });
     expect(refused.code).toBe(5);
+  });
+
+  it("set, unset and edit say who applies a value from files", async () => {
+    const manifest = {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      metadata: { name: "applied" },
+      spec: { data: { A: "MQ==", B: "Mg==", C: "dGhyZWU=" } },
+    };
+    await arrange({
+      method: "PATCH",
+      path: `/apis/management.service/v1/namespaces/${namespace}/sharedsecrets/applied?fieldManager=gitops`,
+      body: manifest,
+      type: patchTypes.apply,
+    });
+    const warned = (key: string) => ({
+      code: 0,
+      stderr: expect.stringContaining(`warning: field manager "gitops" applies ${key} from`),
+    });
+    const set = (input: string) => cli(["set", "applied", "A=-"], { input });
+    expect(await set("new")).toMatchObject(warned("A"));
+    expect((await set("newer")).stderr).not.toContain("gitops");
+    expect(await cli(["unset", "applied", "B"])).toMatchObject(warned("B"));
+    const env = { EDITOR: "sed -i 's/C: three/C: four/'" };
+    expect(await cli(["edit", "applied"], { env })).toMatchObject(warned("C"));
   });
 
   it("run gives values to a program, and leaves out what would run other code", async () => {

@@ -209,7 +209,11 @@ describe.skipIf(skip).concurrent("kubectl latchkey why, for a user who may not l
 
 describe.skipIf(skip).concurrent("kubectl latchkey why exits", () => {
   it.for<[readonly string[], number, string]>([
-    [["secret/nothing-has-this-name"], 4, "no SharedSecret syncs to a Secret of the name"],
+    [
+      ["secret/nothing-has-this-name"],
+      4,
+      'no SharedSecret syncs to Secret "default/nothing-has-this-name"',
+    ],
     [["shsec/nothing-has-this-name"], 4, "not found"],
     [["oak/nothing-has-this-name"], 4, "not found"],
     [["database"], 2, "must be one of secret/NAME"],

@@ -1,37 +1,20 @@
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { repository } from "../support/install.ts";
 import { type KubectlResult, tryKubectl } from "../support/kubectl.ts";
-
-const readyWithinMs = 480_000;
+import { type DevProcess, startDev } from "./dev-process.ts";
 
 describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
-  const directory = mkdtempSync(join(tmpdir(), "latchkey-dev-"));
-  const inside = (...path: readonly string[]) => join(directory, ...path);
-  let dev: ChildProcess;
-  let printed = "";
-  const exited = Promise.withResolvers<number | null>();
-
-  /** A variable of the file to source. */
-  const variable = (name: string): string =>
-    new RegExp(`^export ${name}='(.*)'$`, "m").exec(readFileSync(inside("env"), "utf8"))?.[1] ?? "";
+  let dev: DevProcess;
+  const inside = (...path: readonly string[]) => join(dev.directory, ...path);
+  const variable = (name: string): string => dev.variable(name);
   /** Runs the kubectl of the file to source, in a context. */
   const run = (context: string, args: readonly string[], input = ""): Promise<KubectlResult> =>
-    tryKubectl(
-      {
-        kubectl: inside("bin", "kubectl"),
-        kubeconfigs: { admin: variable("KUBECONFIG") },
-        directory,
-      },
-      [`--context=${context}`, ...args],
-      { input },
-    );
+    tryKubectl(dev.access, [`--context=${context}`, ...args], { input });
   const answers = (url: string) =>
     fetch(url).then(
       () => true,
@@ -40,26 +23,12 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
     );
 
   beforeAll(async () => {
-    dev = spawn(process.execPath, [join("test", "dev", "main.ts")], {
-      cwd: repository,
-      env: { ...process.env, CONNECTED: "1", LATCHKEY_DEV_DIRECTORY: directory },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    dev.stdout?.setEncoding("utf8").on("data", (text: string) => (printed += text));
-    dev.once("exit", (code) => exited.resolve(code));
-    const hasEnded = () => dev.exitCode !== null;
-    const isReady = () => hasEnded() || printed.includes("Latchkey is ready\n");
-    await eventually(isReady, { what: "make dev to be ready", within: readyWithinMs, every: 250 });
-    if (hasEnded()) throw new Error(`make dev ended:\n${printed}`);
+    dev = await startDev();
   });
-  afterAll(async () => {
-    dev.kill("SIGTERM");
-    await exited.promise;
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterAll(() => dev?.remove());
 
   it("prints commands for the connected cluster", () => {
-    expect(printed).toContain("kubectl --context gateway-connected --token $key");
+    expect(dev.printed).toContain("kubectl --context gateway-connected --token $key");
   });
 
   it("has a second API server, with a context of its administrator and logs of its own", async () => {
@@ -93,7 +62,7 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
   it("opens the connected cluster to the kubeconfig that the client prints", async () => {
     const client = inside("bin", "kubectl-latchkey");
     const env = {
-      ...{ PATH: `${inside("bin")}:${process.env["PATH"]}`, HOME: directory },
+      ...{ PATH: `${inside("bin")}:${process.env["PATH"]}`, HOME: inside(".") },
       KUBECONFIG: variable("KUBECONFIG"),
     };
     const kubeconfig = inside("connected.yaml");
@@ -106,7 +75,7 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       { env },
     );
     expect(stdout).toBe("alice");
-    expect(printed).toContain("kubectl latchkey kubeconfig connected --context=alice");
+    expect(dev.printed).toContain("kubectl latchkey kubeconfig connected --context=alice");
   });
 
   it.each([
@@ -172,7 +141,7 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
       });
       expect(await get(wide, "configmaps")).toMatchObject({ code: 0 });
     }
-    expect(printed).toContain("kubectl --context direct --token $narrow get configmaps");
+    expect(dev.printed).toContain("kubectl --context direct --token $narrow get configmaps");
   });
 
   it("opens the connected cluster to a direct token, at kube-apiserver and at its direct endpoint", async () => {
@@ -197,8 +166,7 @@ describe.skipIf(!hasDedicatedClusters)("make dev CONNECTED=1", () => {
     const names = ["LATCHKEY_CONNECTED_URL", "LATCHKEY_GATEWAY_URL", "LATCHKEY_DIRECT_URL"];
     const servers = names.map(variable);
     expect(await Promise.all(servers.map(answers))).toEqual([true, true, true]);
-    dev.kill("SIGINT");
-    expect(await exited.promise).toBe(0);
+    expect(await dev.stop("SIGINT")).toBe(0);
     expect(await Promise.all(servers.map(answers))).toEqual([false, false, false]);
   });
 });

@@ -20,7 +20,7 @@ import { connectionFlags } from "./connection-flags.ts";
 import { exitCodeOf, exitCodes, runExitCodes, sentenceOf } from "./failure.ts";
 import type { FlagTable } from "./flag.ts";
 import { commandHelp, overviewHelp, programName } from "./help.ts";
-import { hoisted, splitAtProgram } from "./words.ts";
+import { hoisted, separated, splitAtProgram } from "./words.ts";
 
 /** The texts of a command line. */
 export interface GivenWords {
@@ -42,7 +42,7 @@ export interface AppDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
  */
 export async function runCommandLine(argv: readonly string[], deps: AppDeps): Promise<number> {
   const { own, program } = splitAtProgram(argv);
-  const words = hoisted(own, deps.commands);
+  const words = hoisted(separated(own, deps.commands), deps.commands);
   const process: StricliProcess = { stdout: deps.stdout, stderr: deps.stderr };
   const isRun = words[0] === "run";
   const codeOf = isRun ? () => runExitCodes.failed : exitCodeOf;

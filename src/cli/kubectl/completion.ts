@@ -3,7 +3,7 @@ import { flagsOf } from "./app.ts";
 import { askedKinds, askedObject } from "./asked-kinds.ts";
 import type { Command } from "./command.ts";
 import type { Completable, FlagTable } from "./flag.ts";
-import { hoisted, leadingFlags } from "./words.ts";
+import { hoisted, leadingFlags, separated } from "./words.ts";
 
 /** A word that completion proposes. */
 export interface Proposal {
@@ -25,11 +25,12 @@ export function completionOf(
   words: readonly string[],
   commands: readonly Command[],
 ): Completion & { readonly command: Command | undefined } {
-  const before = hoisted(words.slice(0, -1), commands);
+  const given = separated(words.slice(0, -1), commands);
+  const before = hoisted(given, commands);
   const last = words.at(-1) ?? "";
   const { command, rest } = commandIn(before, commands);
   if (command === undefined) {
-    const route = words.slice(leadingFlags(words), -1);
+    const route = given.slice(leadingFlags(given));
     const known = nextWords(route, commands).filter(({ word }) => word.startsWith(last));
     return { command, known, completes: undefined, flags: new Map(), args: [] };
   }

@@ -55,7 +55,7 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
     env,
     isInteractive: terminal.isInput,
     timeoutMs: flags.requestTimeout,
-    onWarning: (text) => terminal.say(`warning: ${text}`),
+    onWarning: (text) => terminal.say(`warning: ${warningText(text)}`),
   });
   const transport = {
     request: (call: Parameters<typeof connection.request>[0]) =>
@@ -65,4 +65,16 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
       }),
   };
   return { ...clusterOver(transport, choice), close: connection.close };
+}
+
+/**
+ * A warning of the API server; that of a policy without what Kubernetes writes before it, which
+ * reads like a refusal.
+ */
+export function warningText(text: string): string {
+  const { policy, warning } =
+    /^Validation failed for ValidatingAdmissionPolicy '(?<policy>[^']+)' with binding '[^']+': (?<warning>.*)$/s.exec(
+      text,
+    )?.groups ?? {};
+  return warning === undefined ? text : `${warning} (policy ${policy})`;
 }

@@ -39,12 +39,20 @@ export function parseFileAssignment(
   return { key, from: "file", path };
 }
 
-/** A data key; throws a UsageError that does not quote it, because it may be a value by mistake. */
+/** A data key; throws a UsageError that names the option or argument. */
 export function checkedKey(key: string, option: string): string {
-  if (isDataKey(key)) return key;
-  throw new UsageError(
-    `${option}: a data key must have letters, digits, -, _ and . only, and at most 253 of them`,
-  );
+  const problem = dataKeyProblem(key);
+  if (problem !== undefined) throw new UsageError(`${option}: ${problem}`);
+  return key;
+}
+
+const mostShown = 60;
+
+/** Why the CRD takes no such data key; undefined if it does. */
+export function dataKeyProblem(key: string): string | undefined {
+  if (isDataKey(key)) return undefined;
+  const shown = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
+  return `data key ${JSON.stringify(shown)} must have letters, digits, -, _ and . only, and at most 253 of them`;
 }
 
 /** Bytes without their final newline, `\n` or `\r\n`, if they are text: programs print one. */

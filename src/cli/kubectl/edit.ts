@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { keyOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { errorCode } from "../../runtime/error-code.ts";
@@ -20,6 +21,7 @@ import {
   withoutHead,
 } from "./edited-values.ts";
 import { Failure, sentenceOf } from "./failure.ts";
+import { applierWarnings } from "./field-owners.ts";
 import { preconditions } from "./read-secret.ts";
 
 const resource = resources.sharedSecrets;
@@ -81,7 +83,10 @@ interface EditDeps {
 /** An editor that is a program could make the same mistake for ever. */
 const mostEdits = 25;
 
-/** Opens the editor until the result is stored, unchanged or empty. */
+/**
+ * Opens the editor until the result is stored, unchanged or empty; rejects with a Failure if it is
+ * unchanged after the API server or the client has refused it.
+ */
 async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
   const { cluster, cli } = deps;
   const ref = { namespace: cluster.choice.namespace, name };
@@ -91,19 +96,23 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   // After a conflict, the file has both changes, and is stored when the user saves it.
   let isMerged = false;
   let conflicted: ValuesChange | undefined;
+  let problem: string | undefined;
   for (let edits = 0; edits < mostEdits; edits += 1) {
     writeFileSync(path, shown, { mode: 0o600 });
     await openEditor(path, deps);
     const text = readFileSync(path, "utf8");
     const body = withoutHead(text);
-    if (body.trim() === "" || (!isMerged && body === withoutHead(shown)))
-      return terminal.say(`SharedSecret "${name}" is unchanged`);
+    if (body.trim() === "" || (!isMerged && body === withoutHead(shown))) {
+      if (problem !== undefined)
+        throw new Failure(`SharedSecret "${keyOf(ref)}" is not changed: ${problem}`);
+      return terminal.say(`SharedSecret "${keyOf(ref)}" is unchanged`);
+    }
     const edited = parseEdited(text);
-    const problem =
+    problem =
       typeof edited === "string"
         ? edited
         : await stored(changeBetween(plainValues(object), edited));
-    if (problem === undefined) return terminal.say(`SharedSecret "${name}" is changed`);
+    if (problem === undefined) return terminal.say(`SharedSecret "${keyOf(ref)}" is changed`);
     terminal.say(problem);
     isMerged = conflicted !== undefined;
     shown =
@@ -118,6 +127,8 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
   async function stored(change: ValuesChange): Promise<string | undefined> {
     try {
       await cluster.patch(resource, ref, { body: patchOf(object, change) });
+      const keys = [...change.set.keys(), ...change.removed];
+      for (const warning of applierWarnings(object, keys)) terminal.say(warning);
       return undefined;
     } catch (error) {
       if (isKubeError(error, "Invalid", "BadRequest")) return sentenceOf(error);

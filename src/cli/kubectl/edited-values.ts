@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { CORE_SCHEMA, dump, load } from "js-yaml";
 import { isRecord, stringAt } from "../../api/parse.ts";
+import { dataKeyProblem } from "./data-assignment.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 
 /** A change of values: new bytes by key, and removed keys. */
@@ -62,7 +63,8 @@ export function parseEdited(text: string): PlainValues | string {
     if (!isRecord(entries)) return `${field} must have keys and values`;
     for (const key of Object.keys(entries)) {
       const value = stringAt(entries, key);
-      if (!/^[-._a-zA-Z0-9]+$/.test(key)) return `a key of ${field} has an illegal character`;
+      const problem = dataKeyProblem(key);
+      if (problem !== undefined) return problem;
       if (value === undefined) return `the value of ${key} must be text; quote it`;
       if (values.has(key)) return `${key} is under data and under binaryData`;
       if (field === "binaryData" && !isBase64(value)) return `the value of ${key} is not base64`;

@@ -2,6 +2,7 @@ import { CredentialsError } from "../../kube/credentials.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { rightHint } from "./right-hint.ts";
+import { tlsFailure } from "./tls-failure.ts";
 
 /** The exit codes of every command but `run`, with their meaning in docs/cli.md. */
 export const exitCodes = {
@@ -36,8 +37,13 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof Failure) return error.exitCode;
   if (error instanceof UsageError || error instanceof CredentialsError) return exitCodes.usage.code;
   if (isKubeError(error, "NotFound")) return exitCodes.notFound.code;
-  if (isKubeError(error, "Forbidden") && error.lacksPermission) return exitCodes.forbidden.code;
+  if (isKubeError(error, "Forbidden") && lacksRight(error)) return exitCodes.forbidden.code;
   return exitCodes.failed.code;
+}
+
+/** Whether RBAC denied the request, or a policy that asks RBAC for a verb (config/policies). */
+function lacksRight({ lacksPermission, explanation }: KubeError): boolean {
+  return lacksPermission || /\brequires? the verb [a-z]+ on /.test(explanation);
 }
 
 /** The sentence for an error that a command threw, without its stack and on one line. */
@@ -49,7 +55,9 @@ export function sentenceOf(error: unknown): string {
 function kubeSentence(error: KubeError): string {
   switch (error.code) {
     case "Network":
-      return `the API server does not answer: ${error.explanation}`;
+      return (
+        tlsFailure(error.explanation) ?? `the API server does not answer: ${error.explanation}`
+      );
     case "Unauthorized":
       return "the API server does not accept the credentials of the kubeconfig; log in again, or use another context";
     case "NotFound":

@@ -1,3 +1,4 @@
+import { keyOf } from "../../api/object.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import type { PlainValues } from "../../tokens/shared-values.ts";
 import type { Action, Cli, Invocation } from "./cli.ts";
@@ -27,7 +28,8 @@ export const getValues: Action<typeof commands.get.flags> = async ({ flags, args
     given === undefined
       ? await findValues(cluster, word)
       : { name: word, values: await readValues(cluster, word), key: given };
-  const { name, key } = found;
+  const { key } = found;
+  const name = keyOf({ namespace: cluster.choice.namespace, name: found.name });
   const only = key === undefined ? flags.only : [key];
   const values = namedValues(found.values, name, only);
   const { output = "value", outputDirectory, prefix } = flags;

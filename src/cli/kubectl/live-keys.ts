@@ -29,6 +29,8 @@ export interface LiveKey {
   readonly roles: ScopeRoles;
   /** Whether all roles of scopes could be read. */
   readonly areRolesKnown: boolean;
+  /** Whether a parent key may exist that the user may not read; the key is resolved without it. */
+  readonly isParentHidden: boolean;
   /** Rights without which objects that may decide could not be read. */
   readonly missing: readonly MissingRight[];
 }
@@ -54,16 +56,29 @@ export async function readLiveKey(
     config,
   });
   const found = resolver.resolve(own);
-  const resolved = arePoliciesKnown ? found : withRecordedRequester(found, resolver);
-  const isParentHidden = resolved.parentKey === "gone" && keys.missing.length > 0;
-  const { parentKey: _, ...withoutParent } = resolved;
+  const recorded = arePoliciesKnown ? found : withRecordedRequester(found, resolver);
+  const areKeysKnown = keys.missing.length === 0;
+  const visible = areKeysKnown
+    ? { resolved: recorded, isParentHidden: false }
+    : withVisibleParents(recorded);
   const parts = [keys, policies, ...(own.spec.scope === "none" ? [] : [roles])];
   return {
-    resolved: isParentHidden ? withoutParent : resolved,
+    ...visible,
     roles: roles.found,
     areRolesKnown: roles.missing.length === 0,
     missing: distinctRights(parts.flatMap(({ missing }) => missing)),
   };
+}
+
+/** A key without the oldest parent key if that was not found, which the user may not read. */
+function withVisibleParents({
+  parentKey,
+  ...own
+}: ResolvedKey): Pick<LiveKey, "resolved" | "isParentHidden"> {
+  if (parentKey === undefined) return { resolved: own, isParentHidden: false };
+  if (parentKey === "gone") return { resolved: own, isParentHidden: true };
+  const { resolved, isParentHidden } = withVisibleParents(parentKey);
+  return { resolved: { ...own, parentKey: resolved }, isParentHidden };
 }
 
 function withRecordedRequester(

@@ -5,6 +5,7 @@ import { objectPath, withQuery } from "../../kube/paths.ts";
 import { bodyForUser } from "../../kube/responses.ts";
 import type { Cluster } from "./cluster.ts";
 import { exitCodeOf, exitCodes, Failure, sentenceOf } from "./failure.ts";
+import { conflictAdvice } from "./field-owners.ts";
 import type { PlannedManifest } from "./plan-manifests.ts";
 
 /** How objects are applied. */
@@ -88,7 +89,9 @@ function withIdentity(object: unknown, now: string): Readonly<Record<string, unk
 }
 
 function failureAt({ kind, ref, file }: PlannedManifest, error: unknown): unknown {
-  const sentence = `${kind} "${keyOf(ref)}" of ${file} cannot be applied: ${sentenceOf(error)}`;
+  const advice = isKubeError(error, "Conflict") ? conflictAdvice(error.explanation) : undefined;
+  const reasons = [sentenceOf(error), ...(advice === undefined ? [] : [advice])].join(": ");
+  const sentence = `${kind} "${keyOf(ref)}" of ${file} cannot be applied: ${reasons}`;
   switch (exitCodeOf(error)) {
     case exitCodes.forbidden.code:
       return new Failure(sentence, "forbidden");

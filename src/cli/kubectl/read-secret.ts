@@ -61,7 +61,7 @@ export function splitsOf(word: string): readonly { readonly name: string; readon
     .slice(0, mostSplits);
 }
 
-/** The value of a data key; throws a Failure that names the existing keys. */
+/** The value of a data key of `namespace/name`; throws a Failure that names the existing keys. */
 export function valueOf(values: PlainValues, name: string, key: string): Buffer {
   const found = values.get(key);
   if (found !== undefined) return found;

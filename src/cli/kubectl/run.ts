@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { keyOf } from "../../api/object.ts";
 import { errorCode } from "../../runtime/error-code.ts";
 import type { Action, Cli } from "./cli.ts";
 import type { commands } from "./command-table.ts";
@@ -16,7 +17,9 @@ export const runProgram: Action<typeof commands.run.flags> = async (
   const all = new Map<string, Buffer>();
   for (const name of args)
     for (const [key, bytes] of await readValues(cluster, name)) all.set(key, bytes);
-  const values = namedValues(all, args.join('", "'), flags.only);
+  const { namespace } = cluster.choice;
+  const names = args.map((name) => keyOf({ namespace, name })).join('", "');
+  const values = namedValues(all, names, flags.only);
   return exitCodeOfChild(program, Object.fromEntries(variablesOf(values, flags, cli)), cli);
 };
 

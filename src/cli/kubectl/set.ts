@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { apiVersion } from "../../api/names.ts";
+import type { ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
@@ -7,6 +8,7 @@ import { readFileBytes } from "../../runtime/read-text-file.ts";
 import { encodedValue } from "../../tokens/shared-values.ts";
 import type { Action, Invocation } from "./cli.ts";
 import type { commands } from "./command-table.ts";
+import type { Cluster } from "./cluster.ts";
 import {
   checkedKey,
   type DataAssignment,
@@ -15,6 +17,8 @@ import {
   withoutFinalNewline,
 } from "./data-assignment.ts";
 import { parseEnvFile } from "./env-file.ts";
+import { applierWarnings } from "./field-owners.ts";
+import { readObject } from "./missing-right.ts";
 import type { Terminal } from "./terminal.ts";
 
 const resource = resources.sharedSecrets;
@@ -44,6 +48,7 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   const spec = { data: Object.fromEntries(data) };
   const ref = { namespace, name };
   const dryRun = flags.dryRun === "server";
+  const before = await readBefore(cluster, ref);
   const created = await cluster.patch(resource, ref, { body: { spec }, dryRun }).then(
     () => false,
     async (error: unknown) => {
@@ -57,7 +62,13 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
   cli.terminal.say(
     `SharedSecret "${namespace}/${name}" ${verb} ${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
+  for (const warning of applierWarnings(before, [...values.keys()])) cli.terminal.say(warning);
 };
+
+/** The metadata of the object, if it exists and the user may read it. */
+async function readBefore(cluster: Cluster, ref: ObjectRef): Promise<unknown> {
+  return (await readObject(resource, ref, () => cluster.getMetadata(resource, ref))).found;
+}
 
 /** The values of env files and of assignments, by data key; the last one counts. */
 async function givenValues(
@@ -116,8 +127,11 @@ export const unsetValues: Action<typeof commands.unset.flags> = async ({ flags, 
   const { namespace } = cluster.choice;
   const dryRun = flags.dryRun === "server";
   const data = Object.fromEntries(keys.map((key) => [key, null]));
-  await cluster.patch(resource, { namespace, name }, { body: { spec: { data } }, dryRun });
+  const ref = { namespace, name };
+  const before = await readBefore(cluster, ref);
+  await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
   cli.terminal.say(
     `SharedSecret "${namespace}/${name}" has no ${keys.join(", ")} any more${dryRun ? " (dry run)" : ""}`,
   );
+  for (const warning of applierWarnings(before, keys)) cli.terminal.say(warning);
 };

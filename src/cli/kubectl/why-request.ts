@@ -5,10 +5,12 @@ import { resources } from "../../api/resources.ts";
 import { scopedRequest } from "../../authn/scoped-request.ts";
 import { explainKey, objectOf } from "../../domain/access-key/explain-key.ts";
 import { explainKeyRequest, explainScopes } from "../../domain/access-key/explain-request.ts";
+import { effectiveScopes } from "../../domain/access-key/key-state.ts";
 import { identityOf } from "../../domain/access-key/key-identity.ts";
 import { locationOf } from "../../domain/scope/request-location.ts";
 import type { ScopedRequest } from "../../domain/scope/request.ts";
 import type { EntryVerdict } from "../../domain/scope/scope-entries.ts";
+import { unknownRoles } from "../../domain/scope/roles.ts";
 import { requestText } from "../../domain/scope/allows.ts";
 import type { Cluster } from "./cluster.ts";
 import type { LiveKey } from "./live-keys.ts";
@@ -39,8 +41,7 @@ export async function requestFindings(
   const namespace = reviewed.kind === "resource" ? reviewed.namespace : "";
   const place = await namespaceLabels(namespace, cluster);
   const request = scopedBy(reviewed, served, place.found);
-  const isUnsure = place.missing.length > 0 || !live.areRolesKnown;
-  const scope = scopeFinding(request, live, { now, isUnsure });
+  const scope = scopeFinding(request, live, { now, isPlaceKnown: place.missing.length === 0 });
   const rbac = await rbacFinding(request, live, cluster);
   return { found: [scope, rbac.found], missing: [...place.missing, ...rbac.missing] };
 }
@@ -100,28 +101,54 @@ function scopedBy(
   return scoped;
 }
 
+/**
+ * What the scopes say, as far as the user may read them: a denial may be wrong without a role or the
+ * labels of the namespace, and what the scopes allow without a parent key.
+ */
 function scopeFinding(
   request: ScopedRequest,
-  { resolved, roles }: LiveKey,
-  { now, isUnsure }: { readonly now: number; readonly isUnsure: boolean },
+  live: LiveKey,
+  { now, isPlaceKnown }: { readonly now: number; readonly isPlaceKnown: boolean },
 ): Finding {
+  const { resolved, roles } = live;
   const object = objectOf(resolved);
   const explained = explainKeyRequest(resolved, { request, roles }, now);
   const details = explainScopes(resolved, { request, roles }).flatMap((scope) =>
     scope.entries.map((entry) => ({ object: scope.object, ...entryVerdict(entry) })),
   );
-  if (explained.kind === "denied")
+  const isDenied = explained.kind === "denied";
+  const hidden = isDenied ? hiddenFromDenial(live, isPlaceKnown) : hiddenFromConsent(live);
+  if (hidden.length > 0) {
+    const sentence = `it is not known whether the scope allows ${requestText(request)}, because you may not read ${hidden.join(" and ")}.`;
+    return { object, state: "unknown", reason: "ScopeUnknown", sentence, causes: [] };
+  }
+  if (isDenied)
     return {
-      ...{ object, reason: "OutsideScope", details },
-      state: isUnsure ? "unknown" : "problem",
-      sentence: `${explained.sentence}.`,
-      causes: explained.causes,
+      ...{ object, state: "problem", reason: "OutsideScope", details },
+      ...{ sentence: `${explained.sentence}.`, causes: explained.causes },
     };
   const isLimited = explained.entries.length > 0;
   const sentence = isLimited
     ? `the scope allows ${requestText(request)}.`
     : `the key has no scope, so it is not limited to less than its user.`;
   return { object, state: "ok", reason: "WithinScope", sentence, causes: [], details };
+}
+
+function hiddenFromDenial(
+  { resolved, roles, areRolesKnown }: LiveKey,
+  isPlaceKnown: boolean,
+): readonly string[] {
+  const namesRole = effectiveScopes(resolved).some(
+    (scope) => unknownRoles(scope, (role) => roles.has(role)).length > 0,
+  );
+  return [
+    ...(areRolesKnown || !namesRole ? [] : ["the ClusterRoles of the roles that it names"]),
+    ...(isPlaceKnown ? [] : ["the namespace"]),
+  ];
+}
+
+function hiddenFromConsent({ isParentHidden }: LiveKey): readonly string[] {
+  return isParentHidden ? ["the access key that it was created with, whose scope counts, too"] : [];
 }
 
 function entryVerdict({

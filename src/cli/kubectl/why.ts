@@ -75,7 +75,7 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   if (findings.length > 0) return { object, findings, missing: live.missing };
   const hidden = live.missing.map(rightText);
   if (hidden.length === 0)
-    throw new Failure(`no SharedSecret syncs to a Secret of the name "${name}"`, "notFound");
+    throw new Failure(`no SharedSecret syncs to Secret "${keyOf(target)}"`, "notFound");
   throw new Failure(
     `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"; you do not have the rights ${hidden.join(", ")}`,
     "notFound",

@@ -1,6 +1,7 @@
 import { flagOf } from "../../runtime/options.ts";
 import type { Command } from "./command.ts";
 import { connectionFlags } from "./connection-flags.ts";
+import type { FlagTable } from "./flag.ts";
 
 /** A command line, and what follows its first `--`. */
 export interface SplitWords {
@@ -24,6 +25,36 @@ const connectionWords: ReadonlyMap<string, boolean> = new Map(
     return [long, ...short];
   }),
 );
+
+/**
+ * Separates letters as kubectl does: `-nweb` is `-n=web`, and `-Aojson` is `-A -o=json`. A word with
+ * a letter that no command has stays as it is.
+ */
+export function separated(
+  argv: readonly string[],
+  commands: readonly Pick<Command, "flags">[],
+): readonly string[] {
+  const flags = [connectionFlags, ...commands.map((command) => command.flags)].flatMap(
+    (table: FlagTable) => Object.values(table),
+  );
+  const takesValue = new Map(flags.map(({ alias, value }) => [alias, value !== ""]));
+  return argv.flatMap((word) => (/^-[a-z][^=]/i.test(word) ? lettersOf(word, takesValue) : [word]));
+}
+
+function lettersOf(
+  word: string,
+  takesValue: ReadonlyMap<string | undefined, boolean>,
+): readonly string[] {
+  const switches: string[] = [];
+  for (const [at, letter] of word.slice(1).split("").entries()) {
+    const rest = word.slice(at + 2).replace(/^=/, "");
+    const takes = takesValue.get(letter);
+    if (takes === undefined) return [word];
+    if (takes && rest !== "") return [...switches, `-${letter}=${rest}`];
+    switches.push(`-${letter}`);
+  }
+  return switches;
+}
 
 /**
  * Moves connection flags before the command behind it, as in `kubectl latchkey -n web get db`: the

@@ -20,6 +20,7 @@ describe("the last word can be", () => {
       ["describe", "disable", "delete", "digest"],
     ],
     [["-n", "web", "keys", "ro"], ["rotate"]],
+    [["-nweb", "keys", "ro"], ["rotate"]],
     [
       ["list", "-o", ""],
       ["json", "yaml", "name"],

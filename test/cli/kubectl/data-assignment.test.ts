@@ -21,8 +21,15 @@ describe("an argument of set", () => {
     expect(() => parseAssignment("a=s3cret", { literal: false })).not.toThrow("s3cret");
   });
 
-  test.each(["", "a b=@x", "=@x", "../x=-"])("%j has no valid data key", (word) => {
-    expect(() => parseAssignment(word, { literal: false })).toThrow("a data key must have");
+  test.each([
+    ["", ""],
+    ["a b=@x", "a b"],
+    ["=@x", ""],
+    ["../x=-", "../x"],
+    [`${"x".repeat(254)}=-`, `${"x".repeat(60)}...`],
+  ])("%j has no valid data key, which is named", (word, key) => {
+    const sentence = `data key "${key}" must have letters`;
+    expect(() => parseAssignment(word, { literal: false })).toThrow(sentence);
   });
 });
 

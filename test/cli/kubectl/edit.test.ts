@@ -1,9 +1,53 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { Cli } from "../../../src/cli/kubectl/cli.ts";
+import { connectionFlags } from "../../../src/cli/kubectl/connection-flags.ts";
+import { editValues, missingShell } from "../../../src/cli/kubectl/edit.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { readFlags } from "../../../src/cli/kubectl/flag.ts";
-import { connectionFlags } from "../../../src/cli/kubectl/connection-flags.ts";
+import { TestClock } from "../../support/test-clock.ts";
 import { fakeCluster } from "./fake-cluster.ts";
-import { editValues, missingShell } from "../../../src/cli/kubectl/edit.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "edit-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Edits a SharedSecret whose data is `a: one`, and returns what is said. */
+async function edited(editor: string): Promise<readonly string[]> {
+  const metadata = { namespace: "team-a", name: "db", uid: "1", resourceVersion: "1" };
+  const sharedsecrets = [{ metadata, spec: { data: { a: "b25l" } } }];
+  const said: string[] = [];
+  const cli: Cli = {
+    terminal: {
+      ...{ print() {}, say: (sentence) => void said.push(sentence) },
+      ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
+      ...{ rows: () => Infinity, readInput: async () => Buffer.of(), askSecret: async () => "" },
+    },
+    ...{ clock: new TestClock(), hostname: "here" },
+    env: { ...process.env, KUBE_EDITOR: editor, XDG_RUNTIME_DIR: directory },
+    untilStopped: () => new AbortController().signal,
+    connect: async () => fakeCluster({ objects: { sharedsecrets } }),
+  };
+  const flags = readFlags(connectionFlags, new Map());
+  await editValues({ flags, args: ["db"], program: [] }, cli);
+  return said;
+}
+
+test("an edit that is unchanged is no failure", async () => {
+  expect(await edited("true")).toEqual(['SharedSecret "team-a/db" is unchanged']);
+});
+
+test.each([
+  ["unchanged", "sed -i 's/a: one/a: 7/'"],
+  ["emptied", 'sh -c \'grep -q Not.stored "$1" && : > "$1" || echo "data: {a: 7}" > "$1"\' -'],
+])("an edit that is %s after it was refused is a failure", async (_what, editor) => {
+  await expect(edited(editor)).rejects.toMatchObject({
+    exitCode: 1,
+    message: 'SharedSecret "team-a/db" is not changed: the value of a must be text; quote it',
+  });
+  expect(readdirSync(directory)).toEqual([]);
+});
 
 test("an editor needs the shell that Windows does not have", () => {
   expect(missingShell("win32")).toContain("/bin/sh, which Windows does not have; use");

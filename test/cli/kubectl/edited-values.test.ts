@@ -33,7 +33,10 @@ describe("an invalid text has a problem, which quotes no value", () => {
     ["other: s3cret", "the file has a field other than data and binaryData"],
     ["data: [s3cret]", "data must have keys and values"],
     ["data: {a: 7}", "the value of a must be text; quote it"],
-    ["data: {a b: s3cret}", "a key of data has an illegal character"],
+    [
+      "data: {a b: s3cret}",
+      'data key "a b" must have letters, digits, -, _ and . only, and at most 253 of them',
+    ],
     ["binaryData: {a: s3cret}", "the value of a is not base64"],
     ["data: {a: x}\nbinaryData: {a: eA==}", "a is under data and under binaryData"],
   ])("%s", (text, problem) => {

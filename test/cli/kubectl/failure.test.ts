@@ -21,6 +21,14 @@ describe("an error has an exit code and a sentence", () => {
     ],
     ["a missing right", refused("Forbidden", 403, { lacksPermission: true }), 5, "the message"],
     ["a policy", refused("Forbidden", 403), 1, "the message"],
+    [
+      "a policy that asks for a verb",
+      refused("Forbidden", 403, {
+        explanation: 'a key that acts as another user requires the verb impersonate on users "x"',
+      }),
+      5,
+      'a key that acts as another user requires the verb impersonate on users "x"',
+    ],
     ["an invalid object", refused("Invalid", 422), 1, "the message"],
     [
       "a bad credential",
@@ -39,6 +47,23 @@ describe("an error has an exit code and a sentence", () => {
     ["a thrown text", "text", 1, "text"],
   ])("%s", (_what, error, code, sentence) => {
     expect([exitCodeOf(error), sentenceOf(error)]).toEqual([code, sentence]);
+  });
+});
+
+describe("a TLS handshake that fails is said in words", () => {
+  test.each([
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "the certificate of the API server is not trusted"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "or with --certificate-authority"],
+    ["CERT_HAS_EXPIRED", "the certificate of the API server has expired; check the clock"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "or set --tls-server-name to a name of it"],
+    ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "does not accept the client certificate"],
+    ["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", "does not accept the client certificate"],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", "check the address and the port of the server"],
+    ["EPROTO", "check the address and the port of the server"],
+  ])("%s", (code, part) => {
+    const sentence = sentenceOf(refused("Network", 0, { explanation: code }));
+    expect(sentence).toContain(part);
+    expect(sentence).toMatch(new RegExp(`\\(${code}\\)$`));
   });
 });
 

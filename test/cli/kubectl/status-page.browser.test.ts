@@ -1,19 +1,14 @@
-import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { serveStatus } from "../../../src/cli/kubectl/status-serve.ts";
 import type { StatusReport } from "../../../src/cli/kubectl/status-report.ts";
 import type { StatusView } from "../../../src/cli/kubectl/status-source.ts";
+import { findChromium } from "../../support/chromium.ts";
 import { eventually } from "../../support/eventually.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { sampleReport } from "./status-sample.ts";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const program = [process.env.CHROMIUM ?? "", ...places].find((path) => existsSync(path));
-if (program === undefined)
-  process.stderr.write(
-    "the tests of the status page in a browser are skipped: no Chromium is found; install it with apt-get install chromium, or set CHROMIUM to its path\n",
-  );
+const program = findChromium("the tests of the status page in a browser are skipped");
 
 /** The page in a browser, over reports that a test changes. */
 interface Opened {
@@ -89,8 +84,6 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     expect(await page.getByText("web-test/database").isVisible()).toBe(true);
     expect(await page.title()).toBe("(1) Latchkey status");
     expect(problems).toEqual([]);
-    const image = process.env.LATCHKEY_STATUS_IMAGE;
-    if (image !== undefined) await page.screenshot({ path: image, fullPage: true });
   });
 
   test("shows names and messages with HTML as they are", async () => {

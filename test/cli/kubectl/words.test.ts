@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { hoisted, splitAtProgram } from "../../../src/cli/kubectl/words.ts";
+import { commands as table } from "../../../src/cli/kubectl/command-table.ts";
+import { hoisted, separated, splitAtProgram } from "../../../src/cli/kubectl/words.ts";
 
 const commands = [{ name: "get" }, { name: "keys create" }];
 
@@ -36,6 +37,29 @@ describe("connection flags before the command move behind it", () => {
     [[], []],
   ])("%j", (argv, words) => {
     expect(hoisted(argv, commands)).toEqual(words);
+  });
+});
+
+describe("a value may follow its letter, as in kubectl", () => {
+  test.each([
+    [["-ojson"], ["-o=json"]],
+    [["-nteam-a"], ["-n=team-a"]],
+    [["-n=team-a"], ["-n=team-a"]],
+    [["-Aojson"], ["-A", "-o=json"]],
+    [["-Ao=json"], ["-A", "-o=json"]],
+    [
+      ["-Ao", "json"],
+      ["-A", "-o", "json"],
+    ],
+    [["-Aw"], ["-A", "-w"]],
+    [["-f-"], ["-f=-"]],
+    [["-Ah"], ["-Ah"]],
+    [
+      ["-1", "-", "--output", "-é"],
+      ["-1", "-", "--output", "-é"],
+    ],
+  ])("%j: %j", (argv, words) => {
+    expect(separated(argv, Object.values(table))).toEqual(words);
   });
 });
 

@@ -1,0 +1,107 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { devPaths } from "./dev-directory.ts";
+import { devCommands } from "./dev-report.ts";
+import { blocksOf, type DocBlock, hasCommands, stepsOf } from "../support/doc-blocks.ts";
+import { repository } from "../support/install.ts";
+
+/** A page with the blocks that a user pastes into a shell of `make dev CONNECTED=1`. */
+export interface DocPage {
+  readonly path: string;
+  readonly blocks: readonly DocBlock[];
+}
+
+/** A block that no test runs as it stands, by the begin of its first command. */
+export interface OtherBlock {
+  readonly page: string;
+  readonly begins: string;
+  readonly why: string;
+}
+
+const nodes = "needs a cluster with nodes and an image";
+const ownFile = "needs a file of your own";
+
+/** The blocks that need more than `make dev` has. */
+export const otherBlocks: readonly OtherBlock[] = [
+  { page: "docs/cli.md", begins: "exec node /path/to", why: "is the content of a file" },
+  { page: "docs/direct-authorizer.md", begins: "kubectl apply --server-side -f", why: nodes },
+  { page: "docs/direct-authorizer.md", begins: "kubectl latchkey trust-config", why: nodes },
+  { page: "docs/direct-endpoint.md", begins: "kubectl apply --server-side -f", why: nodes },
+  { page: "docs/direct-endpoint.md", begins: "kubectl -n latchkey-system get secret", why: nodes },
+  { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
+  { page: "docs/gateway.md", begins: "kubectl --context east apply", why: "needs a cluster east" },
+  { page: "docs/gateway.md", begins: "kubectl -n latchkey-clusters create", why: ownFile },
+  { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
+  { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
+  { page: "docs/operations.md", begins: "kubectl delete sharedsecrets", why: "removes Latchkey" },
+  { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
+  { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
+  { page: "docs/runbooks.md", begins: 'grep "$uid" audit.log', why: ownFile },
+  { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system get pods", why: nodes },
+  { page: "docs/runbooks.md", begins: "kubectl apply --server-side --force", why: ownFile },
+  { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
+  { page: "docs/security.md", begins: "kubectl apply --server-side -f deploy-prod", why: ownFile },
+  { page: "docs/status-page.md", begins: "kubectl latchkey status", why: "runs until Ctrl-C" },
+  { page: "docs/webhook.md", begins: "kubectl -n latchkey-system set env", why: nodes },
+];
+
+const key = (name: string): string => `kubectl latchkey keys create ${name} --user=alice --ttl=1h`;
+
+/** What a page takes for granted beside the samples, as commands. */
+export const prerequisites: Readonly<Record<string, string>> = {
+  "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
+  "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
+kubectl -n web-dev delete secret orders-db
+kubectl create namespace platform
+kubectl -n platform create secret generic db --from-literal=password=not-real`,
+  "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
+  "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
+  "docs/runbooks.md": `key=$(${key("leaked")})`,
+  "docs/shared-secret.md": `kubectl -n team-a delete sharedsecrets --all
+kubectl -n web-dev delete secret orders-db
+password=not-real
+echo not-real > tls.key`,
+};
+
+/** The part of a block that says that it cannot run as it stands: a placeholder such as `<name>`. */
+const placeholder = /<[a-z][^<>\n]*>/;
+/** Commands that start what runs the tests, or the tests. */
+const ofRepository = /^(?:[A-Z_]+=\S+ )*(?:make|npm|npx|docker) /;
+
+/** Whether a block is run by the test of its page. */
+export function isRun(page: string, block: DocBlock): boolean {
+  const command = firstCommand(block);
+  return (
+    !placeholder.test(block.text) &&
+    !ofRepository.test(command) &&
+    !otherBlocks.some((other) => other.page === page && command.startsWith(other.begins))
+  );
+}
+
+/** The first command of a block. */
+export function firstCommand(block: DocBlock): string {
+  return stepsOf(block)[0]?.command ?? "";
+}
+
+/** The pages, and what `make dev CONNECTED=1` prints, with all their blocks. */
+export function docPages(): readonly DocPage[] {
+  const paths = execFileSync("git", ["ls-files", "-z", "README.md", "SECURITY.md", "docs/*.md"], {
+    cwd: repository,
+    encoding: "utf8",
+  })
+    .split("\0")
+    .filter((path) => path !== "");
+  const printed = devCommands({ hasConnected: true })
+    .replace(devPaths.env, ".dev/env")
+    .split("\n")
+    .filter((line) => line.startsWith("  "))
+    .map((line) => line.slice(2))
+    .join("\n");
+  const banner = { path: "make dev", blocks: [{ language: "sh", text: printed }] };
+  const pages = paths.map((path) => ({
+    path,
+    blocks: blocksOf(readFileSync(join(repository, path), "utf8")),
+  }));
+  return [banner, ...pages].filter(({ blocks }) => blocks.some(hasCommands));
+}

@@ -1,0 +1,156 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium as playwright } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { applySamples } from "../dev/dev-samples.ts";
+import { findChromium } from "../support/chromium.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import {
+  type DocBlock,
+  type DocStep,
+  hasCommands,
+  isPrinted,
+  stepsOf,
+} from "../support/doc-blocks.ts";
+import { docPages, isRun, prerequisites } from "../dev/doc-pages.ts";
+import { repository } from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { type DevProcess, startDev } from "./dev-process.ts";
+
+/** A command that did not do what its page says. */
+interface Surprise {
+  readonly command: string;
+  readonly code: number;
+  readonly printed: string;
+  readonly expected: string | undefined;
+}
+
+/** Kinds of which a page may leave objects, which would change the next page. */
+const kinds = ["namespaces", "clusterroles", "clusterrolebindings"];
+
+describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their order, on", () => {
+  let dev: DevProcess;
+  let initial: ReadonlySet<string>;
+  const ask = (args: readonly string[]): Promise<string> => kubectl(dev.access, [...args]);
+  const objects = async (): Promise<readonly string[]> =>
+    (await ask(["get", kinds.join(), "--selector=!app.kubernetes.io/managed-by", "-o", "name"]))
+      .trim()
+      .split("\n");
+
+  beforeAll(async () => {
+    dev = await startDev();
+    initial = new Set(await objects());
+  });
+  afterAll(() => dev?.remove());
+
+  /** Each page begins with the samples alone. */
+  beforeEach(async () => {
+    await ask(["delete", "sharedsecrets", "--all", "--all-namespaces"]);
+    await ask(["delete", "ownedaccesskeys,directclusterendpointtokens", "--all"]);
+    const made = (await objects()).filter((name) => !initial.has(name));
+    if (made.length > 0) await ask(["delete", "--ignore-not-found", ...made]);
+    await applySamples(dev.access);
+  });
+
+  const pages = docPages().filter(({ path, blocks }) =>
+    blocks.some((block) => hasCommands(block) && isRun(path, block)),
+  );
+
+  it.each(pages)("$path", async ({ path, blocks }) => {
+    const directory = pageDirectory(dev, blocks);
+    const before = stepsOf({ language: "sh", text: `. .dev/env\n${prerequisites[path] ?? ""}` });
+    const own = blocks.filter((block) => hasCommands(block) && isRun(path, block)).flatMap(stepsOf);
+    expect(await surprises([...before, ...own], directory)).toEqual([]);
+  });
+
+  const chromium = findChromium("the picture of the status page is not compared");
+  it.skipIf(chromium === undefined)("docs/images/status.png", async () => {
+    const directory = pageDirectory(dev, []);
+    expect(await surprises(stepsOf({ language: "sh", text: conflict }), directory)).toEqual([]);
+    const serve = join(dev.directory, "bin", "kubectl-latchkey");
+    const env = { ...process.env, KUBECONFIG: dev.variable("KUBECONFIG") };
+    const status = spawn(serve, ["status", "-A", "--serve"], { env, stdio: "pipe" });
+    const browser = await playwright.launch({
+      executablePath: chromium ?? "",
+      args: ["--no-sandbox"],
+    });
+    try {
+      const [url] = await once(status.stdout.setEncoding("utf8"), "data");
+      const viewport = { width: 960, height: 640 };
+      const page = await browser.newPage({ viewport, colorScheme: "light" });
+      await page.goto(String(url).trim());
+      for (const text of shown) await page.getByText(text, { exact: true }).first().waitFor();
+      const image = process.env.LATCHKEY_STATUS_IMAGE;
+      if (image !== undefined) await page.screenshot({ path: image, fullPage: true });
+    } finally {
+      await browser.close();
+      status.kill();
+    }
+  });
+});
+
+/** A Secret in the way of a copy, and a key that ends soon. */
+const conflict = `. .dev/env
+kubectl create namespace web-test
+kubectl -n web-test create secret generic registry
+kubectl label namespace web-test management.service/project=web
+kubectl annotate namespace web-test management.service/sync=enabled
+kubectl -n web-test wait secret/database --for=create
+kubectl -n team-a wait shsec/registry --for=condition=Synced=False
+kubectl latchkey keys create nightly --user=alice --ttl=3d`;
+
+/** What the picture of docs/status-page.md shows of it. */
+const shown = [
+  "team-a/database",
+  "team-a/registry",
+  "2 of 3 copies",
+  "web-test/registry",
+  "nightly",
+];
+
+/** A directory with the files of the repository, `.dev`, and the manifests of a page by their name. */
+function pageDirectory({ directory }: DevProcess, blocks: readonly DocBlock[]): string {
+  const page = mkdtempSync(join(directory, "page-"));
+  for (const name of ["config", "crds", "docs"])
+    symlinkSync(join(repository, name), join(page, name));
+  symlinkSync(directory, join(page, ".dev"));
+  for (const { language, text } of blocks) {
+    const name = /^kind: .*^ {2}name: (\S+)$/ms.exec(text)?.[1];
+    if (language === "yaml" && name !== undefined) writeFileSync(join(page, `${name}.yaml`), text);
+  }
+  return page;
+}
+
+/** Runs commands in one shell without a pause, and returns those that surprise a reader. */
+async function surprises(
+  steps: readonly DocStep[],
+  directory: string,
+): Promise<readonly Surprise[]> {
+  const results = join(directory, ".results");
+  mkdirSync(results);
+  const script = steps.map(
+    ({ command }, at) =>
+      `{\n${command}\n} > ${results}/${at} 2>&1\nc=$?; echo $c > ${results}/${at}.code; (exit $c)\n`,
+  );
+  writeFileSync(join(results, "script"), script.join(""));
+  const shell = spawn("bash", [join(results, "script")], {
+    ...{ cwd: directory, stdio: "ignore" },
+    env: { PATH: process.env.PATH, HOME: directory, KUBERC: "off" },
+  });
+  await new Promise((resolve) => shell.once("exit", resolve));
+  return steps.flatMap((step, at) => {
+    const code = Number(readFileSync(join(results, `${at}.code`), "utf8"));
+    const printed = readFileSync(join(results, String(at)), "utf8");
+    const { command, expected } = step;
+    return isAsSaid(step, code, printed) ? [] : [{ command, code, printed, expected }];
+  });
+}
+
+/** A refused command fails with a refusal of the API server, every other one succeeds. */
+function isAsSaid({ expected, isRefused }: DocStep, code: number, printed: string): boolean {
+  if (isRefused && (code === 0 || !/forbidden|unauthorized|invalid/i.test(printed))) return false;
+  if (expected !== undefined) return isPrinted(expected, printed);
+  return isRefused || code === 0;
+}
