@@ -3,7 +3,6 @@ import { isRecord, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import { requesters } from "../support/actions.ts";
 import { admin, type Answer, type Caller } from "../support/cluster-connection.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
-import type { AskedWrite } from "./logbook.ts";
 import { difference } from "./oracles.ts";
 import { type Course, inOwnRun, type Rest, type Stage, type WalkModel } from "./walk.ts";
 import { isAccepted, WalkCluster } from "./walk-cluster.ts";
@@ -122,10 +121,6 @@ class ObjectCourse implements Course<ObjectAction> {
         ...(keepsCopies ? ["with copies that are kept"] : []),
       ],
     };
-  }
-
-  needless(writes: readonly AskedWrite[]): readonly AskedWrite[] {
-    return writes;
   }
 
   async atEnd(): Promise<readonly string[]> {

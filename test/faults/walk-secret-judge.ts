@@ -1,5 +1,4 @@
 import { labels } from "../../src/api/names.ts";
-import type { AskedWrite } from "./logbook.ts";
 import {
   copiedFrom,
   haveSame,
@@ -178,22 +177,6 @@ function shownValue(value: string): string {
 
 function shownMark(key: string, value: string): string {
   return key === labels.sourceUid ? value.slice(0, 8) : JSON.stringify(value);
-}
-
-/**
- * The writes without those that follow from a refused one: a controller that has just started
- * repeats a write that the API server refuses for the data of a Secret. Until it is refused again,
- * the status may report progress without it, and the Events of the failure are then new.
- */
-export function needlessOf<Write extends Pick<AskedWrite, "process" | "request" | "answer">>(
-  writes: readonly Write[],
-): readonly Write[] {
-  const isRepeat = ({ request, answer }: Write): boolean =>
-    request.plural === "secrets" && answer?.status === 422;
-  const repeating = new Set(writes.filter(isRepeat).map(({ process }) => process));
-  const isReport = ({ process, request }: Write): boolean =>
-    repeating.has(process) && (request.plural === "events" || request.subresource === "status");
-  return writes.filter((write) => !isRepeat(write) && !isReport(write));
 }
 
 /** What a Secret is at rest, in a word for the summary. */

@@ -1,11 +1,10 @@
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import type { AskedWrite } from "./logbook.ts";
 import type { Course, Rest, Stage, WalkModel } from "./walk.ts";
 import { isAccepted, WalkCluster } from "./walk-cluster.ts";
 import { type NamespaceWants, walkNamespaces } from "./walk-namespaces.ts";
 import { reportOf } from "./walk-report.ts";
-import { needlessOf, SecretJudge, sightOf } from "./walk-secret-judge.ts";
+import { SecretJudge, sightOf } from "./walk-secret-judge.ts";
 import type { Place, SecretState } from "./walk-secret-model.ts";
 import { rightSteps, type SecretAction, secretSteps } from "./walk-secret-steps.ts";
 import {
@@ -63,10 +62,6 @@ class SecretCourse implements Course<SecretAction> {
       ...stale.map(() => "the status of a SharedSecret is not about its current spec"),
     ];
     return { problems, sights: [...found.values()].map(sightOf) };
-  }
-
-  needless(writes: readonly AskedWrite[]): readonly AskedWrite[] {
-    return needlessOf(writes);
   }
 
   async atEnd(): Promise<readonly string[]> {

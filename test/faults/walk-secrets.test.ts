@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { apiRequest } from "../support/api-request.ts";
-import { needlessOf, SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
+import { SecretJudge, strayValues, textOf } from "./walk-secret-judge.ts";
 import { type SecretState, settled } from "./walk-secret-model.ts";
 import { secretNames, secretSteps, sourceNames, valueOf } from "./walk-secret-steps.ts";
-import { walksOf } from "./walk.ts";
+import { needlessOf, walksOf } from "./walk.ts";
 import { keyOf, type SharedSecretState, type World } from "./walk-secret-world.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
