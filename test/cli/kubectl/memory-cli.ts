@@ -1,5 +1,6 @@
 import { entries } from "../../../src/cli/kubectl/actions.ts";
 import { runCommandLine } from "../../../src/cli/kubectl/app.ts";
+import type { Cli } from "../../../src/cli/kubectl/cli.ts";
 import type { Cluster } from "../../../src/cli/kubectl/cluster.ts";
 import type { ConnectionFlags } from "../../../src/cli/kubectl/connection-flags.ts";
 import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
@@ -7,7 +8,7 @@ import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
 import { encodeBody } from "../../../src/kube/encode.ts";
 import type { Environment } from "../../../src/runtime/options.ts";
 import { plainValues } from "../../../src/tokens/shared-values.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { settled, TestClock } from "../../support/test-clock.ts";
 import { fakeChoice, fakeCluster, type FakeObjects } from "./fake-cluster.ts";
 
 /** What a client in memory runs with. */
@@ -17,6 +18,8 @@ export interface MemoryCli extends Partial<FakeObjects> {
   readonly input?: string | Buffer;
   /** Which standard streams are a terminal. */
   readonly terminal?: Partial<Pick<Terminal, "isInput" | "isOutput">>;
+  /** Connects to another cluster than that of the objects. */
+  readonly connect?: Cli["connect"];
 }
 
 /** What a client in memory printed, said and sent. */
@@ -28,11 +31,22 @@ export interface MemoryRun {
   readonly stored: Readonly<Record<string, string>> | undefined;
 }
 
-/** Runs a command line of the client on a fake cluster. */
+/**
+ * Runs a command line of the client on a fake cluster, with a clock that passes the time it waits
+ * for.
+ */
 export async function runInMemory(
   words: readonly string[],
-  { objects = {}, forbidden = [], env = {}, input = "", terminal: streams = {} }: MemoryCli = {},
+  {
+    objects = {},
+    forbidden = [],
+    connect,
+    env = {},
+    input = "",
+    terminal: streams = {},
+  }: MemoryCli = {},
 ): Promise<MemoryRun> {
+  const clock = new TestClock();
   let [stdout, stderr] = ["", ""];
   let stored: MemoryRun["stored"];
   const terminal: Terminal = {
@@ -44,16 +58,18 @@ export async function runInMemory(
     askSecret: async () => input.toString(),
   };
   const cli = {
-    ...{ terminal, env, clock: new TestClock(), hostname: "here" },
+    ...{ terminal, env, clock, hostname: "here" },
     untilStopped: () => new AbortController().signal,
-    async connect({ namespace }: Pick<ConnectionFlags, "namespace">) {
+    async connect(flags: ConnectionFlags) {
+      if (connect !== undefined) return connect(flags);
       const patch: Cluster["patch"] = async (_resource, _ref, { body }) => {
         stored = plainData(body);
       };
-      return { ...fakeCluster({ objects, forbidden }, namespace), patch };
+      return { ...fakeCluster({ objects, forbidden }, flags.namespace), patch };
     },
   };
-  const code = await runCommandLine(words, {
+  let isOver = false;
+  const ended = runCommandLine(words, {
     stdout: { write: (text) => void (stdout += text) },
     stderr: { write: (text) => void (stderr += text) },
     commands: entries.map(({ command }) => command),
@@ -66,8 +82,12 @@ export async function runInMemory(
         return exitCodeOf(error);
       }
     },
-  });
-  return { code, stdout, stderr, stored };
+  }).finally(() => (isOver = true));
+  while (!isOver) {
+    await settled();
+    if (!isOver) clock.advance(clock.untilNext ?? 0);
+  }
+  return { code: await ended, stdout, stderr, stored };
 }
 
 /** The SharedSecret `team-a/database` with these values. */

@@ -147,7 +147,7 @@ const [may, mayNot] = ["User alice info Allowed", "User alice info NotAllowed"];
 const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   [
     "why, of a Secret",
-    { command: "why", args: ["secret/db"], flags: { namespace: "web", "exit-code": "true" } },
+    { command: "why", args: ["secret/db"], flags: { namespace: "web", "exit-code": "" } },
     3,
     [secret],
   ],
@@ -183,7 +183,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
   ],
   [
     "plan, of a file",
-    { command: "plan", flags: { filename: "-", "exit-code": "true" }, input: manifests },
+    { command: "plan", flags: { filename: "-", "exit-code": "" }, input: manifests },
     3,
     [
       "SharedSecret team-a/fresh info Created",

@@ -1,12 +1,10 @@
-import { entries } from "../../../src/cli/kubectl/actions.ts";
-import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
-import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
+import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
 import type { ApiRequest } from "../../../src/kube/transport.ts";
-import { settled, TestClock } from "../../support/test-clock.ts";
 import { fakeChoice } from "./fake-cluster.ts";
+import { runInMemory } from "./memory-cli.ts";
 
-/** A command with its words; flags are named as on the command line. */
+/** A command with its words; flags are named as on the command line, a switch is empty. */
 export interface CommandRun {
   readonly command: string;
   readonly args?: readonly string[];
@@ -16,51 +14,16 @@ export interface CommandRun {
   readonly connect: Cli["connect"];
 }
 
-/**
- * Runs the code of a command without a terminal, with a clock that passes the time it waits for;
- * what it throws is said, as the program does.
- */
-export async function runCommand({
-  command,
-  args = [],
-  flags = {},
-  input = "",
-  env = {},
-  connect,
-}: CommandRun) {
-  let [stdout, stderr] = ["", ""];
-  const clock = new TestClock();
-  const entry = entries.find((one) => one.command.name === command);
-  const given = {
-    args,
-    flags: new Map(Object.entries(flags).map(([name, value]) => [name, [value]])),
-    program: [],
-  };
-  let isOver = false;
-  const ended = entry
-    ?.start(given, {
-      terminal: {
-        print: (content) => void (stdout += String(content)),
-        say: (sentence) => void (stderr += `${sentence}\n`),
-        ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
-        rows: () => Infinity,
-        readInput: async () => Buffer.from(input),
-        askSecret: async () => "",
-      },
-      ...{ env, clock },
-      untilStopped: () => new AbortController().signal,
-      connect,
-    })
-    .catch((error: unknown) => {
-      stderr += `${sentenceOf(error)}\n`;
-      return exitCodeOf(error);
-    })
-    .finally(() => (isOver = true));
-  while (!isOver) {
-    await settled();
-    if (!isOver) clock.advance(clock.untilNext ?? 0);
-  }
-  return { code: await ended, stdout, stderr };
+/** Runs a command without a terminal. */
+export async function runCommand({ command, args = [], flags = {}, ...given }: CommandRun) {
+  const words = Object.entries(flags).map(([name, value]) =>
+    value === "" ? `--${name}` : `--${name}=${value}`,
+  );
+  const { stored: _, ...ended } = await runInMemory(
+    [...command.split(" "), ...args, ...words],
+    given,
+  );
+  return ended;
 }
 
 /** The response to a request: a status and its content. */

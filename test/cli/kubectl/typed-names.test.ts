@@ -173,7 +173,7 @@ describe("a wrong word is refused before any request, or nothing else is asked f
         code === (isRun(command) ? 125 : 2) &&
         sent.length === 0 &&
         names.some((name) => sentences.includes(name));
-      // Without a request, a failure is a mistake in the command line, and is to be told as one.
+      // Without a request, a failure is a mistake in the command line, and is said as one.
       const isFailure = sent.length === 0 && code === 1;
       const isHarmless =
         !isObject && !isFailure && sent.every((request) => wanted.includes(request));
