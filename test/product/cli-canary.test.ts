@@ -26,7 +26,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
   const namespace = unique("cli-secrets");
   const [key, other] = [unique("key"), unique("other")];
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
-  /** What users keep: files that they named themselves. */
+  /** What users keep: files that they named themselves, and the tokens of the exec plugin. */
   const kept = join(directory, "kept");
   /** The home directory, with the history of the shell, and the temporary directory of commands. */
   const watched = join(directory, "watched");
@@ -120,7 +120,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     const editors = {
       // Without a process that has the value in its arguments.
       editor:
-        '{ grep -v "^password:" "$1"; printf "password: "; cat "$0.value"; } > "$0.new"\ncat "$0.new" > "$1"\nsleep 0.2\n',
+        '{ grep -v "^  password:" "$1"; printf "  password: "; cat "$0.value"; } > "$0.new"\ncat "$0.new" > "$1"\nsleep 0.2\n',
       "broken-editor": 'grep -q "Not stored" "$1" && exit 7\necho "broken: [" >> "$1"\n',
     };
     writeFileSync(join(kept, "editor.value"), second);
@@ -136,7 +136,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     rmSync(directory, { recursive: true });
   });
 
-  const home = { HOME: watched, TMPDIR: watched, XDG_RUNTIME_DIR: "", XDG_CACHE_HOME: watched };
+  const home = { HOME: watched, TMPDIR: watched, XDG_RUNTIME_DIR: "", XDG_CACHE_HOME: kept };
   /** The secrets in a text, without the text. */
   const shownIn = (text: string): readonly string[] =>
     [...secrets].filter((secret) => text.includes(secret) || text.includes(base64(secret)));

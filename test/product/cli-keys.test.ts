@@ -135,7 +135,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     const file = join(directory, name);
     const args = ["keys", "create", name, "--user=alice", `--output-file=${file}`];
     const { code, stderr } = await runCli(args, { user: "bob" });
-    expect([code, stderr]).toEqual([1, expect.stringContaining("requires the verb impersonate")]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining("requires the verb impersonate")]);
     expect(() => statSync(file)).toThrow("ENOENT");
   });
 
@@ -205,7 +205,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect((await asBob("disable")).code).toBe(0);
     expect(await stored(name)).toMatchObject({ disabled: true });
     expect(await asBob("enable")).toMatchObject({
-      code: 1,
+      code: 5,
       stderr: expect.stringContaining("bob may not change spec.disabled of OwnedAccessKey"),
     });
   });

@@ -2,7 +2,7 @@ import { bundle } from "./bundle.ts";
 import type { Report } from "./binaries.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { externalUrl } from "./gateway-address.ts";
-import { applyGateway, type Installation, policiesCount } from "./install.ts";
+import { applyGatewayRbac, type Installation, policiesCount } from "./install.ts";
 import { type PreparedOptions, stampByWebhook, startPrepared } from "./install-latchkey.ts";
 import {
   type ControllerProcess,
@@ -78,7 +78,7 @@ export async function startProduct(
     await webhook.waitReady();
     await askWebhookAtAdmission(controlPlane, webhook, { objectSelector: admitted });
     if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
-    if (all.length > 0) await applyGateway(controlPlane);
+    if (all.length > 0) await applyGatewayRbac(controlPlane);
     const gateways: GatewayProcess[] = [];
     for (const own of all) gateways.push(started(await startGateway({ ...common, args: own })));
     await Promise.all(gateways.map((gateway) => gateway.waitReady()));
