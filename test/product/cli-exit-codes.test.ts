@@ -206,6 +206,12 @@ describe.skipIf(inject("cli") === undefined)("exit codes", () => {
     );
   });
 
+  it("a missing right to impersonate is named", async () => {
+    const { code, stderr } = await runCli(["list", "--as=carol"], options.get("alice"));
+    const named = expect.stringContaining("you do not have the right impersonate");
+    expect([code, stderr]).toEqual([5, named]);
+  });
+
   const connected = Object.entries(rows).flatMap(([field, list]) => {
     const command = commandOf(field);
     return command.connects ? [[command.name, command, list[0]?.[0] ?? ""] as const] : [];

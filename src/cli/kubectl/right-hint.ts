@@ -4,7 +4,7 @@ import { rightText } from "./missing-right.ts";
 
 /** The messages of RBAC for a denied request (k8s.io/apiserver, responsewriters). */
 const denied =
-  /^(?:\S+ (?:"(?<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot (?<verb>[a-z]+) resource "(?<plural>[^"]+)" in API group "(?<group>[^"]*)"(?: in the namespace "(?<namespace>[^"]+)")?/i;
+  /^(?:\S+ (?:"(?<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot (?<verb>[a-z:-]+) resource "(?<plural>[^"]+)" in API group "(?<group>[^"]*)"(?: in the namespace "(?<namespace>[^"]+)")?/i;
 
 /** The message of the gateway and of the webhook for a request that a scope does not allow. */
 const scoped = /the scope of this credential does not allow /;
@@ -40,7 +40,7 @@ interface Denied {
 /** Who may grant a right, as an instruction. */
 function granter({ verb, plural, group, namespace, name }: Denied): string {
   const { sharedSecrets, ownedAccessKeys, endpointTokens } = resources;
-  if (group !== sharedSecrets.group || verb === "impersonate") return role(namespace);
+  if (group !== sharedSecrets.group || verb.startsWith("impersonate")) return role(namespace);
   const isShared = plural === sharedSecrets.plural && Boolean(name);
   if (isShared && grantableVerbs.some((grantable) => grantable === verb))
     return `a user who may update the SharedSecret can add you to its spec.access, or ${role(namespace)}`;

@@ -38,6 +38,11 @@ describe("a 403 names the missing right and who may grant it", () => {
       "you do not have the right impersonate users/x; an administrator of the cluster can grant it with a ClusterRole",
     ],
     [
+      "to act as another user on what is requested, as Kubernetes 1.36 says it",
+      `ownedaccesskeys.management.service is forbidden: User "bob" cannot impersonate-on:user-info:list resource "ownedaccesskeys" ${ours} at the cluster scope`,
+      "you do not have the right impersonate-on:user-info:list ownedaccesskeys.management.service; an administrator of the cluster can grant it with a ClusterRole",
+    ],
+    [
       "of a scope",
       "forbidden: the scope of this credential does not allow list secrets in namespace web: no entry of the scope covers it",
       "the scope of the key does not cover this request; use a key with a wider scope, which needs a credential that has it",
