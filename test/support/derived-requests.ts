@@ -14,6 +14,7 @@ const secret = (type: string, metadata: object = {}) => ({
 const accountToken = secret("kubernetes.io/service-account-token", {
   annotations: { "kubernetes.io/service-account.name": "default" },
 });
+const generated = { name: undefined, generateName: "derived-" };
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
@@ -38,6 +39,11 @@ export function derivedRequests(namespace: string): readonly DerivedRequest[] {
       ...{ path: `${inside}/secrets?${dry}`, body: secret("bootstrap.kubernetes.io/token") },
     },
     {
+      ...{ ...post, what: "a Secret with a generated name that gets such a token" },
+      ...{ deniedBy: "policy", path: `${inside}/secrets?${dry}` },
+      body: { ...accountToken, metadata: { ...accountToken.metadata, ...generated } },
+    },
+    {
       ...{ ...post, what: "the token of a service account" },
       path: `${inside}/serviceaccounts/default/token?${dry}`,
       body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
@@ -48,12 +54,35 @@ export function derivedRequests(namespace: string): readonly DerivedRequest[] {
       body: { metadata: { name: "derived" }, spec: {} },
     },
     {
+      ...{ method: "PATCH", what: "the approval of a client certificate", deniedBy: "scope" },
+      path: `/apis/certificates.k8s.io/v1/certificatesigningrequests/derived/approval?${dry}`,
+      ...{ type: "application/merge-patch+json", body: { status: {} } },
+    },
+    {
+      ...{ what: "the identity of another user", deniedBy: "scope", path: inside },
+      headers: { "Impersonate-User": "root", "Impersonate-Group": "system:masters" },
+    },
+    {
       ...{ ...post, what: "rights of another role", path: `${rbac}/clusterrolebindings?${dry}` },
       body: { metadata: { name: "derived" }, roleRef, subjects: [] },
     },
     {
       ...{ method: "DELETE", what: "the end of the policy", deniedBy: "scope" },
       path: `${admission}/validatingadmissionpolicybindings/latchkey-derived-credentials?${dry}`,
+    },
+    {
+      ...{ method: "DELETE", what: "the end of all policies", deniedBy: "scope" },
+      path: `${admission}/validatingadmissionpolicies?${dry}`,
+    },
+    {
+      ...{ ...post, what: "a webhook that receives the objects of others" },
+      path: `${admission}/mutatingwebhookconfigurations?${dry}`,
+      body: { metadata: { name: "derived" }, webhooks: [] },
+    },
+    {
+      ...{ method: "PATCH", what: "a webhook that converts SharedSecrets", deniedBy: "scope" },
+      path: `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/sharedsecrets.management.service?${dry}`,
+      ...{ type: "application/merge-patch+json", body: { spec: {} } },
     },
     {
       ...{ ...post, what: "an API server for its requests" },
@@ -66,10 +95,15 @@ export function derivedRequests(namespace: string): readonly DerivedRequest[] {
       body: { metadata: { labels: { "management.service/space": "other" } } },
     },
     { what: "what a kubelet serves", deniedBy: "scope", path: "/api/v1/nodes/none/proxy/pods" },
-    {
-      what: "keys of the control plane",
-      deniedBy: "scope",
-      path: "/api/v1/namespaces/kube-system/secrets",
-    },
+    ...["", "/watch"].flatMap((watch) => [
+      {
+        what: `keys of the control plane, /api/v1${watch}`,
+        ...{ deniedBy: "scope" as const, path: `/api/v1${watch}/namespaces/kube-system/secrets` },
+      },
+      {
+        what: `the Secrets of all namespaces, /api/v1${watch}`,
+        ...{ deniedBy: "scope" as const, path: `/api/v1${watch}/secrets` },
+      },
+    ]),
   ];
 }
