@@ -41,6 +41,7 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system get pods", why: nodes },
   { page: "docs/runbooks.md", begins: "kubectl apply --server-side --force", why: ownFile },
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
+  { page: "docs/runbooks.md", begins: "kubectl latchkey trust-config", why: nodes },
   { page: "docs/security.md", begins: "kubectl apply --server-side -f deploy-prod", why: ownFile },
   { page: "docs/status-page.md", begins: "kubectl latchkey status", why: "runs until Ctrl-C" },
   { page: "docs/webhook.md", begins: "kubectl -n latchkey-system set env", why: nodes },
@@ -51,10 +52,12 @@ const key = (name: string): string => `kubectl latchkey keys create ${name} --us
 /** What a page takes for granted beside the samples, as commands. */
 export const prerequisites: Readonly<Record<string, string>> = {
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
+  "docs/gateway.md": `kubectl --context connected create namespace web
+kubectl --context connected -n web create rolebinding alice --clusterrole=edit --user=alice`,
   "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
-kubectl -n platform create secret generic db --from-literal=password=not-real`,
+kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
   "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/runbooks.md": `key=$(${key("leaked")})`,
