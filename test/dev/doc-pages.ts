@@ -32,6 +32,11 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
   { page: "docs/gateway.md", begins: "kubectl --context east apply", why: "needs a cluster east" },
   { page: "docs/gateway.md", begins: "kubectl -n latchkey-clusters create", why: ownFile },
+  {
+    page: "docs/gateway.md",
+    begins: "kubectl --context gateway-c",
+    why: "needs a lack of policies",
+  },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl delete sharedsecrets", why: "removes Latchkey" },
@@ -52,8 +57,6 @@ const key = (name: string): string => `kubectl latchkey keys create ${name} --us
 /** What a page takes for granted beside the samples, as commands. */
 export const prerequisites: Readonly<Record<string, string>> = {
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
-  "docs/gateway.md": `kubectl --context connected create namespace web
-kubectl --context connected -n web create rolebinding alice --clusterrole=edit --user=alice`,
   "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
