@@ -32,6 +32,11 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/gateway.md", begins: "kubectl apply --server-side -k config/gateway", why: nodes },
   { page: "docs/gateway.md", begins: "kubectl --context east apply", why: "needs a cluster east" },
   { page: "docs/gateway.md", begins: "kubectl -n latchkey-clusters create", why: ownFile },
+  {
+    page: "docs/gateway.md",
+    begins: "kubectl --context gateway-c",
+    why: "needs a lack of policies",
+  },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
   { page: "docs/operations.md", begins: "kubectl delete sharedsecrets", why: "removes Latchkey" },
@@ -41,6 +46,7 @@ export const otherBlocks: readonly OtherBlock[] = [
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system get pods", why: nodes },
   { page: "docs/runbooks.md", begins: "kubectl apply --server-side --force", why: ownFile },
   { page: "docs/runbooks.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
+  { page: "docs/runbooks.md", begins: "kubectl latchkey trust-config", why: nodes },
   { page: "docs/security.md", begins: "kubectl apply --server-side -f deploy-prod", why: ownFile },
   { page: "docs/status-page.md", begins: "kubectl latchkey status", why: "runs until Ctrl-C" },
   { page: "docs/webhook.md", begins: "kubectl -n latchkey-system set env", why: nodes },
@@ -54,7 +60,7 @@ export const prerequisites: Readonly<Record<string, string>> = {
   "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db
 kubectl create namespace platform
-kubectl -n platform create secret generic db --from-literal=password=not-real`,
+kubectl -n platform create secret generic db --from-literal=user=db --from-literal=password=not-real`,
   "docs/operations.md": `kubectl latchkey keys create of-alice --context=alice --ttl=1h`,
   "docs/owned-access-key.md": "kubectl delete oak ci-pipeline",
   "docs/runbooks.md": `key=$(${key("leaked")})`,

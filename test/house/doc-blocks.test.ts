@@ -16,7 +16,7 @@ describe("test/verify/doc-pages.test.ts runs every block of the pages", () => {
 
   test("which are most of those that need no build, no test and no value of the reader", () => {
     const run = pages.flatMap(({ path, blocks }) => blocks.filter((block) => isRun(path, block)));
-    expect(run.length).toBeGreaterThan(2 * otherBlocks.length);
+    expect(run.length).toBeGreaterThanOrEqual(40);
   });
 
   test("with prerequisites for pages that exist", () => {

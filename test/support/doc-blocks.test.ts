@@ -50,6 +50,7 @@ describe("what is printed may differ in", () => {
     ["a port", "https://127.0.0.1:1/a", "https://127.0.0.1:65000/a", true],
     ["a digest", "latchkey-db-0123456789abcdef", "latchkey-db-fedcba9876543210", true],
     ["what dots stand for", "Error: ... no", "Error: because of (this) no", true],
+    ["dots before a colon", "Error ... no ...", "Error: no: because", true],
     ["lines that dots stand for", "a\n...\nd", "a\nb\nc\nd", true],
     ["a line less", "a\nb", "a", false],
     ["the layout of JSON", '{"a": [1]}', '{\n  "a": [\n    1\n  ]\n}\n', true],

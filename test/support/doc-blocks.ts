@@ -72,7 +72,7 @@ const varying: readonly (readonly [part: RegExp, pattern: string])[] = [
   [/(?<![\w.-])\d+[smhd](?:\d+[smhd])?(?![\w.-])/, String.raw`\d+[smhd](?:\d+[smhd])?`],
   [/127\.0\.0\.1:\d+/, String.raw`127\.0\.0\.1:\d+`],
   [/(?<=-)[0-9a-f]{16}(?![0-9a-f])/, "[0-9a-f]{16}"],
-  [/\.\.\./, ".*"],
+  [/\s*\.\.\.\s*/, ".*"],
   [/\s+/, String.raw`\s+`],
 ];
 const parts = new RegExp(varying.map(([{ source }]) => `(${source})`).join("|"), "g");
