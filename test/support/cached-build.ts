@@ -16,6 +16,7 @@ import { takeLock, type TakenLock } from "./lock-file.ts";
 import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
 
 const progressEveryMs = 10_000;
+const mostHoursOfUse = 2;
 
 /** A directory that a command fills once. */
 export interface CachedBuild {
@@ -85,7 +86,9 @@ function removeOlder(folder: string, { keeps }: CachedBuild): void {
   );
   const usedAt = (name: string) => statSync(join(folder, name)).mtimeMs;
   const byUse = results.map(({ name }) => name).toSorted((a, b) => usedAt(b) - usedAt(a));
-  for (const name of byUse.slice(keeps)) {
+  // The tests of another checkout may use it until they end.
+  const isUnused = (name: string) => usedAt(name) + mostHoursOfUse * 3_600_000 < Date.now();
+  for (const name of byUse.slice(keeps).filter(isUnused)) {
     rmSync(join(folder, name), { recursive: true, force: true });
     rmSync(join(folder, `${name}.log`), { force: true });
   }
