@@ -276,7 +276,6 @@ withPolicies("the requester of a key, who may patch but not update it,", () => {
     ["enable it again", { spec: { disabled: false } }, "spec.disabled"],
     ["give it a longer ttl", { spec: { ttl: 7200 } }, "spec.ttl"],
     ["change its key", { spec: { key: digest("b") } }, "spec.key"],
-    ["remove its user", { spec: { user: null } }, "spec.user"],
     ["change its scope", { spec: { scope: {} } }, "spec.scope"],
     ["remove its finalizers", { metadata: { finalizers: null } }, "metadata.finalizers"],
     ["give it an owner", { metadata: { ownerReferences: [gone] } }, "metadata.ownerReferences"],
