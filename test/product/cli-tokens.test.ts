@@ -113,7 +113,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     const { token: minted = "", expirationTimestamp = "" } = recordAt(credential, "status");
     const { exp } = recordAt({ claims: claimsOf(String(minted)) }, "claims");
     expect(Number(exp) * 1000 - Date.parse(String(expirationTimestamp))).toBe(10_000);
-    const alice = await runCli(args, { user: "alice" });
+    const alice = await runCli(args, { ...options, user: "alice" });
     const token = stringAt(recordAt(credentialOf(alice.stdout), "status"), "token") ?? "";
     expect(claimsOf(token)).toMatchObject({ sub: "alice" });
     const kept = join(home, "kubectl-latchkey");
