@@ -43,7 +43,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
 
   it("check finds nothing wrong for an administrator", async () => {
     const { code, stdout, stderr } = await runCli(["check"]);
-    expect([code, stderr]).toEqual([0, ""]);
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stderr: "" });
     expect(stdout).toMatch(
       /^Lease "latchkey-system\/latchkey-controller" +ok +".*" holds the Lease and renewed it \d+s ago\.$/m,
     );

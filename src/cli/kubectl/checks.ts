@@ -169,6 +169,11 @@ async function deploymentChecks({ cluster, namespace }: Checked): Promise<readon
       const available = numberAt(recordAt(raw, "status"), "availableReplicas") ?? 0;
       const object = { kind: resource.kind, namespace, name };
       const pods = `${available} of ${wanted} pods are available`;
+      if (numberAt(recordAt(raw, "status"), "observedGeneration") === undefined)
+        return {
+          ...{ object, state: "unknown", reason: "NotObserved" },
+          message: "No controller of Deployments has observed it, so its pods are not known.",
+        };
       return available < wanted
         ? {
             ...{ object, state: "problem", reason: "NotAvailable" },

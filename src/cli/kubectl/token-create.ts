@@ -88,7 +88,8 @@ function parsed(text: string): unknown {
 async function reusedToken(deps: TokenDeps): Promise<MintedToken> {
   const { flags, cluster, cli } = deps;
   const { server, context } = cluster.choice;
-  const terms = [server, context, flags.kubeconfig, flags.as, flags.asGroup];
+  const kubeconfig = flags.kubeconfig ?? cli.env["KUBECONFIG"];
+  const terms = [server, context, kubeconfig, flags.as, flags.asGroup];
   const file = keptToken([...terms, flags.ttl, scopeOf(flags), flags.forCluster], cli.env);
   const kept = file?.read();
   try {

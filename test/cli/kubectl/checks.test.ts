@@ -14,13 +14,15 @@ const well: FakeAnswer = [201, { spec: { key: "lk_canary" } }];
 interface Changes {
   /** The answer to the dry run of a new key. */
   readonly ofKey?: FakeAnswer;
-  readonly available?: number;
+  /** Undefined: no controller has observed the Deployment. */
+  readonly available?: number | undefined;
   /** Seconds since the Lease was renewed. */
   readonly renewed?: number;
 }
 
 /** An installation that works but for these changes. */
-function installation({ ofKey = well, available = 2, renewed = 4 }: Changes) {
+function installation({ ofKey = well, renewed = 4, ...changes }: Changes) {
+  const available = "available" in changes ? changes.available : 2;
   const renewTime = new Date(new TestClock().now() - renewed * 1000).toISOString();
   return ({ method, path }: ApiRequest): FakeAnswer => {
     const name = path.split("?")[0]?.split("/").at(-1) ?? "";
@@ -36,7 +38,10 @@ function installation({ ofKey = well, available = 2, renewed = 4 }: Changes) {
           {
             metadata: { name: "latchkey-webhook" },
             spec: { replicas: 2 },
-            status: { availableReplicas: available },
+            status:
+              available === undefined
+                ? {}
+                : { observedGeneration: 1, availableReplicas: available },
           },
         ],
       },
@@ -49,6 +54,7 @@ test.each<[string, Changes, number, string]>([
   ["well beside parts that answer", {}, 0, '"one" holds the Lease and renewed it 4s ago.'],
   ["a problem beside a frozen webhook", { ofKey: frozen }, 3, "context deadline exceeded; look"],
   ["a problem beside a frozen controller", { renewed: 9 }, 3, "does not renew it; look at the log"],
+  ["well where nothing runs Deployments", { available: undefined }, 0, "its pods are not known"],
   [
     "a problem beside a pod that is missing",
     { available: 1 },
