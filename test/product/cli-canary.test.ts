@@ -34,7 +34,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
   const namespace = unique("cli-secrets");
   const [key, other] = [unique("key"), unique("other")];
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
-  /** What users keep: files that they named themselves, and the tokens of the exec plugin. */
+  /** What users keep: files that they named themselves. */
   const kept = join(directory, "kept");
   /** The home directory, with the history of the shell, and the temporary directory of commands. */
   const watched = join(directory, "watched");
@@ -144,7 +144,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     rmSync(directory, { recursive: true });
   });
 
-  const home = { HOME: watched, TMPDIR: watched, XDG_RUNTIME_DIR: "", XDG_CACHE_HOME: kept };
+  const home = { HOME: watched, TMPDIR: watched, XDG_RUNTIME_DIR: "", XDG_CACHE_HOME: watched };
   /** The secrets in a text, without the text. */
   const shownIn = (text: string): readonly string[] =>
     [...secrets].filter((secret) => text.includes(secret) || text.includes(base64(secret)));
