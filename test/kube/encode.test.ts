@@ -91,6 +91,17 @@ describe("redact", () => {
     );
   });
 
+  const long = 'long "secret" value '.repeat(8);
+  test.each([
+    ["as it is sent", base64(long)],
+    ["decoded", long],
+    ["quoted", JSON.stringify(long)],
+    ["in all forms", [base64(long), long, JSON.stringify(long)].join(" ")],
+  ])("removes a secret of more than a line, %s", (_form, shown) => {
+    const clean = redact(`Invalid value: ${shown}`, { a: new SecretText(base64(long)) });
+    expect(clean).toMatch(/^Invalid value: [^l]*(?:\[secret\][^l]*)+$/);
+  });
+
   test("replaces a text that is as long as a body", () => {
     expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe(
       "[a message of 14000 characters]",
