@@ -188,8 +188,8 @@ function checkArguments(
 }
 
 /**
- * `--name=` sets an empty string, and a value may have a newline, which the library would take for an
- * argument; `help` is `--help`.
+ * `--name=` sets an empty string, and a value may have a newline, which the library would take for
+ * an argument; `help` is `--help`.
  */
 function wordsOf(argv: readonly string[]): readonly string[] {
   const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
