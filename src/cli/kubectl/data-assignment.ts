@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import { isDataKey } from "../../domain/names.ts";
 import { UsageError } from "../../runtime/config-values.ts";
-import { isDataKey } from "./typed-names.ts";
 
 /** Where the value of a data key comes from. */
 export type DataAssignment =
@@ -48,7 +48,7 @@ export function checkedKey(key: string, option: string): string {
 
 const mostShown = 60;
 
-/** Why the CRD takes no such data key; undefined if it does. */
+/** Why a text is no data key; undefined if it is one. */
 export function dataKeyProblem(key: string): string | undefined {
   if (isDataKey(key)) return undefined;
   const shown = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;

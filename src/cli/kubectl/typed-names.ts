@@ -1,3 +1,4 @@
+import { isDataKey } from "../../domain/names.ts";
 import { ConfigError, objectName, type ParseValue } from "../../runtime/config-values.ts";
 
 /** The name of a SharedSecret. */
@@ -9,7 +10,7 @@ export const accessKeyName = objectName("OwnedAccessKey", "ci");
 /** The name of a DirectClusterEndpointToken. */
 export const tokenName = objectName("DirectClusterEndpointToken", "job");
 
-function fitting(form: RegExp, fix: string): ParseValue<string> {
+function fitting(form: Pick<RegExp, "test">, fix: string): ParseValue<string> {
   return (value, option) => {
     if (form.test(value)) return value;
     throw new ConfigError(option, value, fix);
@@ -22,16 +23,9 @@ export const subjectName = fitting(
   "must be a name without control characters and without blanks at its ends",
 );
 
-const dataKeyForm = /^[-._a-zA-Z0-9]{1,253}$/;
-
-/** Whether a SharedSecret can have a data key (crds/sharedsecrets.yaml). */
-export function isDataKey(key: string): boolean {
-  return dataKeyForm.test(key);
-}
-
 /** A data key. */
 export const dataKey = fitting(
-  dataKeyForm,
+  { test: isDataKey },
   "must be a data key, such as password: letters, digits, -, _ and .",
 );
 

@@ -1,5 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
+import { isSecretKey } from "../names.ts";
 import { optionItems, quoted } from "./option-items.ts";
 
 /** The labels and annotations of a Secret. */
@@ -94,17 +95,12 @@ function pickedKeysOf(
   if (items.items.length === 0)
     return { why: "is empty; name at least one data key, or remove the annotation for all keys" };
   for (const { text: item, key, value = key } of items.items) {
-    if (!isDataKey(key) || !isDataKey(value))
+    if (!isSecretKey(key) || !isSecretKey(value))
       return {
         why: `${quoted(item)} is invalid; must have the form <key> or <new key>=<key>, with data keys of letters, digits, "-", "_" and "."`,
       };
   }
   return { keys: new Map(items.items.map(({ key, value = key }) => [key, value])) };
-}
-
-/** Whether a core Secret can have a data key (Kubernetes, apimachinery IsConfigMapKey). */
-function isDataKey(key: string): boolean {
-  return /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..");
 }
 
 /** The values that a placeholder has, or the data key that the SharedSecret does not have. */

@@ -1,4 +1,5 @@
 import { annotations } from "../../api/names.ts";
+import { isDataKey, isSecretKey } from "../names.ts";
 import { optionItems, quoted } from "./option-items.ts";
 
 /** How the data of copies is derived from the data of the SharedSecret. */
@@ -50,7 +51,6 @@ const forms = {
   },
 } as const;
 
-const dataKey = /^[-._a-zA-Z0-9]{1,253}$/;
 const bounds = { items: 64, bytes: 4096 };
 
 /** The type of copies with this form, unless `sync-secret-type` sets another. */
@@ -97,7 +97,7 @@ function keyProblem(
   kind: SyncFormatKind,
   type: string = forms[kind].type,
 ): string | undefined {
-  if (!dataKey.test(key) || key === "." || key.startsWith(".."))
+  if (!isSecretKey(key))
     return "must have at most 253 letters, digits, '-', '_' and '.', and must not be \".\" or begin with \"..\"";
   if (type === registryType && key !== registryKey)
     return `a Secret of type ${registryType} needs the key ${JSON.stringify(registryKey)}`;
@@ -121,7 +121,7 @@ function namesIn(
   const badName = from.find(({ name }) => !isName(kind, name));
   if (badName !== undefined)
     return refused(`${option}: ${quoted(badName.item)} is invalid; the name ${forms[kind].names}`);
-  const badKey = from.find((one) => !dataKey.test(one.dataKey));
+  const badKey = from.find((one) => !isDataKey(one.dataKey));
   if (badKey !== undefined)
     return refused(
       `${option}: ${quoted(badKey.item)} is invalid; must have the form <name>=<data key>`,
