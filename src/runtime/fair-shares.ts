@@ -1,0 +1,220 @@
+/** Who asks for a share: a user, and the credential of this user that is presented. */
+export interface Sharer {
+  readonly user: string;
+  readonly key: string;
+}
+
+/** How much there is, in the units of what is shared: requests, or bytes. */
+export interface ShareLimits {
+  readonly all: number;
+  /**
+   * How much of `all` is kept for users who have less in use than an equal share of it. Without a
+   * reserve, a user would wait for the slow work of those who came first.
+   */
+  readonly reserve: number;
+  /** The most of one user, and with one key. */
+  readonly user: number;
+  readonly key: number;
+}
+
+/** A piece of work that asks for its share. */
+export interface Share {
+  readonly isWaiting: boolean;
+  /** Calls `start` when there is room: at once, or later from a microtask. */
+  enter(start: () => void): void;
+  /** Ends the work, or gives up waiting; may be called again. */
+  end(): void;
+}
+
+/**
+ * Shares a limited resource among users, and the share of a user among the user's keys. Work without
+ * room waits; users take turns, and so do the keys of a user, whatever the number of pieces that each
+ * has waiting. So between the arrival of a user's first piece and its start, at most one piece of
+ * each other user starts.
+ */
+export class FairShares {
+  readonly #limits: ShareLimits;
+  readonly #users = new Map<string, UserShare>();
+  /** The users with waiting work; the first is the next in turn. */
+  readonly #turns = new Set<UserShare>();
+  #used = 0;
+  #waiting = 0;
+
+  constructor(limits: ShareLimits) {
+    this.#limits = limits;
+  }
+
+  /** Number of pieces of work that wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Units in use. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Asks for so many units. */
+  ask({ user, key }: Sharer, units: number): Share {
+    const work = new Work(units);
+    return {
+      get isWaiting() {
+        return work.state === "waiting";
+      },
+      enter: (start) => {
+        work.start = start;
+        this.#enter(work, { user, key });
+      },
+      end: () => {
+        const { state } = work;
+        work.state = "over";
+        if (work.place !== undefined) this.#end(work, work.place, state);
+      },
+    };
+  }
+
+  #enter(work: Work, { user, key }: Sharer): void {
+    if (work.state !== "new") return;
+    const share = this.#users.get(user) ?? new UserShare(user);
+    this.#users.set(user, share);
+    work.place = { user: share, key };
+    if (this.#turns.size === 0 && this.#obstacle(work.units, work.place) === undefined) {
+      this.#begin(work, work.place);
+      return work.start();
+    }
+    work.state = "waiting";
+    share.add(key, work);
+    this.#turns.add(share);
+    this.#waiting += 1;
+    this.#next();
+  }
+
+  #end(work: Work, { user, key }: Place, state: Work["state"]): void {
+    if (state === "begun") {
+      this.#used -= work.units;
+      user.use(key, -work.units);
+    } else if (state === "waiting") this.#remove(work, { user, key });
+    else return;
+    if (user.isIdle) this.#users.delete(user.name);
+    this.#next();
+  }
+
+  /** Starts what has room, in turns. */
+  #next(): void {
+    while (this.#startOne());
+  }
+
+  #startOne(): boolean {
+    for (const user of this.#turns) {
+      for (const [key, work] of user.firstOfKeys()) {
+        const obstacle = this.#obstacle(work.units, { user, key });
+        // What is free is kept for the one whose turn it is, or large work would wait for ever.
+        if (obstacle === "no-room") return false;
+        if (obstacle !== undefined) continue;
+        this.#remove(work, { user, key });
+        if (this.#turns.delete(user)) this.#turns.add(user);
+        this.#begin(work, { user, key });
+        // Not at once: a thousand pieces would end in each other.
+        queueMicrotask(() => {
+          if (work.state === "begun") work.start();
+        });
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #remove(work: Work, { user, key }: Place): void {
+    user.remove(key, work);
+    if (!user.isWaiting) this.#turns.delete(user);
+    this.#waiting -= 1;
+  }
+
+  #begin(work: Work, { user, key }: Place): void {
+    work.state = "begun";
+    this.#used += work.units;
+    user.use(key, work.units);
+  }
+
+  /** Why work may not start now: its user has enough, or nothing is left. */
+  #obstacle(units: number, { user, key }: Place): "own-limit" | "no-room" | undefined {
+    const { all, reserve, user: mostOfUser, key: mostOfKey } = this.#limits;
+    const used = user.used + units;
+    if (used > mostOfUser || user.usedBy(key) + units > mostOfKey) return "own-limit";
+    // An equal share leaves one for the next user who comes.
+    const isWithinShare = user.used === 0 || used <= all / (this.#users.size + 1);
+    if (!isWithinShare && this.#used + units > all - reserve) return "own-limit";
+    return this.#used + units > all ? "no-room" : undefined;
+  }
+}
+
+/** Where a piece of work counts. */
+interface Place {
+  readonly user: UserShare;
+  readonly key: string;
+}
+
+class Work {
+  readonly units: number;
+  state: "new" | "waiting" | "begun" | "over" = "new";
+  place: Place | undefined;
+  start = (): void => {};
+
+  constructor(units: number) {
+    this.units = units;
+  }
+}
+
+/** What a user has in use, and what waits. */
+class UserShare {
+  readonly name: string;
+  used = 0;
+  readonly #usedByKey = new Map<string, number>();
+  /** The keys with waiting work; the first is the next in turn. */
+  readonly #waiting = new Map<string, Set<Work>>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  get isIdle(): boolean {
+    return this.used === 0 && !this.isWaiting;
+  }
+
+  usedBy(key: string): number {
+    return this.#usedByKey.get(key) ?? 0;
+  }
+
+  use(key: string, units: number): void {
+    this.used += units;
+    const used = this.usedBy(key) + units;
+    if (used === 0) this.#usedByKey.delete(key);
+    else this.#usedByKey.set(key, used);
+  }
+
+  add(key: string, work: Work): void {
+    const waiting = this.#waiting.get(key);
+    if (waiting === undefined) this.#waiting.set(key, new Set([work]));
+    else waiting.add(work);
+  }
+
+  /** Removes waiting work; its key is then the last in turn. */
+  remove(key: string, work: Work): void {
+    const waiting = this.#waiting.get(key);
+    waiting?.delete(work);
+    this.#waiting.delete(key);
+    if (waiting !== undefined && waiting.size > 0) this.#waiting.set(key, waiting);
+  }
+
+  /** The oldest waiting work of each key. */
+  *firstOfKeys(): Generator<readonly [key: string, work: Work]> {
+    for (const [key, waiting] of this.#waiting) {
+      const [first] = waiting;
+      if (first !== undefined) yield [key, first];
+    }
+  }
+}

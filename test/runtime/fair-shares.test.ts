@@ -1,0 +1,174 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { FairShares, type Share, type ShareLimits } from "../../src/runtime/fair-shares.ts";
+
+function sharing(limits: Partial<ShareLimits>) {
+  const shares = new FairShares({ all: 4, reserve: 0, user: 100, key: 100, ...limits });
+  const started: string[] = [];
+  /** Asks for a unit; the text is the user, a slash and the key. */
+  const ask = (text: string, units = 1): Share => {
+    const [user = "", key = ""] = text.split("/");
+    const share = shares.ask({ user, key }, units);
+    share.enter(() => void started.push(text));
+    return share;
+  };
+  return { shares, started, ask };
+}
+
+const settled = (): Promise<void> => Promise.resolve();
+
+it("work starts at once while there is room, and waits in order", async () => {
+  const { shares, started, ask } = sharing({ all: 2 });
+  const [first, second] = [ask("a/1"), ask("a/2"), ask("a/3"), ask("a/4")];
+  expect([started, shares.waiting, shares.used]).toEqual([["a/1", "a/2"], 2, 2]);
+  first?.end();
+  second?.end();
+  await settled();
+  expect([started, shares.waiting, shares.used]).toEqual([["a/1", "a/2", "a/3", "a/4"], 0, 2]);
+});
+
+it("users take turns, and so do the keys of a user", async () => {
+  const { started, ask } = sharing({ all: 1 });
+  const asked = ["a/1", "a/1", "a/1", "a/1", "a/2", "b/1", "b/1", "c/1"].map((text) => ask(text));
+  const open = new Set(asked);
+  while (open.size > 0) {
+    const running = asked.find((share) => open.has(share) && !share.isWaiting);
+    if (running === undefined) break;
+    open.delete(running);
+    running.end();
+    await settled();
+  }
+  expect(started).toEqual(["a/1", "a/1", "b/1", "c/1", "a/2", "b/1", "a/1", "a/1"]);
+});
+
+it("the reserve is for users who have less than an equal share", async () => {
+  const { started, ask } = sharing({ all: 8, reserve: 2 });
+  for (let at = 0; at < 8; at += 1) ask("flood/1");
+  expect(started).toHaveLength(6);
+  ask("honest/1");
+  ask("honest/1");
+  await settled();
+  expect(started.slice(6)).toEqual(["honest/1", "honest/1"]);
+});
+
+it("a user alone is not held back from what is not reserved", () => {
+  const { started, shares, ask } = sharing({ all: 8, reserve: 2 });
+  for (let at = 0; at < 8; at += 1) ask(`only/${at}`);
+  expect([started.length, shares.waiting]).toEqual([6, 2]);
+});
+
+it.each([
+  ["user", { user: 2 }, 2],
+  ["key", { key: 1 }, 2],
+])("no %s has more than its limit", async (_name, limits, most) => {
+  const { started, ask } = sharing({ all: 10, ...limits });
+  for (const text of ["a/1", "a/1", "a/2", "a/2", "a/1"]) ask(text);
+  await settled();
+  expect(started).toHaveLength(most);
+  ask("b/1");
+  await settled();
+  expect(started.at(-1)).toBe("b/1");
+});
+
+it("what is free is kept for large work whose turn it is", async () => {
+  const { started, ask } = sharing({ all: 10 });
+  const [first, second] = [ask("a/1", 5), ask("b/1", 5)];
+  ask("c/1", 9);
+  ask("d/1", 1);
+  first.end();
+  await settled();
+  expect(started).toEqual(["a/1", "b/1"]);
+  second.end();
+  await settled();
+  expect(started).toEqual(["a/1", "b/1", "c/1", "d/1"]);
+});
+
+it("work that is given up never starts, also between its turn and its start", async () => {
+  const { shares, started, ask } = sharing({ all: 1 });
+  const first = ask("a/1");
+  const [given, chosen] = [ask("a/1"), ask("a/1")];
+  given.end();
+  first.end();
+  chosen.end();
+  await settled();
+  expect([started, shares.used, shares.waiting]).toEqual([["a/1"], 0, 0]);
+  const late = shares.ask({ user: "a", key: "1" }, 1);
+  late.end();
+  late.enter(() => void started.push("late"));
+  expect([started, shares.used]).toEqual([["a/1"], 0]);
+});
+
+it("work that ends twice gives its units back once", () => {
+  const { shares, ask } = sharing({ all: 2 });
+  const first = ask("a/1");
+  ask("b/1");
+  first.end();
+  first.end();
+  expect(shares.used).toBe(1);
+});
+
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat(2), fc.integer({ min: 1, max: 3 })),
+  },
+  { weight: 2, arbitrary: fc.nat(50) },
+);
+
+it("uses at most what there is, leaves nothing free for work that may start, and forgets all", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const limits = { all: 6, reserve: 2, user: 5, key: 4 };
+      const shares = new FairShares(limits);
+      const open: { share: Share; user: string; units: number }[] = [];
+      const running = new Set<Share>();
+      for (const next of steps) {
+        if (typeof next === "number") {
+          const [ended] = open.splice(next % Math.max(1, open.length), 1);
+          ended?.share.end();
+          if (ended !== undefined) running.delete(ended.share);
+        } else {
+          const [user, key, units] = next;
+          const share = shares.ask({ user, key: `${key}` }, units);
+          open.push({ share, user, units });
+          share.enter(() => running.add(share));
+        }
+        await settled();
+        const used = open.filter(({ share }) => running.has(share));
+        const sum = used.reduce((total, { units }) => total + units, 0);
+        expect(sum).toBe(shares.used);
+        expect(sum).toBeLessThanOrEqual(limits.all);
+        expect(shares.waiting).toBe(open.filter(({ share }) => share.isWaiting).length);
+        // A user with nothing in use waits only while there is no room for the one whose turn it is.
+        const idle = open.filter(({ user }) => !used.some((other) => other.user === user));
+        expect(idle.length === 0 || shares.used > limits.all - 3).toBe(true);
+      }
+      for (const { share } of open) share.end();
+      expect([shares.used, shares.waiting]).toEqual([0, 0]);
+    }),
+  );
+});
+
+it("between the arrival of a user and its start, each other user starts at most one piece", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom("f1", "f2", "f3"), { minLength: 5, maxLength: 60 }),
+      async (floods) => {
+        const { shares, started, ask } = sharing({ all: 3 });
+        const open = floods.map((user, at) => ({ share: ask(`${user}/${at}`), at }));
+        const before = started.length;
+        ask("honest/1");
+        while (!started.includes("honest/1")) {
+          const running = open.findIndex(({ share }) => !share.isWaiting);
+          if (running < 0) break;
+          open.splice(running, 1)[0]?.share.end();
+          await settled();
+        }
+        const since = started.slice(before).filter((text) => text !== "honest/1");
+        const users = since.map((text) => text.split("/")[0]);
+        expect(new Set(users).size).toBe(users.length);
+        expect([started.includes("honest/1"), shares.used <= 3]).toEqual([true, true]);
+      },
+    ),
+  );
+});
