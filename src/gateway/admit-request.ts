@@ -25,6 +25,15 @@ export interface AdmitRequestDeps {
   readonly findUpstream: FindUpstream;
 }
 
+/** Called once a request has a valid credential, before the decision about it. */
+export interface Entry {
+  /**
+   * Returns the reason if there is no room for the request, else a signal that aborts when it is over
+   * before it was admitted: then nothing waits for it any more.
+   */
+  enter(understood: UnderstoodRequest, credential: Credential): Refusal | AbortSignal;
+}
+
 /** A request that may be forwarded. */
 export interface AdmittedRequest {
   readonly kind: "admitted";
@@ -42,7 +51,8 @@ export interface AdmittedRequest {
   readonly subprotocols: string | undefined;
 }
 
-interface UnderstoodRequest extends Pick<
+/** A request whose head was understood. */
+export interface UnderstoodRequest extends Pick<
   AdmittedRequest,
   "method" | "framing" | "target" | "request"
 > {
@@ -56,6 +66,7 @@ interface UnderstoodRequest extends Pick<
 export async function admitRequest(
   head: RequestHead,
   { authenticator, routes, findUpstream }: AdmitRequestDeps,
+  entry: Entry,
 ): Promise<AdmittedRequest | Refusal> {
   const understood = understand(head, routes);
   if (understood.kind === "refusal") return understood;
@@ -68,10 +79,12 @@ export async function admitRequest(
   const { upstream } = understood.target;
   if (upstream === undefined)
     return refusal(404, "not-found", "the gateway serves nothing at this path");
+  const left = entry.enter(understood, credential);
+  if (!(left instanceof AbortSignal)) return left;
   const server = findUpstream(upstream);
   const required = requiredAccess(understood.request, head.isUpgrade);
   for (const request of required) {
-    const decision = await credential.authorize(request, { upstream, server });
+    const decision = await credential.authorize(request, { upstream, server }, left);
     if (decision.kind !== "no-opinion") return refusalOf(decision, credential);
   }
   if (server === undefined)

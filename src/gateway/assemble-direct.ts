@@ -12,9 +12,9 @@ import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
 import { createClient } from "../kube/http-client.ts";
 import { ServerProbe } from "../kube/server-probe.ts";
-import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
+import { bodyShares } from "./body-shares.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
@@ -24,7 +24,7 @@ import {
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { type FrontAssembly, mostAnswers, mostBodyBytes, runAll } from "./process-parts.ts";
+import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
@@ -72,7 +72,7 @@ export function assembleDirectEndpoint(
       onResult: (result) => metrics.gateway.authentications(result),
     }),
     findUpstream: () => own,
-    ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
+    ...{ limits: liveLimits, bodies: bodyShares() },
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({

@@ -12,9 +12,9 @@ import { createDiscovery } from "../kube/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { createForwarder } from "../kube/forwarder.ts";
 import { createClient } from "../kube/http-client.ts";
-import { ByteBudget } from "../runtime/body.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { bodyShares } from "./body-shares.ts";
 import { PublishedClusterList } from "./published-cluster-list.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
@@ -28,7 +28,7 @@ import {
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { type FrontAssembly, mostAnswers, mostBodyBytes, runAll } from "./process-parts.ts";
+import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { findUpstreamIn } from "./upstreams.ts";
 
 /** How a gateway process behaves. */
@@ -87,7 +87,7 @@ export function assembleGateway(
     findUpstream: findUpstreamIn({ credentials, discovery, forwarder }, (name) =>
       clusters.find(name),
     ),
-    ...{ limits: liveLimits, budget: new ByteBudget(mostBodyBytes) },
+    ...{ limits: liveLimits, bodies: bodyShares() },
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });

@@ -1,3 +1,5 @@
+import { answerPace, bodyPace, streamPace } from "../domain/gateway/body-pace.ts";
+import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
@@ -8,17 +10,18 @@ import type {
   ForwardHandler,
   Forwarding,
 } from "../kube/forwarder.ts";
-import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
+import { ClientPace } from "./client-pace.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import {
   type ForwardDeps,
   type ForwardResult,
   headersFor,
   refusalOfFailure,
+  sharerOf,
 } from "./forward-terms.ts";
-import { completesBody, type OwnBody, readOwnBody } from "./own-body.ts";
+import { completesBody, OwnBodyReader } from "./own-body.ts";
 import { bodyOf, bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./respond.ts";
 
@@ -35,15 +38,23 @@ export class ForwardedExchange implements ForwardHandler {
   #isBodyLate = false;
   /** Whether the answer was sent as a whole. */
   #isEnded = false;
-  #ownBody: OwnBody | undefined;
-  #cancelReading: Cancel = () => {};
+  #ownBody: OwnBodyReader | undefined;
+  /** How long the client lets the API server wait with the rest of an answer. */
+  readonly #reading: ClientPace;
   /** Whether the client has whole lines of JSON only, so that another may follow. */
   #isAtLineEnd = false;
 
   constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
     [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
+    this.#reading = new ClientPace(answerPace, {
+      clock: deps.clock,
+      onLate: () => {
+        exchange.abort();
+        this.#finish("timeout");
+      },
+    });
     exchange.onDrain(() => {
-      this.#cancelReading();
+      this.#reading.stop();
       this.#forwarding?.resume();
     });
     exchange.onClose(() => this.#finish(this.#isEnded ? "answered" : "client"));
@@ -84,6 +95,14 @@ export class ForwardedExchange implements ForwardHandler {
     this.#finish("cut");
   }
 
+  /** Makes room for another user: a request of which nothing was sent, or a stream. */
+  giveWay(): boolean {
+    if (this.#forwarding?.isWaiting ?? true) this.#refuse(displaced);
+    else if (this.#isStream) this.end();
+    else return false;
+    return true;
+  }
+
   onHead(status: number, rawHeaders: readonly string[]): void {
     if (this.#isOver) return;
     const { target } = this.#admitted;
@@ -104,7 +123,9 @@ export class ForwardedExchange implements ForwardHandler {
     if (this.#isOver) return true;
     if (this.#isJson) this.#isAtLineEnd = chunk.at(-1) === newline;
     const isTaken = this.#exchange.write(chunk);
-    if (!isTaken && !this.#isStream) this.#limitReading();
+    this.#reading.moved(chunk.length);
+    // A client that does not read its answer keeps a connection from others.
+    if (!isTaken && !this.#isStream) this.#reading.wait();
     return isTaken;
   }
 
@@ -129,15 +150,6 @@ export class ForwardedExchange implements ForwardHandler {
     return isStream(this.#admitted.request, this.#admitted.target.query);
   }
 
-  /** A client that does not read its answer keeps a connection from others. */
-  #limitReading(): void {
-    this.#cancelReading();
-    this.#cancelReading = this.#deps.clock.wakeAfter(longestPauseMs, () => {
-      this.#exchange.abort();
-      this.#finish("timeout");
-    });
-  }
-
   #isJsonWatch(headers: readonly string[]): boolean {
     const valueOf = (name: string): string => headers[headers.indexOf(name) + 1] ?? "";
     this.#isJson =
@@ -150,19 +162,18 @@ export class ForwardedExchange implements ForwardHandler {
 
   /** An own object is read as a whole and completed; all other bodies pass. */
   async #requestBody(): Promise<ForwardedRequest["body"] | "refused"> {
-    const deps = { ...this.#deps, onLate: () => void (this.#isBodyLate = true) };
     if (this.#admitted.framing.kind === "none") return undefined;
-    if (!completesBody(this.#admitted, this.#exchange)) return bodyOf(this.#exchange, deps);
-    const body = await readOwnBody(this.#exchange, this.#admitted, deps).catch(() =>
-      this.#isBodyLate ? bodyTooSlow : refusal(400, "malformed", "the body did not arrive"),
-    );
-    if (body.kind === "refusal") {
-      this.#refuse(body);
-      return "refused";
-    }
-    this.#ownBody = body;
-    if (this.#isOver) body.release();
-    return body.content;
+    if (!completesBody(this.#admitted, this.#exchange))
+      return bodyOf(this.#exchange, {
+        clock: this.#deps.clock,
+        pace: this.#isStream ? streamPace : bodyPace,
+        onLate: () => void (this.#isBodyLate = true),
+      });
+    this.#ownBody = new OwnBodyReader({ ...this.#deps, sharer: sharerOf(this.#admitted) });
+    const body = await this.#ownBody.read(this.#exchange, this.#admitted);
+    if (body.kind === "body") return body.content;
+    this.#refuse(body);
+    return "refused";
   }
 
   #send(authorization: string | undefined, body: ForwardedRequest["body"]): void {
@@ -179,6 +190,7 @@ export class ForwardedExchange implements ForwardHandler {
         headers: [...headers, ...length],
         body,
         kind: this.#isStream ? "stream" : "answer",
+        sharer: sharerOf(this.#admitted),
       },
       this,
     );
@@ -208,13 +220,11 @@ export class ForwardedExchange implements ForwardHandler {
   #finish(cause: ForwardResult["cause"]): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#cancelReading();
+    this.#reading.stop();
     this.#forwarding?.abort();
-    this.#ownBody?.release();
+    this.#ownBody?.end();
     this.#deps.onEnd({ status: this.#status, cause });
   }
 }
 
 const newline = 0x0a;
-/** Longest time that a client may read nothing of an answer that is no stream. */
-const longestPauseMs = 60_000;

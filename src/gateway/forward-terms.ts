@@ -2,9 +2,10 @@ import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import type { ForwardFailure } from "../kube/forwarder.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { ByteBudget } from "../runtime/body.ts";
 import type { Exchange } from "../runtime/exchange.ts";
+import type { Sharer } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
+import type { BodyShares } from "./body-shares.ts";
 import type { UpstreamServer } from "./upstreams.ts";
 
 /** How a forwarded request ended: the status that the client got, and why. */
@@ -17,11 +18,19 @@ export interface ForwardResult {
 /** Dependencies of a forwarded request. */
 export interface ForwardDeps {
   readonly upstream: UpstreamServer;
-  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  readonly clock: Pick<Clock, "now" | "monotonic" | "wakeAfter">;
   /** Bounds the bodies that are read as a whole. */
-  readonly budget: ByteBudget;
+  readonly bodies: BodyShares;
   /** Called once. */
   readonly onEnd: (result: ForwardResult) => void;
+}
+
+/** Who takes its turn with an admitted request. */
+export function sharerOf({
+  user,
+  credential,
+}: Pick<AdmittedRequest, "user" | "credential">): Sharer {
+  return { user: user.username, key: credential.id };
 }
 
 /** The headers of a forwarded request, with the gateway's credential. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { upgradeProtocol } from "../domain/gateway/request-head.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
@@ -70,6 +71,13 @@ export class ForwardedUpgrade implements UpgradeHandler {
   end(): void {
     this.#isEnded = false;
     this.#finish("cut");
+  }
+
+  /** Makes room for another user. */
+  giveWay(): boolean {
+    if (this.#cancel === undefined) this.#refuse(displaced);
+    else this.end();
+    return true;
   }
 
   onUpgrade(answer: IncomingMessage, socket: Duplex, received: Uint8Array): void {

@@ -1,15 +1,16 @@
 import {
-  type LiveCounts,
   type LiveGroup,
   liveGroup,
   type LiveKind,
+  type LiveLoad,
 } from "../domain/gateway/live-limits.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import { ItemsByOwner } from "../runtime/items-by-owner.ts";
 import { sleep } from "../runtime/sleep.ts";
 import type { Decision } from "./credential.ts";
 
-/** A forwarded request, from before its first byte until its end. */
+/** A request of a valid credential, from before the decision about it until its end. */
 export interface LiveRequest {
   readonly kind: LiveKind;
   readonly keyId: string;
@@ -20,6 +21,8 @@ export interface LiveRequest {
   endsAt(): number;
   /** Ends it as if the API server had, where the protocol allows it. */
   end(): void;
+  /** Ends it for one of another user; false if the client could not know whether it had an effect. */
+  giveWay(): boolean;
   /** Ends it because its key or scope allows it no more. */
   cut(decision: Decision): void;
 }
@@ -30,7 +33,7 @@ export interface LiveRequestsDeps {
   readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */
   readonly isFresh: () => boolean;
-  readonly onCut: (decision: Decision["kind"]) => void;
+  readonly onCut: (reason: Decision["kind"] | "displaced") => void;
 }
 
 /** At most four times a second everything is decided again. */
@@ -44,7 +47,7 @@ const freshnessEveryMs = 1_000;
 export class LiveRequests {
   readonly #deps: LiveRequestsDeps;
   readonly #live = new Set<LiveRequest>();
-  readonly #groups = { answers: new GroupCounts(), streams: new GroupCounts() };
+  readonly #groups = { answers: new Group(), streams: new Group() };
   readonly #byKind: Record<LiveKind, number> = { answer: 0, stream: 0, upgrade: 0 };
   #checkedAt = -Infinity;
   /** Whether a check is under way: it yields between requests. */
@@ -69,18 +72,30 @@ export class LiveRequests {
   }
 
   /** How many there are of a group, of a user and with a key. */
-  countsOf(group: LiveGroup, of: Pick<LiveRequest, "username" | "keyId">): LiveCounts {
+  loadOf(group: LiveGroup, of: Pick<LiveRequest, "username" | "keyId">): LiveLoad {
     return this.#groups[group].of(of);
+  }
+
+  /** Ends the newest request of the user who has the most of a group; false if none can end. */
+  displace(group: LiveGroup): boolean {
+    const newestFirst = [...this.#groups[group].ofLargestUser()].reverse();
+    const isDone = newestFirst.some((request) => request.giveWay());
+    if (isDone) this.#deps.onCut("displaced");
+    return isDone;
   }
 
   /** Follows a request until the returned function is called. */
   add(request: LiveRequest): () => void {
+    const group = this.#groups[liveGroup(request.kind)];
     this.#live.add(request);
-    this.#count(request, 1);
+    this.#byKind[request.kind] += 1;
+    group.add(request);
     const endsAt = request.endsAt();
     if (Number.isFinite(endsAt)) this.#checkAt(this.#monotonic(endsAt));
     return () => {
-      if (this.#live.delete(request)) this.#count(request, -1);
+      if (!this.#live.delete(request)) return;
+      this.#byKind[request.kind] -= 1;
+      group.remove(request);
     };
   }
 
@@ -163,36 +178,36 @@ export class LiveRequests {
     const { clock } = this.#deps;
     return clock.monotonic() + (instant - clock.now());
   }
-
-  #count(request: LiveRequest, change: 1 | -1): void {
-    this.#byKind[request.kind] += change;
-    this.#groups[liveGroup(request.kind)].add(request, change);
-  }
 }
 
-/** The numbers of a group. */
-class GroupCounts {
-  #all = 0;
-  readonly #byUser = new Map<string, number>();
-  readonly #byKey = new Map<string, number>();
+/** The requests of a group. */
+class Group {
+  readonly #byUser = new ItemsByOwner<LiveRequest>();
+  readonly #byKey = new ItemsByOwner<LiveRequest>();
 
-  of({ username, keyId }: Pick<LiveRequest, "username" | "keyId">): LiveCounts {
+  of({ username, keyId }: Pick<LiveRequest, "username" | "keyId">): LiveLoad {
+    const byUser = this.#byUser;
     return {
-      all: this.#all,
-      user: this.#byUser.get(username) ?? 0,
-      key: this.#byKey.get(keyId) ?? 0,
+      all: byUser.size,
+      user: byUser.countOf(username),
+      key: this.#byKey.countOf(keyId),
+      get mostOfUser() {
+        return byUser.ofLargestOwner().size;
+      },
     };
   }
 
-  add({ username, keyId }: LiveRequest, change: 1 | -1): void {
-    this.#all += change;
-    add(this.#byUser, username, change);
-    add(this.#byKey, keyId, change);
+  ofLargestUser(): ReadonlySet<LiveRequest> {
+    return this.#byUser.ofLargestOwner();
   }
-}
 
-function add(counts: Map<string, number>, name: string, change: number): void {
-  const count = (counts.get(name) ?? 0) + change;
-  if (count === 0) counts.delete(name);
-  else counts.set(name, count);
+  add(request: LiveRequest): void {
+    this.#byUser.add(request.username, request);
+    this.#byKey.add(request.keyId, request);
+  }
+
+  remove(request: LiveRequest): void {
+    this.#byUser.remove(request.username, request);
+    this.#byKey.remove(request.keyId, request);
+  }
 }

@@ -1,30 +1,30 @@
 import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/own-object.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
-import type { ByteBudget } from "../runtime/body.ts";
+import { bodyPace } from "../domain/gateway/body-pace.ts";
+import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
+import type { Share, Sharer } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type BodyDeps, bodyOf } from "./request-body.ts";
+import { type BodyShares, mostOwnBodyBytes, smallBodyBytes } from "./body-shares.ts";
+import type { ClientPaceDeps } from "./client-pace.ts";
+import { bodyOf, bodyTooSlow } from "./request-body.ts";
 
-/** The largest body that kube-apiserver reads (k8s.io/apiserver, MaxRequestBodyBytes). */
-const mostBytes = 3 * 1024 * 1024;
-
-/** Dependencies of {@link readOwnBody}. */
-export interface OwnBodyDeps extends BodyDeps {
+/** Dependencies of an {@link OwnBodyReader}. */
+export interface OwnBodyDeps extends Pick<ClientPaceDeps, "clock"> {
   /** Bounds the bodies that are read as a whole, all together. */
-  readonly budget: ByteBudget;
+  readonly bodies: BodyShares;
+  readonly sharer: Sharer;
 }
 
 /** A body that was read as a whole. */
 export interface OwnBody {
   readonly kind: "body";
   readonly content: Buffer;
-  /** To be called when the body was sent: it counts until then. */
-  readonly release: () => void;
 }
 
-/** Longest time for a whole body; kube-apiserver gives up after the same. */
-const wholeMs = 60_000;
+/** Longest time that a body waits for its share, in milliseconds. */
+const longestWaitMs = 30_000;
 
 /**
  * Whether the gateway completes the body of a request, and so reads it as a whole; a connected
@@ -43,76 +43,88 @@ export function completesBody(
   );
 }
 
-/**
- * Reads the body of an object of Latchkey's kinds as a whole and completes it. Rejects when the
- * client ends the request or is too slow.
- */
-export async function readOwnBody(
-  exchange: Exchange,
-  { request }: Pick<AdmittedRequest, "request">,
-  deps: OwnBodyDeps,
-): Promise<OwnBody | Refusal> {
-  const [kind, format] = [kindInBody(request), formatOf(exchange.head)];
-  if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
-  let size = 0;
-  const take = (bytes: number): boolean => {
-    const isTaken = deps.budget.take(bytes);
-    if (isTaken) size += bytes;
-    return isTaken;
-  };
-  const release = (): void => {
-    deps.budget.give(size);
-    size = 0;
-  };
-  let read: OwnBody | Refusal | undefined;
-  try {
-    const sent = await readWhole(exchange, deps, take);
-    read = Buffer.isBuffer(sent) ? ownBody(sent, { kind, format, release }) : sent;
-    return read;
-  } finally {
-    if (read?.kind !== "body") release();
-  }
-}
+/** Reads the body of an object of Latchkey's kinds as a whole and completes it. */
+export class OwnBodyReader {
+  readonly #deps: OwnBodyDeps;
+  #share: Share | undefined;
+  #cancelWait: Cancel = () => {};
 
-async function readWhole(
-  exchange: Exchange,
-  deps: OwnBodyDeps,
-  take: (bytes: number) => boolean,
-): Promise<Buffer | Refusal> {
-  const late = Promise.withResolvers<never>();
-  const cancel = deps.clock.wakeAfter(wholeMs, () => {
-    deps.onLate();
-    late.reject(new Error("the body took too long"));
-  });
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const body = bodyOf(exchange, deps);
-  try {
-    for (;;) {
-      const part = await Promise.race([body.next(), late.promise]);
-      if (part.done === true) return Buffer.concat(chunks);
-      size += part.value.length;
-      if (size > mostBytes)
-        return refusal(413, "too-large", "the body of the request is larger than 3 MiB");
-      if (!take(part.value.length))
-        return refusal(429, "limit", "the gateway reads too many bodies at a time; retry");
-      chunks.push(part.value);
+  constructor(deps: OwnBodyDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads it once there is room for its bytes; resolves with the reason if it is refused. */
+  async read(
+    exchange: Exchange,
+    { request, framing }: Pick<AdmittedRequest, "request" | "framing">,
+  ): Promise<OwnBody | Refusal> {
+    const [kind, format] = [kindInBody(request), formatOf(exchange.head)];
+    if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
+    const length = framing.kind === "body" ? framing.length : 0;
+    if (length !== undefined && length > mostOwnBodyBytes) return tooLarge;
+    // A body whose length is not known may become as large as any.
+    if (!(await this.#hasRoom(length ?? mostOwnBodyBytes))) return tooMany;
+    const read = await this.#whole(exchange);
+    const body = Buffer.isBuffer(read) ? completed(read, { kind, format }) : read;
+    if (body.kind === "refusal") this.end();
+    return body;
+  }
+
+  /** Gives its bytes back: they count until the body was sent. */
+  end(): void {
+    this.#cancelWait();
+    this.#share?.end();
+  }
+
+  #hasRoom(bytes: number): Promise<boolean> {
+    const { bodies, clock, sharer } = this.#deps;
+    const share = (bytes <= smallBodyBytes ? bodies.small : bodies.large).ask(sharer, bytes);
+    this.#share = share;
+    return new Promise((resolve) => {
+      share.enter(() => {
+        this.#cancelWait();
+        resolve(true);
+      });
+      if (!share.isWaiting) return;
+      this.#cancelWait = clock.wakeAfter(longestWaitMs, () => {
+        share.end();
+        resolve(false);
+      });
+    });
+  }
+
+  async #whole(exchange: Exchange): Promise<Buffer | Refusal> {
+    let isLate = false;
+    const onLate = (): void => void (isLate = true);
+    const body = bodyOf(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of body) {
+        size += chunk.length;
+        if (size > mostOwnBodyBytes) return tooLarge;
+        chunks.push(chunk);
+      }
+    } catch {
+      return isLate
+        ? bodyTooSlow
+        : refusal(400, "malformed", "the body of the request did not arrive");
     }
-  } finally {
-    cancel();
-    void body.return(undefined);
+    return Buffer.concat(chunks);
   }
 }
 
-function ownBody(
+const tooLarge = refusal(413, "too-large", "the body of the request is larger than 3 MiB");
+const tooMany = refusal(429, "limit", "the gateway reads too many bodies at a time; retry");
+
+function completed(
   sent: Buffer,
-  { kind, format, release }: Parameters<typeof completedBody>[1] & Pick<OwnBody, "release">,
+  { kind, format }: Parameters<typeof completedBody>[1],
 ): OwnBody | Refusal {
   const text = sent.toString("utf8");
-  const completed = completedBody(text, { format, kind });
-  if (completed.kind === "malformed") return refusal(400, "malformed", completed.reason);
-  const content = completed.text === text ? sent : Buffer.from(completed.text);
-  return { kind: "body", content, release };
+  const body = completedBody(text, { format, kind });
+  if (body.kind === "malformed") return refusal(400, "malformed", body.reason);
+  return { kind: "body", content: body.text === text ? sent : Buffer.from(body.text) };
 }
 
 function formatOf({ rawHeaders }: Exchange["head"]): ReturnType<typeof bodyFormat> {

@@ -19,8 +19,6 @@ export interface FrontAssembly {
   close(): Promise<void>;
 }
 
-/** Bodies that are read as a whole, all together. */
-export const mostBodyBytes = 64 * 1024 * 1024;
 /** Connections for requests of clients with a short answer. */
 export const mostAnswers = 128;
 

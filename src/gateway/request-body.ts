@@ -1,12 +1,11 @@
+import type { Pace } from "../domain/gateway/body-pace.ts";
 import { refusal } from "../domain/gateway/refusal.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
+import { ClientPace, type ClientPaceDeps } from "./client-pace.ts";
 
-/** What reading a body needs. */
-export interface BodyDeps {
-  readonly clock: Pick<Clock, "wakeAfter">;
-  /** Called when the body made no progress for 30 seconds; reading it then fails. */
-  readonly onLate: () => void;
+/** What reading a body needs; `onLate` is called when the client is too slow, and reading fails. */
+export interface BodyDeps extends ClientPaceDeps {
+  readonly pace: Pace;
 }
 
 /** The refusal of a body that is too slow. */
@@ -16,9 +15,6 @@ export const bodyTooSlow = refusal(
   "the body of the request did not arrive in time",
 );
 
-/** Longest wait for a part of a body while the API server reads it. */
-const progressMs = 30_000;
-
 /**
  * The body of a request as the API server asks for it. The stream itself is never handed over:
  * whoever gets it may destroy it, and the answer with it.
@@ -26,26 +22,35 @@ const progressMs = 30_000;
 export async function* bodyOf(exchange: Exchange, deps: BodyDeps): AsyncGenerator<Uint8Array> {
   exchange.acceptBody();
   const iterator: AsyncIterator<Uint8Array> = exchange.body.iterator({ destroyOnReturn: false });
+  let fail = (_error: Error): void => {};
+  const pace = new ClientPace(deps.pace, {
+    clock: deps.clock,
+    onLate() {
+      deps.onLate();
+      fail(new Error("the body is too slow"));
+    },
+  });
+  const next = (): Promise<IteratorResult<Uint8Array>> =>
+    new Promise((resolve, reject) => {
+      fail = reject;
+      pace.wait();
+      iterator.next().then(resolve, reject);
+    });
   try {
     for (;;) {
-      const result = await withinProgress(iterator.next(), deps);
-      if (result.done !== true) yield result.value;
-      // A reset of HTTP/2 without an error looks like an end.
-      else if (exchange.isBodyCut()) throw new Error("the client ended the request");
-      else return;
+      const result = await next();
+      pace.stop();
+      if (result.done === true) {
+        // A reset of HTTP/2 without an error looks like an end.
+        if (exchange.isBodyCut()) throw new Error("the client ended the request");
+        return;
+      }
+      pace.moved(result.value.length);
+      yield result.value;
     }
   } finally {
+    pace.stop();
     // What is left can then be thrown away.
     void iterator.return?.();
   }
-}
-
-function withinProgress<T>(pending: Promise<T>, { clock, onLate }: BodyDeps): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.wakeAfter(progressMs, () => {
-      onLate();
-      reject(new Error("the body made no progress"));
-    });
-    pending.then(resolve, reject).finally(cancel);
-  });
 }

@@ -2,6 +2,7 @@ import { objectPath } from "../kube/paths.ts";
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
+import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import type { ForwardFailure, Forwarding } from "../kube/forwarder.ts";
@@ -14,9 +15,9 @@ import {
   type ForwardResult,
   headersFor,
   refusalOfFailure,
+  sharerOf,
 } from "./forward-terms.ts";
-import { type OwnBody, readOwnBody } from "./own-body.ts";
-import { bodyTooSlow } from "./request-body.ts";
+import { type OwnBody, OwnBodyReader } from "./own-body.ts";
 import { sendRefusal } from "./respond.ts";
 
 /** A whole answer of the API server. */
@@ -39,26 +40,27 @@ export class TokenMint {
   readonly #exchange: Exchange;
   readonly #admitted: AdmittedRequest;
   readonly #deps: ForwardDeps;
+  readonly #ownBody: OwnBodyReader;
   #forwarding: Forwarding | undefined;
   #status = 0;
+  #mayExist = false;
   #isOver = false;
   #isEnded = false;
 
   constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
     [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
+    this.#ownBody = new OwnBodyReader({ ...deps, sharer: sharerOf(admitted) });
     exchange.onClose(() => this.#finish(this.#isEnded ? "answered" : "client"));
   }
 
   /** Sends the request, waits and answers. */
   async start(): Promise<void> {
-    const body = await this.#body();
+    const body = await this.#ownBody.read(this.#exchange, this.#admitted);
     if (body.kind === "refusal") return this.#refuse(body);
     try {
       this.#answer(await this.#mint(body));
     } catch (error) {
       this.#refuse(refusalOfFailure(error instanceof NoAnswer ? error.failure : "unreachable"));
-    } finally {
-      body.release();
     }
   }
 
@@ -72,19 +74,18 @@ export class TokenMint {
     this.#refuse(refusal(503, "not-ready", "the gateway stops; retry"), "cut");
   }
 
-  #body(): Promise<OwnBody | Refusal> {
-    const { clock, budget } = this.#deps;
-    let isLate = false;
-    const onLate = (): void => void (isLate = true);
-    return readOwnBody(this.#exchange, this.#admitted, { clock, budget, onLate }).catch(() =>
-      isLate ? bodyTooSlow : refusal(400, "malformed", "the body of the request did not arrive"),
-    );
+  /** Makes room for another user, unless the object may exist. */
+  giveWay(): boolean {
+    if (this.#mayExist || !(this.#forwarding?.isWaiting ?? true)) return false;
+    this.#refuse(displaced);
+    return true;
   }
 
-  async #mint({ content, release }: OwnBody): Promise<Collected> {
+  async #mint({ content }: OwnBody): Promise<Collected> {
     const { target } = this.#admitted;
     const created = await this.#collect("POST", target.path + target.query, { body: content });
-    release();
+    this.#mayExist = true;
+    this.#ownBody.end();
     const object: unknown = created.status === 201 ? parsed(created.body) : undefined;
     const name = nameOfObject(object);
     if (name === undefined) return created;
@@ -145,7 +146,7 @@ export class TokenMint {
       const chunks: Uint8Array[] = [];
       this.#forwarding = upstream.forwarder.forward(
         {
-          ...{ method, target, body, kind: "answer" },
+          ...{ method, target, body, kind: "answer", sharer: sharerOf(this.#admitted) },
           headers: [
             ...headers,
             ...["accept", accept],
@@ -193,6 +194,7 @@ export class TokenMint {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#forwarding?.abort();
+    this.#ownBody.end();
     this.#deps.onEnd({ status: this.#status, cause });
   }
 }

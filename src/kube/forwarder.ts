@@ -1,8 +1,8 @@
 import { type Dispatcher, Pool } from "undici";
 import type { Credentials } from "./credentials.ts";
-import { Slots } from "./slots.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
+import { FairShares, type Share, type Sharer } from "../runtime/fair-shares.ts";
 
 /** A request that is forwarded; header names and values in turn. */
 export interface ForwardedRequest {
@@ -14,6 +14,8 @@ export interface ForwardedRequest {
   readonly body: Buffer | AsyncIterable<Uint8Array> | undefined;
   /** A stream may be silent for as long as it likes, and takes no place of other requests. */
   readonly kind: "answer" | "stream";
+  /** Whose turn it takes. */
+  readonly sharer: Sharer;
 }
 
 /** Why there is no answer, or only a part of it; `busy` if no connection became free. */
@@ -30,6 +32,8 @@ export interface ForwardHandler {
 
 /** A request under way. */
 export interface Forwarding {
+  /** Whether nothing of it was sent yet. */
+  readonly isWaiting: boolean;
   resume(): void;
   /** Ends it; `onError` is called with `aborted`. */
   abort(): void;
@@ -41,7 +45,7 @@ export interface ForwarderOptions {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;
-  /** Connections for answers; those of streams are not bounded here. */
+  /** Connections for answers, which users share; those of streams are not bounded here. */
   readonly connections: number;
   /** Milliseconds between two parts of an answer that is not a stream; default: 75 seconds. */
   readonly silenceMs?: number;
@@ -63,6 +67,9 @@ const longestSilenceMs = 75_000;
 /** Longest time that a request waits for a connection, in milliseconds. */
 const longestWaitMs = 30_000;
 
+/** How much of the connections is kept for users who have less in use than an equal share. */
+const reservedPart = 4;
+
 /** A forwarder to the API server of these credentials, which adds no credential of its own. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { credentials, clock, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
@@ -78,22 +85,29 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),
     stream: new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 }),
   };
-  const slots = { answer: new Slots(connections), stream: new Slots(Infinity) };
+  const shares = new FairShares({
+    all: connections,
+    reserve: Math.floor(connections / reservedPart),
+    user: connections,
+    key: connections,
+  });
   return {
     host: origin.host,
     forward(request, handler) {
-      const { kind } = request;
+      const { kind, sharer } = request;
       const sent = { ...request, target: prefix + request.target };
-      const attempt = new Attempt(sent, handler, {
-        ...{ pool: pools[kind], slots: slots[kind], clock },
-      });
+      const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
+      const attempt = new Attempt(sent, handler, { pool: pools[kind], share, clock });
       attempt.start();
       return attempt;
     },
-    waiting: () => slots.answer.waiting,
+    waiting: () => shares.waiting,
     close: async () => void (await Promise.all([pools.answer.destroy(), pools.stream.destroy()])),
   };
 }
+
+/** The share of a stream, which has a connection of its own. */
+const unshared: Share = { isWaiting: false, enter: (start) => start(), end() {} };
 
 /** What undici does, and its types do not say: it sends iterables like streams. */
 interface IterableDispatcher {
@@ -108,10 +122,10 @@ interface IterableDispatcher {
   ): boolean;
 }
 
-/** Connections, and the room on them. */
+/** Connections, and the share of them. */
 interface Way {
   readonly pool: IterableDispatcher;
-  readonly slots: Slots;
+  readonly share: Share;
   readonly clock: Pick<Clock, "wakeAfter">;
 }
 
@@ -129,23 +143,24 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #hasHead = false;
   #mayRepeat: boolean;
   #stopWaiting: Cancel = () => {};
-  readonly #dispatch = (): void => {
-    this.#stopWaiting();
-    this.#send();
-  };
-
   constructor(request: ForwardedRequest, handler: ForwardHandler, way: Way) {
     [this.#way, this.#request, this.#handler] = [way, request, handler];
     const { method, body } = request;
     this.#mayRepeat = body === undefined && (method === "GET" || method === "HEAD");
   }
 
+  get isWaiting(): boolean {
+    return this.#way.share.isWaiting;
+  }
+
   start(): void {
-    const { slots, clock } = this.#way;
-    if (slots.take(this.#dispatch)) return;
-    this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => {
-      if (slots.forget(this.#dispatch)) this.#giveUp("busy");
+    const { share, clock } = this.#way;
+    share.enter(() => {
+      this.#stopWaiting();
+      if (!this.#isOver) this.#send();
     });
+    if (share.isWaiting)
+      this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => this.#giveUp("busy"));
   }
 
   #send(): void {
@@ -169,13 +184,13 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.#isOver || this.#isAborted) return;
     this.#isAborted = true;
-    if (this.#way.slots.forget(this.#dispatch)) this.#giveUp("aborted");
+    if (this.isWaiting) this.#giveUp("aborted");
     else this.#controller?.abort(new Error("aborted"));
   }
 
   #giveUp(failure: ForwardFailure): void {
     this.#stopWaiting();
-    this.#isOver = true;
+    this.#end();
     this.#handler.onError(failure);
   }
 
@@ -214,7 +229,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#way.slots.give();
+    this.#way.share.end();
   }
 }
 

@@ -125,7 +125,7 @@ export const metricTable = {
   },
   gatewayCuts: {
     name: "latchkey_gateway_cuts_total",
-    help: "Requests in progress that the gateway ended, by reason: denied (the key is not accepted, or its scope does not allow the request) and not-ready (the access key cache is older than 30 seconds).",
+    help: "Requests in progress that the gateway ended, by reason: denied (the key is not accepted, or its scope does not allow the request), not-ready (the access key cache is older than 30 seconds) and displaced (the replica is full, and the user of the request has the most of them).",
     labelNames: ["reason"],
   },
   gatewayLive: {

@@ -4,7 +4,7 @@ import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
-import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps, openEntry } from "../support/gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
 
 const nothing = { ...emptyScope, clusters: ["elsewhere"] };
@@ -12,7 +12,7 @@ const none = "a-key-that-nobody-has";
 
 /** Admits a request; a key that has to wait for its second look does. */
 async function admit(request: FakeRequest, deps: FakeGatewayDeps = fakeGatewayDeps()) {
-  const admitted = admitRequest(headOf(request), deps);
+  const admitted = admitRequest(headOf(request), deps, openEntry);
   await deps.clock.run(100);
   return admitted;
 }
@@ -36,9 +36,9 @@ describe("a request is refused", () => {
   ])("with 401 %s before its path is looked at", async (_what, target) => {
     const deps = fakeGatewayDeps();
     const head = { ...headOf({ key: null }), target };
-    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
+    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 401 });
     const known = { ...headOf({}), target };
-    expect(await admitRequest(known, deps)).toMatchObject({ status: 404 });
+    expect(await admitRequest(known, deps, openEntry)).toMatchObject({ status: 404 });
   });
 
   it.each<[string, Parameters<typeof keyOf>[1]]>([
@@ -82,7 +82,7 @@ describe("the time of a 401", () => {
     const deps = fakeGatewayDeps();
     arrange(deps);
     let isOver = false;
-    void admitRequest(headOf({ key }), deps).then(() => (isOver = true));
+    void admitRequest(headOf({ key }), deps, openEntry).then(() => (isOver = true));
     await deps.clock.run(99);
     expect(isOver).toBe(false);
     await deps.clock.run(1);
@@ -92,12 +92,15 @@ describe("the time of a 401", () => {
 
   it("is none for the 1,001st key that waits", async () => {
     const deps = fakeGatewayDeps();
-    for (let index = 0; index < 1_000; index += 1) void admitRequest(headOf({ key: none }), deps);
+    for (let index = 0; index < 1_000; index += 1)
+      void admitRequest(headOf({ key: none }), deps, openEntry);
     expect(deps.clock.pending).toBe(1_000);
-    expect(await admitRequest(headOf({ key: none }), deps)).toMatchObject({ status: 401 });
+    expect(await admitRequest(headOf({ key: none }), deps, openEntry)).toMatchObject({
+      status: 401,
+    });
     await deps.clock.run(100);
     expect(deps.clock.pending).toBe(0);
-    void admitRequest(headOf({ key: none }), deps);
+    void admitRequest(headOf({ key: none }), deps, openEntry);
     expect(deps.clock.pending).toBe(1);
   });
 });
@@ -171,6 +174,7 @@ describe("where the policy about Secrets is missing", () => {
     const admitted = await admitRequest(
       { ...headOf({ ...request, key: aliceKey }), target },
       { ...deps, findUpstream: () => ({ ...server, secrets }) },
+      openEntry,
     );
     expect(admitted).toMatchObject(kind === "refusal" ? unknownPolicy : { kind });
   });

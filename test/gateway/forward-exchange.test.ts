@@ -60,7 +60,7 @@ describe("a forwarded answer", () => {
     expect(forwarding.resumes).toBe(1);
   });
 
-  it("is cut after a minute if its client reads nothing", async () => {
+  it("is cut after a minute in which its client reads nothing, all in all", async () => {
     const { deps, exchange } = await forwarded();
     const forwarding = deps.forwarder.last();
     forwarding.answer(200, "", { isOpen: true });
@@ -68,10 +68,11 @@ describe("a forwarded answer", () => {
     forwarding.handler.onData(Buffer.from("a"));
     await deps.clock.run(59_000);
     exchange.drain();
+    await deps.clock.run(60_000);
     forwarding.handler.onData(Buffer.from("a"));
-    await deps.clock.run(59_000);
+    await deps.clock.run(999);
     expect(exchange.isAborted).toBe(false);
-    await deps.clock.run(1_000);
+    await deps.clock.run(2);
     expect([exchange.isAborted, forwarding.isAborted]).toEqual([true, true]);
     expect([deps.live.count("answer"), deps.clock.pending]).toEqual([0, 0]);
   });
@@ -193,16 +194,16 @@ describe("the body of a forwarded request", () => {
     expect(exchange.bodiesAccepted).toBe(1);
   });
 
-  it("that makes no progress for 30 seconds is 408", async () => {
+  it("that moves a byte every nine seconds is 408", async () => {
     const { deps, exchange } = await forwarded(post);
     const { request, handler } = deps.forwarder.last();
     const reading = textOf(request.body).catch(() => handler.onError("unreachable"));
     exchange.body.write("he");
-    await deps.clock.run(29_999);
+    await deps.clock.run(9_000);
     exchange.body.write("l");
-    await deps.clock.run(29_999);
+    await deps.clock.run(999);
     expect(exchange.hasResponded).toBe(false);
-    await deps.clock.run(1);
+    await deps.clock.run(2);
     await reading;
     expect(exchange.answer?.status).toBe(408);
   });

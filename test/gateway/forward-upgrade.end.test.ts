@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ForwardResult } from "../../src/gateway/forward-terms.ts";
 import { ForwardedUpgrade, type UpgradedRequest } from "../../src/gateway/forward-upgrade.ts";
 import { createForwarder } from "../../src/kube/forwarder.ts";
-import { ByteBudget } from "../../src/runtime/body.ts";
+import { bodyShares } from "../../src/gateway/body-shares.ts";
 import type { UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -110,7 +110,7 @@ function gateway(server: string): Gateway {
     clock,
     results,
     forward(exchange) {
-      const deps = { upstream: { forwarder, credentials }, clock, budget: new ByteBudget(1) };
+      const deps = { upstream: { forwarder, credentials }, clock, bodies: bodyShares() };
       const onEnd = (result: ForwardResult): void => void results.push(result);
       void new ForwardedUpgrade(exchange, admitted, { ...deps, onEnd }).start();
     },

@@ -79,8 +79,10 @@ describe("a replica", () => {
       deps.keys.set(`key-${index}`, keyOf(`user-${index}`));
     for (let index = 0; index < 8; index += 1)
       expect(statuses(await send(deps, { ...watch, key: `key-${index}` }, 250))).toEqual([]);
-    expect(statuses(await send(deps, { ...watch, key: bobKey }))).toEqual([429]);
-    expect(deps.refusals).toEqual(["limit 429"]);
+    expect(statuses(await send(deps, { ...watch, key: bobKey }))).toEqual([]);
+    expect([deps.live.count("stream"), deps.cuts, deps.refusals]).toEqual([
+      ...[2_000, ["displaced"], []],
+    ]);
   });
 });
 
@@ -93,7 +95,7 @@ describe("a request under way", () => {
     await settled();
     expect(deps.live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
     const alice = { username: "alice", keyId: "uid-alice" };
-    expect(deps.live.countsOf("streams", alice)).toEqual({ all: 0, user: 0, key: 0 });
+    expect(deps.live.loadOf("streams", alice)).toEqual({ all: 0, user: 0, key: 0, mostOfUser: 0 });
     expect(deps.forwarder.forwardings).toEqual([]);
   });
 
@@ -142,7 +144,9 @@ describe("a failure inside the gateway", () => {
     expect(exchange?.status).toMatchObject({ code: 500, message: "internal error" });
     expect(deps.log.lines.map(({ level, message }) => [level, message])).toEqual([
       ["error", "gateway request failed"],
+      ["debug", "gateway request refused"],
     ]);
+    expect(deps.refusals).toEqual(["upstream 500"]);
   });
 
   it("aborts an answer that has begun", async () => {

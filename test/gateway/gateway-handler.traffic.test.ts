@@ -23,6 +23,7 @@ import { TestClock } from "../support/test-clock.ts";
 import { answerText, respondOk } from "../support/upstream-recorder.ts";
 import { flooded, floodRows } from "./raw-floods.ts";
 import { requestFieldsOf } from "./raw-frames.ts";
+import { bodyBytes } from "../support/gateway-deps.ts";
 
 const sharedSecrets = `/apis/${apiVersion}/namespaces/web/sharedsecrets`;
 const big = Buffer.alloc(4 * 1024 * 1024, " ");
@@ -144,7 +145,7 @@ describe.each(frontWays)("through the $name", (way) => {
       const connection = await rawConnection(gateway);
       const fields = ["Content-Type: application/json", `Content-Length: ${big.length}`];
       let kept = 0;
-      gateway.recorder.onHead = () => void (kept = Math.max(kept, gateway.budget.used));
+      gateway.recorder.onHead = () => void (kept = Math.max(kept, bodyBytes(gateway.bodies)));
       connection.write(requestText("POST /api/v1/namespaces/web/configmaps", fields));
       connection.write(big);
       const { statuses } = await connection.until((answer) => answer.statuses.length > 0);
@@ -267,7 +268,7 @@ describe("an object of Latchkey that is larger than 3 MiB, through the gateway,"
     connection.write(big);
     const answer = await connection.until(({ isClosed }) => isClosed);
     expect([answer.statuses, answer.isClosed]).toEqual([[413], true]);
-    expect([gateway.recorder.requests, live(), gateway.budget.used]).toEqual([[], 0, 0]);
+    expect([gateway.recorder.requests, live(), bodyBytes(gateway.bodies)]).toEqual([[], 0, 0]);
   });
 
   it("is 413 over HTTP/2, and ends the stream alone", async () => {
@@ -288,7 +289,7 @@ describe("an object of Latchkey that is larger than 3 MiB, through the gateway,"
     }
     await session.until(() => live() === 0);
     const { status, isWhole, resetCode } = session.stream(1);
-    expect([status, isWhole, resetCode, live(), gateway.budget.used]).toEqual([
+    expect([status, isWhole, resetCode, live(), bodyBytes(gateway.bodies)]).toEqual([
       ...[413, true, 0, 0, 0],
     ]);
     session.write(headers(3, requestFields()));

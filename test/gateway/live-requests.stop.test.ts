@@ -22,7 +22,7 @@ function liveRequest(others: Partial<LiveRequest> = {}): LiveRequest {
     ...{ kind: "stream", keyId: "uid", username: "alice" },
     decide: () => ({ kind: "no-opinion" }),
     endsAt: () => Infinity,
-    ...{ end: () => {}, cut: () => {} },
+    ...{ end: () => {}, giveWay: () => false, cut: () => {} },
     ...others,
   };
 }

@@ -47,6 +47,12 @@ function following() {
       },
       endsAt: () => followed.endsAt,
       end: () => void (followed.ends += 1),
+      giveWay() {
+        if (kind === "answer") return false;
+        followed.ends += 1;
+        remove();
+        return true;
+      },
       cut(decision) {
         followed.cuts.push(decision);
         remove();
@@ -68,15 +74,27 @@ describe("requests under way", () => {
     ];
     expect(live.counts()).toEqual({ answer: 1, stream: 2, upgrade: 1 });
     const of = { username: "u", keyId: "k" };
-    expect(live.countsOf("answers", of)).toEqual({ all: 1, user: 1, key: 1 });
-    expect(live.countsOf("streams", of)).toEqual({ all: 3, user: 2, key: 1 });
+    expect(live.loadOf("answers", of)).toEqual({ all: 1, user: 1, key: 1, mostOfUser: 1 });
+    expect(live.loadOf("streams", of)).toEqual({ all: 3, user: 2, key: 1, mostOfUser: 2 });
     for (const { remove } of all) {
       remove();
       remove();
     }
     expect(live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
     for (const group of ["answers", "streams"] as const)
-      expect(live.countsOf(group, of)).toEqual({ all: 0, user: 0, key: 0 });
+      expect(live.loadOf(group, of)).toEqual({ all: 0, user: 0, key: 0, mostOfUser: 0 });
+  });
+
+  it("are displaced, the newest of the user with the most first, if one can end", () => {
+    const { counted, live, add } = following();
+    const others = [add(), add(), add({ username: "u2", keyId: "k2" })];
+    const newest = add();
+    expect(live.displace("streams")).toBe(true);
+    expect([newest.ends, others.map(({ ends }) => ends), counted]).toEqual([
+      ...[1, [0, 0, 0], ["displaced"]],
+    ]);
+    add({ kind: "answer" });
+    expect([live.displace("answers"), counted]).toEqual([false, ["displaced"]]);
   });
 
   it("are all decided again after a change, at once", async () => {
@@ -164,6 +182,7 @@ describe("requests under way", () => {
           },
           endsAt: () => Infinity,
           end() {},
+          giveWay: () => false,
           cut() {},
         });
       const turns = async (count: number): Promise<void> => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import { group } from "../../src/api/names.ts";
-import { completesBody, readOwnBody } from "../../src/gateway/own-body.ts";
-import { ByteBudget } from "../../src/runtime/body.ts";
+import { bodyShares, mostOwnBodyBytes } from "../../src/gateway/body-shares.ts";
+import { completesBody, OwnBodyReader } from "../../src/gateway/own-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
+import { bodyBytes } from "../support/gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const request: ReviewedRequest = {
@@ -11,12 +12,15 @@ const request: ReviewedRequest = {
   ...{ subresource: "", namespace: "web", name: "" },
 };
 
-function reading(contentType = "application/json", budgetBytes = 10_000_000) {
+const alice = { user: "alice", key: "a" };
+
+function reading(contentType = "application/json", length?: number) {
   const exchange = new FakeExchange({ method: "POST", fields: ["Content-Type", contentType] });
-  const [clock, budget] = [new TestClock(), new ByteBudget(budgetBytes)];
-  const late: string[] = [];
-  const deps = { clock, budget, onLate: () => void late.push("late") };
-  return { exchange, clock, budget, late, body: readOwnBody(exchange, { request }, deps) };
+  const [clock, bodies] = [new TestClock(), bodyShares()];
+  const reader = new OwnBodyReader({ clock, bodies, sharer: alice });
+  /** Starts to read. */
+  const read = () => reader.read(exchange, { request, framing: { kind: "body", length } });
+  return { exchange, clock, bodies, reader, read };
 }
 
 describe("the body of an object of Latchkey", () => {
@@ -28,88 +32,102 @@ describe("the body of an object of Latchkey", () => {
       '{"apiVersion":"management.service/v1","kind":"SharedSecret","spec":{}}',
     ],
   ])("%s", async (_what, sent, content) => {
-    const { exchange, body } = reading();
+    const { exchange, read } = reading();
     exchange.body.end(sent);
-    const read = await body;
-    expect(read.kind === "body" && read.content.toString()).toBe(content);
+    const body = await read();
+    expect(body.kind === "body" && body.content.toString()).toBe(content);
   });
 
-  it("counts from its first part until it was sent", async () => {
-    const { exchange, budget, body } = reading();
-    exchange.body.write('{"a":');
-    await settled();
-    expect(budget.used).toBe(5);
-    exchange.body.end("1}");
-    const read = await body;
-    expect(budget.used).toBe(7);
-    if (read.kind === "body") {
-      read.release();
-      read.release();
-    }
-    expect(budget.used).toBe(0);
+  it.each<[string, number | undefined, number]>([
+    ["its length", 70_000, 70_000],
+    ["its length, if small", 7, 7],
+    ["3 MiB if its length is not known", undefined, mostOwnBodyBytes],
+  ])("counts with %s from its begin until it was sent", async (_what, length, bytes) => {
+    const { exchange, bodies, reader, read } = reading("application/json", length);
+    const body = read();
+    expect(bodyBytes(bodies)).toBe(bytes);
+    exchange.body.end('{"a":1}');
+    await body;
+    expect(bodyBytes(bodies)).toBe(bytes);
+    reader.end();
+    reader.end();
+    expect(bodyBytes(bodies)).toBe(0);
   });
 
-  it("is 429 if all bodies together are larger than 64 MiB, and counts no more", async () => {
-    const { exchange, budget, body } = reading("application/json", 64 * 1024 * 1024);
-    budget.take(64 * 1024 * 1024 - 5);
-    exchange.body.write('{"a":');
-    await settled();
-    exchange.body.write("1");
+  it("waits for its share, and is 429 after 30 seconds", async () => {
+    const { bodies, clock, read } = reading("application/json", 70_000);
+    bodies.large.ask(alice, 8 * 1024 * 1024).enter(() => {});
+    const body = read();
+    await clock.run(29_999);
+    expect(bodies.large.waiting).toBe(1);
+    await clock.run(1);
     expect(await body).toMatchObject({ kind: "refusal", status: 429 });
-    expect(budget.used).toBe(64 * 1024 * 1024 - 5);
+    expect([bodies.large.waiting, bodies.large.used]).toEqual([0, 8 * 1024 * 1024]);
   });
 
-  it("is 413 if it is larger than 3 MiB", async () => {
-    const { exchange, budget, body } = reading();
-    exchange.body.write(Buffer.alloc(3 * 1024 * 1024));
-    await settled();
-    exchange.body.write("1");
+  it("is read when its share is free, and leaves no timer", async () => {
+    const { exchange, bodies, clock, read } = reading("application/json", 70_000);
+    const other = bodies.large.ask(alice, 8 * 1024 * 1024);
+    other.enter(() => {});
+    const body = read();
+    other.end();
+    exchange.body.end("{}");
+    expect(await body).toMatchObject({ kind: "body" });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("of a client that leaves while it waits is given up", async () => {
+    const { bodies, clock, reader, read } = reading("application/json", 70_000);
+    bodies.large.ask(alice, 8 * 1024 * 1024).enter(() => {});
+    void read();
+    reader.end();
+    expect([bodies.large.waiting, clock.pending]).toEqual([0, 0]);
+  });
+
+  it("does not wait for large ones if it is small", async () => {
+    const { exchange, bodies, read } = reading("application/json", 64 * 1024);
+    bodies.large.ask(alice, 8 * 1024 * 1024).enter(() => {});
+    exchange.body.end("{}");
+    expect(await read()).toMatchObject({ kind: "body" });
+  });
+
+  it.each([
+    ["by its header, before a byte of it is read", mostOwnBodyBytes + 1, 0],
+    ["by its bytes", undefined, mostOwnBodyBytes + 1],
+  ])("is 413 if it is larger than 3 MiB %s", async (_what, length, sent) => {
+    const { exchange, bodies, read } = reading("application/json", length);
+    const body = read();
+    exchange.body.write(Buffer.alloc(sent));
     expect(await body).toMatchObject({ kind: "refusal", status: 413 });
-    expect(budget.used).toBe(0);
+    expect(bodyBytes(bodies)).toBe(0);
   });
 
   it("is 400 without its words if it is not JSON", async () => {
-    const { exchange, budget, body } = reading();
+    const { exchange, bodies, read } = reading();
     exchange.body.end('{"canary"');
-    const read = await body;
-    expect(read).toMatchObject({ kind: "refusal", status: 400 });
-    expect(JSON.stringify(read)).not.toContain("canary");
-    expect(budget.used).toBe(0);
+    const body = await read();
+    expect(body).toMatchObject({ kind: "refusal", status: 400 });
+    expect(JSON.stringify(body)).not.toContain("canary");
+    expect(bodyBytes(bodies)).toBe(0);
   });
 
-  it("is late when it makes no progress for 30 seconds", async () => {
-    const { exchange, clock, budget, late, body } = reading();
-    body.catch(() => {});
-    exchange.body.write("{");
-    await clock.run(29_999);
-    expect(late).toEqual([]);
-    await clock.run(1);
-    await expect(body).rejects.toThrow("no progress");
-    expect([late, budget.used, clock.pending]).toEqual([["late"], 0, 0]);
+  it("is 408 when it does not move for 10 seconds", async () => {
+    const { exchange, clock, bodies, read } = reading();
+    const body = read();
+    await clock.run(10_000);
+    expect(await body).toMatchObject({ kind: "refusal", status: 408 });
+    expect([bodyBytes(bodies), clock.pending, exchange.body.destroyed]).toEqual([0, 0, false]);
   });
 
-  it("is late after a minute, however often a byte arrives", async () => {
-    const { exchange, clock, budget, late, body } = reading();
-    body.catch(() => {});
-    for (let second = 0; second < 60; second += 10) {
-      exchange.body.write(" ");
-      await clock.run(9_999);
-      expect(late).toEqual([]);
-      await clock.run(1);
-    }
-    await expect(body).rejects.toThrow("took too long");
-    expect([late.length, budget.used]).toEqual([1, 0]);
-  });
-
-  it("that the client cuts off counts no more", async () => {
-    const { exchange, budget, body } = reading("application/yaml");
-    body.catch(() => {});
+  it("that the client cuts off is 400, and counts no more", async () => {
+    const { exchange, bodies, read } = reading("application/yaml");
+    const body = read();
     exchange.body.write("spec:\n");
     await settled();
     exchange.isCut = true;
     exchange.body.end("  a: 1\n");
-    await expect(body).rejects.toThrow("the client ended the request");
-    expect(budget.used).toBe(0);
+    expect(await body).toMatchObject({ kind: "refusal", status: 400 });
+    expect(bodyBytes(bodies)).toBe(0);
   });
 });
 

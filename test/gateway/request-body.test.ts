@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { bodyPace, streamPace } from "../../src/domain/gateway/body-pace.ts";
 import { bodyOf } from "../../src/gateway/request-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
-function reading() {
+function reading(pace = bodyPace) {
   const [clock, exchange] = [new TestClock(), new FakeExchange()];
   const late: number[] = [];
-  const body = bodyOf(exchange, { clock, onLate: () => void late.push(clock.monotonic()) });
+  const onLate = (): void => void late.push(clock.monotonic());
+  const body = bodyOf(exchange, { clock, pace, onLate });
   return { clock, exchange, body, late };
 }
 
@@ -27,11 +29,33 @@ describe("the body of a request", () => {
     expect([clock.pending, late]).toEqual([0, []]);
     const next = body.next();
     next.catch(() => {});
-    await clock.run(29_999);
+    await clock.run(9_999);
     expect(late).toEqual([]);
-    await clock.run(1);
-    await expect(next).rejects.toThrow("no progress");
-    expect(late).toEqual([150_000]);
+    await clock.run(2);
+    await expect(next).rejects.toThrow("too slow");
+    expect(late).toHaveLength(1);
+  });
+
+  it.each([
+    ["a byte every nine seconds is late after 10 s", bodyPace, 9_000, 1, 10_000],
+    ["16 KiB a second is late after a minute", bodyPace, 1_000, 16_384, 60_000],
+    ["a byte every nine seconds for a backend is not late", streamPace, 9_000, 1, undefined],
+    ["silence of a backend's client is late after 30 s", streamPace, 200_000, 1, 30_000],
+  ])("of %s", async (_what, pace, everyMs, bytes, lateAt) => {
+    const { clock, exchange, body, late } = reading(pace);
+    const read = (async () => {
+      for await (const _chunk of body);
+    })().catch(() => {});
+    for (let at = 0; at < 120_000; at += everyMs) {
+      await clock.run(everyMs);
+      exchange.body.write(Buffer.alloc(bytes));
+      await settled();
+    }
+    expect(late.map((at) => Math.floor(at / 1_000) * 1_000)).toEqual(
+      lateAt === undefined ? [] : [lateAt],
+    );
+    exchange.body.end();
+    await read;
   });
 
   it("that ends although the client cut it off is an error", async () => {

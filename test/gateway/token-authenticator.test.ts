@@ -14,7 +14,7 @@ import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
-import { fakeGatewayDeps } from "../support/gateway-deps.ts";
+import { fakeGatewayDeps, openEntry } from "../support/gateway-deps.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const signingKeys = parseSigningKeys(rawSigningKeys());
@@ -82,6 +82,7 @@ function endpoint() {
     admitRequest(
       { ...headOf({ ...request, key }), target: `/kubernetes/cluster${request.path ?? "/api"}` },
       deps,
+      openEntry,
     );
   return { clock, state, revoked, results, use, token, admit, deps };
 }
@@ -153,7 +154,7 @@ describe("a request with a direct token", () => {
     const { deps, token } = endpoint();
     for (const target of ["/api", "/kubernetes/management/api", "/kubernetes/clusters/api"]) {
       const head = { ...headOf({ key: await token() }), target };
-      expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
+      expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 404 });
     }
   });
 
@@ -179,9 +180,9 @@ describe("a revoked token", () => {
   it("learns nothing about paths", async () => {
     const { deps, token, revoked } = endpoint();
     const head = { ...headOf({ key: await token() }), target: "/kubernetes/management/api" };
-    expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
+    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 404 });
     revoked.add("uid-token");
-    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
+    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 401 });
   });
 
   it("is refused while its request waits for discovery", async () => {

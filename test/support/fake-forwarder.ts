@@ -11,6 +11,8 @@ export interface FakeForwarding extends Forwarding {
   /** Answers, as the API server would. */
   readonly handler: ForwardHandler;
   isAborted: boolean;
+  /** May be changed. */
+  isWaiting: boolean;
   resumes: number;
   /** A head with JSON, some text and, unless `isOpen`, the end. */
   answer(status: number, text?: string, options?: FakeAnswerOptions): void;
@@ -42,7 +44,7 @@ export function fakeForwarder(): FakeForwarder {
     },
     forward(request, handler) {
       const forwarding: FakeForwarding = {
-        ...{ request, handler, isAborted: false, resumes: 0 },
+        ...{ request, handler, isAborted: false, isWaiting: false, resumes: 0 },
         answer(status, text = "{}\n", { headers = [], isOpen = false } = {}) {
           handler.onHead(status, ["Content-Type", "application/json", ...headers]);
           if (text !== "") handler.onData(Buffer.from(text));

@@ -49,6 +49,7 @@ export const get = {
   target: "/api",
   headers: ["accept", "a"],
   kind: "answer",
+  sharer: { user: "alice", key: "a" },
 } as const;
 /** A request that must not be sent twice. */
 export const post = { ...get, method: "POST" } as const;

@@ -1,12 +1,13 @@
 import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
+import type { Entry } from "../../src/gateway/admit-request.ts";
+import { type BodyShares, bodyShares } from "../../src/gateway/body-shares.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
 import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { ByteBudget } from "../../src/runtime/body.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { SecondLooks } from "../../src/authn/identify-key.ts";
@@ -34,15 +35,22 @@ export interface FakeGatewayDeps extends GatewayDeps {
 /** What a test changes about them. */
 export interface FakeGatewayOptions {
   readonly limits?: Partial<LiveLimits>;
-  readonly budgetBytes?: number;
   readonly secondLooks?: number;
   /** Rejects when the gateway's own credential is read. */
   readonly hasCredential?: boolean;
 }
 
+/** Admits every request that has a credential. */
+export const openEntry: Entry = { enter: () => new AbortController().signal };
+
+/** The bytes of bodies that are in use. */
+export function bodyBytes({ small, large }: BodyShares): number {
+  return small.used + large.used;
+}
+
 /** Makes them. */
 export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDeps {
-  const { limits = {}, budgetBytes = 1_000_000, secondLooks, hasCredential = true } = options;
+  const { limits = {}, secondLooks, hasCredential = true } = options;
   const [clock, log, forwarder] = [new TestClock(), recordingLog(), fakeForwarder()];
   const state = { isFresh: true, forgotten: 0 };
   const keys = new Map([
@@ -93,7 +101,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
       onCut: (kind) => void cuts.push(kind),
     }),
     limits: { ...liveLimits, ...limits },
-    budget: new ByteBudget(budgetBytes),
+    bodies: bodyShares(),
     metrics: {
       answered: (verb, status) => void answers.push(`${verb} ${status}`),
       refused: (cause, status) => void refusals.push(`${cause} ${status}`),

@@ -6,6 +6,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
+import { type BodyShares, bodyShares } from "../../src/gateway/body-shares.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
@@ -15,7 +16,6 @@ import { createForwarder } from "../../src/kube/forwarder.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
 import { gatewayRoutes, type Routes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { ByteBudget } from "../../src/runtime/body.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { FrontLimits } from "../../src/runtime/front-options.ts";
 import { type FrontServer, startFrontServer } from "../../src/runtime/front-server.ts";
@@ -31,7 +31,6 @@ export interface GatewayFixtureOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<FrontLimits>;
   readonly liveLimits?: Partial<LiveLimits>;
-  readonly budgetBytes?: number;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs?: number;
   /** Connections to the API server for requests with a short answer. */
@@ -60,7 +59,7 @@ export interface GatewayFixture {
   readonly ca: string;
   readonly recorder: UpstreamRecorder;
   readonly live: LiveRequests;
-  readonly budget: ByteBudget;
+  readonly bodies: BodyShares;
   readonly front: FrontServer;
   readonly log: ReturnType<typeof recordingLog>;
   /** The refusals that were counted, as `<cause> <status>`. */
@@ -124,7 +123,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const seen = { refusals: new Array<string>(), cuts: new Array<string>() };
   const identifications: string[] = [];
   const log = recordingLog();
-  const budget = new ByteBudget(options.budgetBytes ?? 64 * 1024 * 1024);
+  const bodies = bodyShares();
   const live = new LiveRequests({
     clock,
     yielder: new Yielder(clock),
@@ -141,7 +140,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const server = { forwarder, credentials: own.credentials, discovery: servedDiscovery };
   const { routes, authenticator } = options.credentials ?? keyCredentials(keys);
   const handler = gatewayHandler({
-    ...{ clock, live, log, budget, routes },
+    ...{ clock, live, log, bodies, routes },
     authenticator: authenticator({
       clock,
       isFresh: () => fixture.isFresh,
@@ -161,7 +160,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     isUpgrade: asksForUpgrade,
   });
   const fixture: GatewayFixture = {
-    ...{ port: front.port, ca, recorder, live, budget, front, log, identifications, keys, ...seen },
+    ...{ port: front.port, ca, recorder, live, bodies, front, log, identifications, keys, ...seen },
     forgotten: own.forgotten,
     isFresh: true,
     async close() {

@@ -9,6 +9,8 @@ export interface Bearer {
 }
 
 const subprotocolPrefix = "base64url.bearer.authorization.k8s.io.";
+/** Clients of Kubernetes offer five at most; with more, a request counts as one without a credential. */
+const mostSubprotocols = 32;
 
 /**
  * The bearer token of a request: in the header Authorization (RFC 6750, section 2.1) or, for a
@@ -19,9 +21,11 @@ export function bearerOf(rawHeaders: RawHeaders): Bearer {
   const header = valuesOfField(rawHeaders, "authorization");
   const sent = valuesOfField(rawHeaders, "sec-websocket-protocol");
   if (sent.length === 0) return { token: tokenOfHeader(header), subprotocols: undefined };
-  const all = sent.flatMap((value) => value.split(",")).map((part) => part.trim());
-  const encoded = all.filter((part) => part.startsWith(subprotocolPrefix));
-  const others = all.filter((part) => !part.startsWith(subprotocolPrefix));
+  const all = sent.join(",").split(",", mostSubprotocols + 1);
+  if (all.length > mostSubprotocols) return { token: undefined, subprotocols: undefined };
+  const names = all.map((part) => part.trim());
+  const encoded = names.filter((part) => part.startsWith(subprotocolPrefix));
+  const others = names.filter((part) => !part.startsWith(subprotocolPrefix));
   const subprotocols = others.join(", ");
   if (encoded.length === 0) return { token: tokenOfHeader(header), subprotocols };
   // A server has to choose one sub-protocol, and must not choose the credential.

@@ -4,7 +4,7 @@ import { type Refusal, refusal } from "./refusal.ts";
 export type LiveKind = "answer" | "stream" | "upgrade";
 
 /**
- * Numbers of requests under way: all of them, those of a user and those with a key, which is an
+ * Numbers of requests in progress: all of them, those of a user and those with a key, which is an
  * access key or a direct token.
  */
 export interface LiveCounts {
@@ -13,10 +13,15 @@ export interface LiveCounts {
   readonly key: number;
 }
 
+/** Numbers of requests in progress, and that of the user who has the most. */
+export interface LiveLoad extends LiveCounts {
+  readonly mostOfUser: number;
+}
+
 /** Requests that share a limit: those with a short answer, and those that last. */
 export type LiveGroup = "answers" | "streams";
 
-/** How many requests may be under way at a replica. */
+/** How many requests may be in progress at a replica. */
 export type LiveLimits = Readonly<Record<LiveGroup, LiveCounts>>;
 
 /** The limits of a replica. */
@@ -38,22 +43,38 @@ export interface LimitTerms {
   readonly noun: "an access key" | "a direct token";
 }
 
-/** The refusal of another request beside these of its group; undefined if there is room. */
-export function limitProblem(
-  live: LiveCounts,
+/**
+ * Whether there is room for another request: `displace` if a request of the user who has the most
+ * must end first, which a user who would then have as many cannot demand.
+ */
+export function roomFor(
+  live: LiveLoad,
   { group, limits, noun }: LimitTerms,
-): Refusal | undefined {
+): "free" | "displace" | Refusal {
   const most = limits[group];
   const over = (["key", "user", "all"] as const).find((name) => live[name] >= most[name]);
-  if (over === undefined) return undefined;
+  if (over === undefined) return "free";
+  if (over === "all" && live.mostOfUser > live.user + 1) return "displace";
+  return fullRefusal(over, { group, limits, noun });
+}
+
+/** The refusal of another request beside as many as a limit allows. */
+export function fullRefusal(over: keyof LiveCounts, { group, limits, noun }: LimitTerms): Refusal {
   // A full replica is no fault of the client; another replica may have room.
   const status = group === "answers" && over === "all" ? 503 : 429;
   return refusal(
     status,
     "limit",
-    `too many ${words[group]} (at most ${most[over]} ${sharers(noun)[over]}); retry`,
+    `too many ${words[group]} (at most ${limits[group][over]} ${sharers(noun)[over]}); retry`,
   );
 }
+
+/** What a request gets that ends because another user has less than its user. */
+export const displaced = refusal(
+  429,
+  "limit",
+  "too many concurrent requests at this replica, and this user has the most of them; retry",
+);
 
 const words = { answers: "concurrent requests", streams: "open streams" } as const;
 const sharers = (noun: LimitTerms["noun"]) => ({

@@ -27,6 +27,12 @@ describe("the bearer token", () => {
       "v4",
     ],
     [
+      "among 32 sub-protocols",
+      ["sec-websocket-protocol", `${encoded("abc")}${", v5".repeat(31)}`],
+      "abc",
+      Array(31).fill("v5").join(", "),
+    ],
+    [
       "in the header beside other sub-protocols",
       ["authorization", "Bearer abc", "sec-websocket-protocol", "v5, v4"],
       "abc",
@@ -47,6 +53,10 @@ describe("the bearer token", () => {
       ["authorization", "Bearer abc", "sec-websocket-protocol", `${encoded("abc")}, v5`],
     ],
     ["in two sub-protocols", ["sec-websocket-protocol", `${encoded("a")}, ${encoded("b")}, v5`]],
+    [
+      "among more than 32 sub-protocols",
+      ["sec-websocket-protocol", `${encoded("abc")}${", v5".repeat(32)}`],
+    ],
     ["as the only sub-protocol", ["sec-websocket-protocol", encoded("abc")]],
     ["with padding", ["sec-websocket-protocol", `${encoded("ab")}==, v5`]],
     [

@@ -2,12 +2,28 @@ import { describe, expect, it } from "vitest";
 import {
   liveGroup,
   type LiveGroup,
-  limitProblem,
+  roomFor,
   liveLimits,
 } from "../../../src/domain/gateway/live-limits.ts";
+import type { Refusal } from "../../../src/domain/gateway/refusal.ts";
 
-const none = { all: 0, user: 0, key: 0 };
+const none = { all: 0, user: 0, key: 0, mostOfUser: 0 };
 const terms = { limits: liveLimits, noun: "an access key" } as const;
+
+const refusedOf = (room: ReturnType<typeof roomFor>): Refusal | undefined =>
+  typeof room === "string" ? undefined : room;
+
+it.each<[string, LiveGroup, Partial<typeof none>, string]>([
+  ["with none", "streams", { all: 2_000, mostOfUser: 512 }, "displace"],
+  ["with fewer", "answers", { all: 1_128, user: 10, mostOfUser: 12 }, "displace"],
+  ["who would have as many", "answers", { all: 1_128, user: 10, mostOfUser: 11 }, "refusal"],
+  ["with the most", "streams", { all: 2_000, user: 250, mostOfUser: 250 }, "refusal"],
+  ["with the most of a key", "streams", { all: 2_000, key: 256, mostOfUser: 512 }, "refusal"],
+  ["at a replica with room", "streams", { all: 1_999, mostOfUser: 512 }, "free"],
+])("for a user %s of the %s, there is room by %j: %s", (_who, group, live, expected) => {
+  const room = roomFor({ ...none, ...live }, { ...terms, group });
+  expect(typeof room === "string" ? room : room.kind).toBe(expected);
+});
 
 describe("another request", () => {
   it.each<[LiveGroup, Partial<typeof none>, number | undefined]>([
@@ -21,7 +37,7 @@ describe("another request", () => {
     ["streams", { user: 512 }, 429],
     ["streams", { all: 2_000 }, 429],
   ])("of the %s beside %j is refused with %s", (group, live, status) => {
-    const problem = limitProblem({ ...none, ...live }, { ...terms, group });
+    const problem = refusedOf(roomFor({ ...none, ...live }, { ...terms, group }));
     const headers = status === undefined ? undefined : { "retry-after": "1" };
     expect([problem?.status, problem?.headers]).toEqual([status, headers]);
   });
@@ -32,14 +48,13 @@ describe("another request", () => {
     ["streams", { all: 2_000 }, "streams (at most 2000 at one replica)"],
     ["answers", { all: 1_128 }, "requests (at most 1128 at one replica)"],
   ])("of the %s beside %j names the narrowest limit", (group, live, words) => {
-    const problem = limitProblem({ ...none, ...live }, { ...terms, group });
+    const problem = refusedOf(roomFor({ ...none, ...live }, { ...terms, group }));
     expect(problem?.message).toContain(words);
   });
 
   it("with a direct token is refused as such", () => {
-    const problem = limitProblem(
-      { ...none, key: 256 },
-      { ...terms, group: "streams", noun: "a direct token" },
+    const problem = refusedOf(
+      roomFor({ ...none, key: 256 }, { ...terms, group: "streams", noun: "a direct token" }),
     );
     expect(problem?.message).toContain("streams (at most 256 with one direct token)");
   });

@@ -1,0 +1,171 @@
+import {
+  displaced,
+  fullRefusal,
+  liveGroup,
+  type LiveKind,
+  type LiveLimits,
+  type LimitTerms,
+  roomFor,
+} from "../domain/gateway/live-limits.ts";
+import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import { isStream } from "../domain/gateway/transfer.ts";
+import type { Exchange } from "../runtime/exchange.ts";
+import type { GatewayMetrics } from "../runtime/gateway-metrics.ts";
+import type { Logger } from "../runtime/log.ts";
+import {
+  type AdmittedRequest,
+  type AdmitRequestDeps,
+  authorizeAgain,
+  type Entry,
+  type UnderstoodRequest,
+} from "./admit-request.ts";
+import { type Credential, type Decision, refusalOf } from "./credential.ts";
+import type { ForwardResult } from "./forward-terms.ts";
+import type { LiveRequest, LiveRequests } from "./live-requests.ts";
+
+/** What carries a request and its answer: an exchange, or a connection that changes its protocol. */
+export interface Carrier {
+  readonly head: Exchange["head"];
+  refuse(refused: Refusal): void;
+  forward(admitted: AdmittedRequest, onEnd: (result: ForwardResult) => void): Forwarded;
+  /** Calls a listener once the client has left, or at once if it has. */
+  onClose(listener: () => void): void;
+}
+
+/** A request on its way to the API server. */
+export type Forwarded = Pick<LiveRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
+
+/** What following a request needs. */
+export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {
+  readonly live: LiveRequests;
+  readonly limits: LiveLimits;
+  readonly metrics: GatewayMetrics;
+  readonly log: Logger;
+}
+
+/**
+ * A request from its head to its end. It counts from the moment at which its credential is known, so
+ * also while it waits for the decision about it.
+ */
+export class RequestInProgress implements Entry, LiveRequest {
+  kind: LiveKind = "answer";
+  keyId = "";
+  username = "";
+  readonly #deps: RequestInProgressDeps;
+  readonly #carrier: Carrier;
+  readonly #left = new AbortController();
+  #credential: Credential | undefined;
+  #admitted: AdmittedRequest | undefined;
+  #forwarded: Forwarded | undefined;
+  #leaveLive = (): void => {};
+  #isOver = false;
+
+  constructor(deps: RequestInProgressDeps, carrier: Carrier) {
+    [this.#deps, this.#carrier] = [deps, carrier];
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  enter(
+    understood: Pick<UnderstoodRequest, "request" | "target">,
+    credential: Credential,
+  ): Refusal | AbortSignal {
+    this.kind = this.#kindOf(understood);
+    this.keyId = credential.id;
+    this.username = credential.user.username;
+    const problem = this.#problem(credential.noun);
+    if (problem !== undefined) return problem;
+    this.#credential = credential;
+    this.#leaveLive = this.#deps.live.add(this);
+    this.#carrier.onClose(() => {
+      if (this.#forwarded === undefined) this.#over();
+    });
+    return this.#left.signal;
+  }
+
+  /** Forwards it; undefined if the client has left. */
+  forward(admitted: AdmittedRequest): Forwarded | undefined {
+    const { metrics, log } = this.#deps;
+    this.#admitted = admitted;
+    const forwarded = this.#carrier.forward(admitted, (result) => {
+      this.#over();
+      metrics.answered(admitted.request.verb, result.status);
+      log.debug({ ...summaryOf(admitted), keyId: this.keyId, ...result }, "gateway request ended");
+    });
+    if (this.#isOver) return undefined;
+    this.#forwarded = forwarded;
+    return forwarded;
+  }
+
+  /** Answers it instead of forwarding it. */
+  refuse(refused: Refusal): void {
+    if (this.#isOver) return;
+    const { metrics, log } = this.#deps;
+    this.#over();
+    metrics.refused(refused.cause, refused.status);
+    log.debug({ status: refused.status, cause: refused.cause }, "gateway request refused");
+    this.#carrier.refuse(refused);
+  }
+
+  decide(): Decision {
+    return this.#admitted === undefined
+      ? { kind: "no-opinion" }
+      : authorizeAgain(this.#admitted, this.#deps);
+  }
+
+  endsAt(): number {
+    return this.#credential?.endsAt() ?? Infinity;
+  }
+
+  end(): void {
+    if (this.#forwarded !== undefined) this.#forwarded.end();
+    else this.refuse(refusal(503, "not-ready", "the gateway stops; retry"));
+  }
+
+  giveWay(): boolean {
+    if (this.#forwarded !== undefined) return this.#forwarded.giveWay();
+    this.refuse(displaced);
+    return true;
+  }
+
+  cut(decision: Decision): void {
+    if (this.#forwarded !== undefined) this.#forwarded.cut(decision);
+    else if (this.#credential !== undefined) this.refuse(refusalOf(decision, this.#credential));
+  }
+
+  #kindOf({ request, target }: Pick<UnderstoodRequest, "request" | "target">): LiveKind {
+    if (this.#carrier.head.isUpgrade) return "upgrade";
+    return isStream(request, target.query) ? "stream" : "answer";
+  }
+
+  /** Why there is no room for it, once a request of another user was ended if that makes room. */
+  #problem(noun: LimitTerms["noun"]): Refusal | undefined {
+    const { live, limits } = this.#deps;
+    const terms = { group: liveGroup(this.kind), limits, noun };
+    const room = roomFor(live.loadOf(terms.group, this), terms);
+    if (room === "free" || (room === "displace" && live.displace(terms.group))) return undefined;
+    return room === "displace" ? fullRefusal("all", terms) : room;
+  }
+
+  #over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leaveLive();
+    if (this.#forwarded === undefined) this.#left.abort();
+  }
+}
+
+/** What of a request may be logged: no target, query, header or body. */
+function summaryOf({ request }: AdmittedRequest): Readonly<Record<string, string>> {
+  return request.kind === "path"
+    ? { verb: request.verb }
+    : {
+        verb: request.verb,
+        group: request.group,
+        resource: request.resource,
+        subresource: request.subresource,
+        namespace: request.namespace,
+      };
+}
