@@ -10,8 +10,8 @@ const mebibyte = 1024 * 1024;
 
 /** The bytes of the bodies that are read as a whole, those in progress all together. */
 export const bodyLimits = {
-  small: { all: 16 * mebibyte, reserve: 4 * mebibyte, user: 8 * mebibyte, key: 8 * mebibyte },
-  large: { all: 48 * mebibyte, reserve: 12 * mebibyte, user: 16 * mebibyte, key: 8 * mebibyte },
+  small: { all: 16 * mebibyte, user: 8 * mebibyte, key: 8 * mebibyte },
+  large: { all: 48 * mebibyte, user: 16 * mebibyte, key: 8 * mebibyte },
 } as const satisfies Record<string, ShareLimits>;
 
 /** The room for small and for large bodies, each shared by users and keys. */

@@ -23,8 +23,8 @@ export interface OwnBody {
   readonly content: Buffer;
 }
 
-/** Longest time that a body waits for its share, in milliseconds. */
-const longestWaitMs = 30_000;
+/** Longest time that a body waits for its share, in milliseconds; none is read for longer. */
+const longestWaitMs = 75_000;
 
 /**
  * Whether the gateway completes the body of a request, and so reads it as a whole; a connected

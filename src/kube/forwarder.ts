@@ -64,11 +64,11 @@ export interface Forwarder {
 /** Shorter than an API server keeps an idle connection. */
 const idleConnectionMs = 5_000;
 const longestSilenceMs = 75_000;
-/** Longest time that a request waits for a connection, in milliseconds. */
-const longestWaitMs = 30_000;
-
-/** How much of the connections is kept for users who have less in use than an equal share. */
-const reservedPart = 4;
+/**
+ * Longest time that a request waits for a connection, in milliseconds: no request holds one for longer
+ * without an answer.
+ */
+const longestWaitMs = 75_000;
 
 /** A forwarder to the API server of these credentials, which adds no credential of its own. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -85,12 +85,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),
     stream: new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 }),
   };
-  const shares = new FairShares({
-    all: connections,
-    reserve: Math.floor(connections / reservedPart),
-    user: connections,
-    key: connections,
-  });
+  const shares = new FairShares({ all: connections, user: connections, key: connections });
   return {
     host: origin.host,
     forward(request, handler) {

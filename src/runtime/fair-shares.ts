@@ -7,11 +7,6 @@ export interface Sharer {
 /** How much there is, in the units of what is shared: requests, or bytes. */
 export interface ShareLimits {
   readonly all: number;
-  /**
-   * How much of `all` is kept for users who have less in use than an equal share of it. Without a
-   * reserve, a user would wait for the slow work of those who came first.
-   */
-  readonly reserve: number;
   /** The most of one user, and with one key. */
   readonly user: number;
   readonly key: number;
@@ -27,10 +22,15 @@ export interface Share {
 }
 
 /**
- * Shares a limited resource among users, and the share of a user among the user's keys. Work without
- * room waits; users take turns, and so do the keys of a user, whatever the number of pieces that each
- * has waiting. So between the arrival of a user's first piece and its start, at most one piece of
- * each other user starts.
+ * Shares a limited resource among users, and the share of a user among the user's keys.
+ *
+ * A user gets at most as much as is left free: half if alone, a third beside another one. So there is
+ * room for the next user, who need not wait for the slow work of those who came first. The rule is the
+ * dynamic threshold of shared-memory switches (Choudhury and Hahne, 1998).
+ *
+ * Work without room waits; users take turns, and so do the keys of a user, whatever the number of
+ * pieces that each has waiting. So between the arrival of a user's first piece and its start, at most
+ * one piece of each other user starts.
  */
 export class FairShares {
   readonly #limits: ShareLimits;
@@ -138,13 +138,11 @@ export class FairShares {
 
   /** Why work may not start now: its user has enough, or nothing is left. */
   #obstacle(units: number, { user, key }: Place): "own-limit" | "no-room" | undefined {
-    const { all, reserve, user: mostOfUser, key: mostOfKey } = this.#limits;
-    const used = user.used + units;
+    const { all, user: mostOfUser, key: mostOfKey } = this.#limits;
+    const [used, free] = [user.used + units, all - this.#used];
     if (used > mostOfUser || user.usedBy(key) + units > mostOfKey) return "own-limit";
-    // An equal share leaves one for the next user who comes.
-    const isWithinShare = user.used === 0 || used <= all / (this.#users.size + 1);
-    if (!isWithinShare && this.#used + units > all - reserve) return "own-limit";
-    return this.#used + units > all ? "no-room" : undefined;
+    if (used <= free) return undefined;
+    return user.used === 0 ? "no-room" : "own-limit";
   }
 }
 

@@ -81,8 +81,8 @@ describe.each(frontWays)("through the $name", (way) => {
     ],
   ];
 
-  /** A quarter is kept for other users. */
-  const slotsForOneUser = (most: number): number => Math.floor((most * 4) / 3);
+  /** A user who is alone gets half of them. */
+  const slotsForOneUser = (most: number): number => 2 * most;
 
   function memory(): number {
     const { heapUsed, external, arrayBuffers } = process.memoryUsage();

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { FairShares, type Share, type ShareLimits } from "../../src/runtime/fair-shares.ts";
 
 function sharing(limits: Partial<ShareLimits>) {
-  const shares = new FairShares({ all: 4, reserve: 0, user: 100, key: 100, ...limits });
+  const shares = new FairShares({ all: 4, user: 100, key: 100, ...limits });
   const started: string[] = [];
   /** Asks for a unit; the text is the user, a slash and the key. */
   const ask = (text: string, units = 1): Share => {
@@ -18,7 +18,7 @@ function sharing(limits: Partial<ShareLimits>) {
 const settled = (): Promise<void> => Promise.resolve();
 
 it("work starts at once while there is room, and waits in order", async () => {
-  const { shares, started, ask } = sharing({ all: 2 });
+  const { shares, started, ask } = sharing({ all: 4 });
   const [first, second] = [ask("a/1"), ask("a/2"), ask("a/3"), ask("a/4")];
   expect([started, shares.waiting, shares.used]).toEqual([["a/1", "a/2"], 2, 2]);
   first?.end();
@@ -41,20 +41,34 @@ it("users take turns, and so do the keys of a user", async () => {
   expect(started).toEqual(["a/1", "a/1", "b/1", "c/1", "a/2", "b/1", "a/1", "a/1"]);
 });
 
-it("the reserve is for users who have less than an equal share", async () => {
-  const { started, ask } = sharing({ all: 8, reserve: 2 });
-  for (let at = 0; at < 8; at += 1) ask("flood/1");
-  expect(started).toHaveLength(6);
-  ask("honest/1");
+it("each user gets at most as much as is left, so that there is room for the next", async () => {
+  const { started, shares, ask } = sharing({ all: 128 });
+  const countOf = (user: string): number =>
+    started.filter((text) => text.startsWith(`${user}/`)).length;
+  const users = ["a", "b", "c", "d", "e", "f", "g"];
+  for (const user of users) for (let at = 0; at < 128; at += 1) ask(`${user}/${at}`);
+  await settled();
+  expect(users.map(countOf)).toEqual([64, 32, 16, 8, 4, 2, 1]);
   ask("honest/1");
   await settled();
-  expect(started.slice(6)).toEqual(["honest/1", "honest/1"]);
+  expect([countOf("honest"), shares.used]).toEqual([1, 128]);
 });
 
-it("a user alone is not held back from what is not reserved", () => {
-  const { started, shares, ask } = sharing({ all: 8, reserve: 2 });
-  for (let at = 0; at < 8; at += 1) ask(`only/${at}`);
-  expect([started.length, shares.waiting]).toEqual([6, 2]);
+it("users who come together get equal shares as work ends", async () => {
+  const { started, ask } = sharing({ all: 12 });
+  const open: Share[] = [];
+  for (let at = 0; at < 100; at += 1) for (const user of ["a", "b"]) open.push(ask(`${user}/1`));
+  for (let turn = 0; turn < 60; turn += 1) {
+    open
+      .splice(
+        open.findIndex((share) => !share.isWaiting),
+        1,
+      )[0]
+      ?.end();
+    await settled();
+  }
+  const last = started.slice(-20);
+  expect(last.filter((text) => text === "a/1")).toHaveLength(10);
 });
 
 it.each([
@@ -118,7 +132,7 @@ const step = fc.oneof(
 it("uses at most what there is, leaves nothing free for work that may start, and forgets all", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const limits = { all: 6, reserve: 2, user: 5, key: 4 };
+      const limits = { all: 6, user: 5, key: 4 };
       const shares = new FairShares(limits);
       const open: { share: Share; user: string; units: number }[] = [];
       const running = new Set<Share>();

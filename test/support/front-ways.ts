@@ -43,6 +43,8 @@ export interface WayFixture extends GatewayFixture {
   restore(): void;
   /** Another credential of alice, with a scope. */
   scoped(scope: Scope): Promise<string>;
+  /** A credential of a user, whose object has this uid. */
+  credential(user: string, uid: string): Promise<string>;
 }
 
 const credentialId = [
@@ -66,6 +68,12 @@ const gateway: FrontWay = {
         fixture.live.changed();
       },
       restore: () => void fixture.keys.set(aliceKey, keyOf("alice")),
+      async credential(user: string, uid: string) {
+        const { key, ...others } = keyOf(user);
+        const text = `key-of-${uid}-for-tests`;
+        fixture.keys.set(text, { ...others, key: { ...key, metadata: { ...key.metadata, uid } } });
+        return text;
+      },
       async scoped(scope: Scope) {
         const text = `key-${fixture.keys.size}-with-a-scope`;
         const { key, ...others } = keyOf("alice", { scope });
@@ -125,6 +133,7 @@ const direct: FrontWay = {
         fixture.live.changed();
       },
       restore: () => revoked.clear(),
+      credential: (user: string, uid: string) => directToken({ sub: user, jti: uid }),
       scoped: (scope: Scope) =>
         directToken({ [group]: { name: "scoped", scope: JSON.stringify(writeScope(scope)) } }),
     });

@@ -72,6 +72,7 @@ export interface GatewayFixture {
   /** The keys of now; a test may change them, and call `live.changed`. */
   readonly keys: Map<string, ResolvedKey>;
   isFresh: boolean;
+  readonly discovery: FakeDiscovery;
   close(): Promise<void>;
 }
 
@@ -137,7 +138,8 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     headTimeoutMs: options.headTimeoutMs ?? 75_000,
     connections: options.connections ?? 128,
   });
-  const server = { forwarder, credentials: own.credentials, discovery: servedDiscovery };
+  const discovery = fakeDiscovery();
+  const server = { forwarder, credentials: own.credentials, discovery };
   const { routes, authenticator } = options.credentials ?? keyCredentials(keys);
   const handler = gatewayHandler({
     ...{ clock, live, log, bodies, routes },
@@ -162,7 +164,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const fixture: GatewayFixture = {
     ...{ port: front.port, ca, recorder, live, bodies, front, log, identifications, keys, ...seen },
     forgotten: own.forgotten,
-    isFresh: true,
+    ...{ isFresh: true, discovery },
     async close() {
       const drained = front.drain(0);
       if (clock instanceof TestClock) clock.advance(0);
@@ -219,10 +221,35 @@ function fakeAccessKeys(
   };
 }
 
-const servedDiscovery: Pick<Discovery, "known" | "find"> = {
-  known: () => "Namespaced",
-  find: () => Promise.resolve("Namespaced"),
-};
+/** A discovery that serves everything; what is asked for while it is slow waits for ever. */
+interface FakeDiscovery extends Pick<Discovery, "known" | "find"> {
+  isSlow: boolean;
+  /** How many wait. */
+  readonly waiting: number;
+}
+
+function fakeDiscovery(): FakeDiscovery {
+  let waiting = 0;
+  return {
+    isSlow: false,
+    get waiting() {
+      return waiting;
+    },
+    known() {
+      return this.isSlow ? undefined : "Namespaced";
+    },
+    find(_group, _plural, left?: AbortSignal) {
+      if (!this.isSlow) return Promise.resolve("Namespaced");
+      waiting += 1;
+      return new Promise((_resolve, reject) =>
+        left?.addEventListener("abort", () => {
+          waiting -= 1;
+          reject(new Error("the request is over"));
+        }),
+      );
+    },
+  };
+}
 
 /** Opens a connection to a gateway with the protocol that ALPN chooses. */
 export function openConnection(
