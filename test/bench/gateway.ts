@@ -6,8 +6,10 @@ import {
   type RunningServer,
   withController,
 } from "./bench-fixture.ts";
+import { headRows } from "./heads.ts";
 import { execRows } from "./gateway-exec.ts";
 import { garbageRow, mintRow } from "./gateway-keys.ts";
+import { neighbourRows } from "./gateway-neighbours.ts";
 import { requestRows } from "./gateway-requests.ts";
 import { cutRow, type Watched, watchRows } from "./gateway-streams.ts";
 import { grantAdmins, makeAdminKey, openWays, type Ways } from "./gateway-ways.ts";
@@ -46,6 +48,11 @@ export async function gateway({ fixture, size: { gateway: size }, report }: Benc
     });
   await measured(measureRequests);
   await measured(measureStreams);
+  await measured(async ({ gateway: running }) => {
+    fixture.say("a user beside others");
+    report(await neighbourRows(fixture, running, { ...paths, requests: size.lists }));
+  });
+  report(await headRows());
 }
 
 async function measureRequests(terms: Terms): Promise<void> {

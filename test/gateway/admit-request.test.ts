@@ -4,8 +4,9 @@ import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
-import { type FakeGatewayDeps, fakeGatewayDeps, openEntry } from "../support/gateway-deps.ts";
+import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
+import { openEntry } from "../support/open-entry.ts";
 
 const nothing = { ...emptyScope, clusters: ["elsewhere"] };
 const none = "a-key-that-nobody-has";

@@ -14,8 +14,9 @@ import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
-import { fakeGatewayDeps, openEntry } from "../support/gateway-deps.ts";
+import { fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { openEntry } from "../support/open-entry.ts";
 
 const signingKeys = parseSigningKeys(rawSigningKeys());
 const common = "management.service/direct";

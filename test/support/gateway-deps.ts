@@ -1,6 +1,5 @@
 import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
-import type { Entry } from "../../src/gateway/admit-request.ts";
 import { type BodyShares, bodyShares } from "../../src/gateway/body-shares.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
@@ -39,9 +38,6 @@ export interface FakeGatewayOptions {
   /** Rejects when the gateway's own credential is read. */
   readonly hasCredential?: boolean;
 }
-
-/** Admits every request that has a credential. */
-export const openEntry: Entry = { enter: () => new AbortController().signal };
 
 /** The bytes of bodies that are in use. */
 export function bodyBytes({ small, large }: BodyShares): number {
