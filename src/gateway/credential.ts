@@ -27,8 +27,15 @@ export interface Credential {
   readonly isScoped: boolean;
   /** Its name in messages. */
   readonly noun: LimitTerms["noun"];
-  /** Authorizes a request; a resource that discovery does not know waits for one refresh. */
-  authorize(request: ReviewedRequest, destination: Destination): Promise<Decision>;
+  /**
+   * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects with
+   * the reason of `left` if the client leaves meanwhile.
+   */
+  authorize(
+    request: ReviewedRequest,
+    destination: Destination,
+    left?: AbortSignal,
+  ): Promise<Decision>;
   /** The same by what is known at this moment. */
   authorizeNow(request: ReviewedRequest, destination: Destination): Decision;
   /** Whether it is still accepted, as the same user. */
