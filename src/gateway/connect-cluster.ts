@@ -2,8 +2,10 @@ import { gatewayFieldManager } from "../api/names.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
+import type { LargeResponses } from "../kube/exchange.ts";
 import { createForwarder } from "../kube/forwarder.ts";
 import { createClient } from "../kube/http-client.ts";
+import { Slots } from "../kube/slots.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -15,11 +17,37 @@ import { headTimeoutMs } from "./forward-upgrade.ts";
 /** Connections to one cluster for requests with a short answer. */
 const connections = 64;
 const requestTimeoutMs = 10_000;
+/** Answers of up to this size, such as the discovery documents of most clusters, wait for no others. */
+const smallBytes = 256 * 1024;
+/** Maximum size of a discovery document: one of 10,000 resources has less. */
+const mostDocumentBytes = 4 * 1024 * 1024;
+const discoveryBounds = {
+  mostResources: 10_000,
+  pauseMs: { first: 5_000, longest: 60_000 },
+  mostShare: 0.02,
+} as const;
+
+/**
+ * The large answers of all connected clusters of a gateway. As a cluster has two connections for
+ * them, three clusters that take their time leave slots for the others; four can have all, for at
+ * most 10 seconds at a time.
+ */
+export function largeAnswers(): LargeResponses {
+  return { fromBytes: smallBytes, slots: new Slots(8) };
+}
+
+/** Dependencies of {@link connectCluster}. */
+export interface ConnectClusterDeps {
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "warn">;
+  /** That of all connected clusters. */
+  readonly large: LargeResponses;
+}
 
 /** Opens the way to a connected cluster; connections are made when they are used. */
 export function connectCluster(
   access: ClusterAccess,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { clock, log, large }: ConnectClusterDeps,
 ): ConnectedUpstream {
   const { server, tls, authorization } = clusterConnection(access);
   const credentials: Credentials = {
@@ -28,17 +56,19 @@ export function connectCluster(
     authorization: () => Promise.resolve(authorization),
     forget() {},
   };
-  const transport = createTransport({
-    ...{ credentials, clock },
-    connections: 2,
-    timeoutMs: requestTimeoutMs,
-  });
+  const shared = { credentials, clock, connections: 2, timeoutMs: requestTimeoutMs };
+  const documents = createTransport({ ...shared, large, mostBytes: mostDocumentBytes });
+  const objects = createTransport({ ...shared, mostBytes: smallBytes });
+  const warn: Logger["warn"] = (fields, message) => log.warn({ server, ...fields }, message);
   const forwarder = createForwarder({ credentials, clock, headTimeoutMs, connections });
   return {
     credentials,
     forwarder,
-    discovery: createDiscovery({ transport, clock, log }),
-    secrets: new SecretGuard({ client: createClient(transport, gatewayFieldManager), clock }),
-    close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
+    discovery: createDiscovery({
+      ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
+    }),
+    secrets: new SecretGuard({ client: createClient(objects, gatewayFieldManager), clock }),
+    close: async () =>
+      void (await Promise.all([documents.close(), objects.close(), forwarder.close()])),
   };
 }
