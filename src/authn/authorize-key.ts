@@ -19,6 +19,8 @@ export interface AuthorizeKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
+  /** Aborts when the caller leaves. */
+  readonly left?: AbortSignal | undefined;
 }
 
 /** Why nothing is decided while the cache of access keys is out of date. */
@@ -26,19 +28,21 @@ export const notSyncedMessage = "access key cache not synced; retry";
 
 /**
  * Authorizes a request by the key whose object has the uid `keyId`, in its state of now. A resource
- * that discovery does not know yet waits for one refresh.
+ * that discovery does not know yet waits for one refresh; rejects with the reason of `left` if the
+ * caller leaves meanwhile.
  */
 export async function authorizeKey(
   keyId: string,
   request: ReviewedRequest,
   deps: AuthorizeKeyDeps,
 ): Promise<KeyDecision> {
-  const { accessKeys, discovery, clock } = deps;
+  const { accessKeys, discovery, clock, left } = deps;
   if (!accessKeys.isFresh()) return { kind: "not-ready", reason: notSyncedMessage };
   let resolved = accessKeys.byId(keyId);
   let scoped: ScopedRequest | Promise<ScopedRequest> = scopedRequest(request, {
     accessKeys,
     discovery,
+    left,
     isScoped: resolved !== undefined && isScoped(resolved),
   });
   if (scoped instanceof Promise) {

@@ -11,16 +11,18 @@ export interface ScopedRequestDeps {
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Whether the key has a scope: without one, no API discovery is required. */
   readonly isScoped: boolean;
+  /** Ends the wait for discovery. */
+  readonly left?: AbortSignal | undefined;
 }
 
 /**
  * Resolves a request to the central cluster for a scope check. Returns a promise only if discovery
  * has not cached the resource: it waits for one refresh, and rejects with a KubeError if that
- * fails.
+ * fails, and with the reason of `left` if the caller leaves.
  */
 export function scopedRequest(
   request: ReviewedRequest,
-  { accessKeys, discovery, isScoped }: ScopedRequestDeps,
+  { accessKeys, discovery, isScoped, left }: ScopedRequestDeps,
 ): ScopedRequest | Promise<ScopedRequest> {
   if (request.kind === "path") return { ...request, ...accessKeys.locationOf("") };
   const { group, resource } = request;
@@ -31,5 +33,5 @@ export function scopedRequest(
   });
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);
   if (known !== undefined || !isScoped) return within(known ?? "Unknown");
-  return discovery.find(group, resource).then(within);
+  return discovery.find(group, resource, left).then(within);
 }

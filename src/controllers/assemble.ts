@@ -7,6 +7,7 @@ import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { Recovery } from "../kube/recovery.ts";
+import { mostOwnResponseBytes } from "../kube/response-size.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -135,6 +136,7 @@ class Transports {
       clock,
       yielder: this.#yielder,
       timeoutMs: requestTimeoutMs,
+      mostBytes: mostOwnResponseBytes,
       onResponse: (seen) => metrics.request({ ...seen, host }),
       ...rest,
     });

@@ -90,7 +90,7 @@ export async function admitRequest(
   if (server === undefined)
     return refusal(404, "not-found", "no cluster of this name is connected");
   if (credential.isScoped && writesSecret(understood.request)) {
-    const problem = await server.secrets?.problem();
+    const problem = await server.secrets?.problem(left);
     if (problem !== undefined) return problem;
   }
   return {

@@ -16,7 +16,7 @@ import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { bodyShares } from "./body-shares.ts";
 import { PublishedClusterList } from "./published-cluster-list.ts";
-import { connectCluster } from "./connect-cluster.ts";
+import { connectCluster, largeAnswers } from "./connect-cluster.ts";
 import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
@@ -110,9 +110,10 @@ function connectedClusters(
   options: GatewayOptions,
   deps: ProcessConnectionDeps,
 ): { readonly clusters: ConnectedClusters; readonly clusterList: PublishedClusterList } {
+  const large = largeAnswers();
   const clusters = new ConnectedClusters({
     ...following,
-    connect: (access) => connectCluster(access, deps),
+    connect: (access) => connectCluster(access, { ...deps, large }),
     onChange() {
       following.onChange();
       clusterList.changed();

@@ -6,6 +6,7 @@ import { createForwarder } from "../kube/forwarder.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createTransport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { FairShares } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
 import { SecretGuard } from "./secret-guard.ts";
@@ -15,11 +16,40 @@ import { headTimeoutMs } from "./forward-upgrade.ts";
 /** Connections to one cluster for requests with a short answer. */
 const connections = 64;
 const requestTimeoutMs = 10_000;
+/** Answers of up to this size, such as the discovery documents of most clusters, wait for no others. */
+const smallBytes = 256 * 1024;
+/** Maximum size of a discovery document: one of 10,000 resources has less. */
+const mostDocumentBytes = 4 * 1024 * 1024;
+const discoveryBounds = {
+  mostResources: 10_000,
+  pauseMs: { first: 5_000, longest: 60_000 },
+  mostShare: 0.02,
+} as const;
+
+const mostLargeAnswers = 8;
+
+/**
+ * The large answers of all connected clusters of a gateway, shared by cluster. As a cluster has two
+ * connections for them, four clusters that take their time leave a share for another one; more can
+ * have all, for at most 10 seconds at a time.
+ */
+export function largeAnswers(): FairShares {
+  const all = mostLargeAnswers;
+  return new FairShares({ all, user: all, key: all });
+}
+
+/** Dependencies of {@link connectCluster}. */
+export interface ConnectClusterDeps {
+  readonly clock: Clock;
+  readonly log: Pick<Logger, "warn">;
+  /** That of all connected clusters. */
+  readonly large: FairShares;
+}
 
 /** Opens the way to a connected cluster; connections are made when they are used. */
 export function connectCluster(
   access: ClusterAccess,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { clock, log, large }: ConnectClusterDeps,
 ): ConnectedUpstream {
   const { server, tls, authorization } = clusterConnection(access);
   const credentials: Credentials = {
@@ -28,17 +58,22 @@ export function connectCluster(
     authorization: () => Promise.resolve(authorization),
     forget() {},
   };
-  const transport = createTransport({
-    ...{ credentials, clock },
-    connections: 2,
-    timeoutMs: requestTimeoutMs,
+  const shared = { credentials, clock, connections: 2, timeoutMs: requestTimeoutMs };
+  const documents = createTransport({
+    ...{ ...shared, mostBytes: mostDocumentBytes },
+    large: { fromBytes: smallBytes, shares: large, sharer: { user: server, key: "" } },
   });
+  const objects = createTransport({ ...shared, mostBytes: smallBytes });
+  const warn: Logger["warn"] = (fields, message) => log.warn({ server, ...fields }, message);
   const forwarder = createForwarder({ credentials, clock, headTimeoutMs, connections });
   return {
     credentials,
     forwarder,
-    discovery: createDiscovery({ transport, clock, log }),
-    secrets: new SecretGuard({ client: createClient(transport, gatewayFieldManager), clock }),
-    close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
+    discovery: createDiscovery({
+      ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
+    }),
+    secrets: new SecretGuard({ client: createClient(objects, gatewayFieldManager), clock }),
+    close: async () =>
+      void (await Promise.all([documents.close(), objects.close(), forwarder.close()])),
   };
 }

@@ -28,8 +28,8 @@ export interface Credential {
   /** Its name in messages. */
   readonly noun: LimitTerms["noun"];
   /**
-   * Authorizes a request; a resource that discovery does not know waits for one refresh, and rejects
-   * when the signal aborts.
+   * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects with
+   * the reason of `left` if the client leaves meanwhile.
    */
   authorize(
     request: ReviewedRequest,

@@ -52,8 +52,8 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
   const isSame = (): boolean => isSameCredential({ user, resolved }, current());
   return {
     ...{ kind: "credential", id, user, isScoped: isScoped(resolved), noun: "an access key" },
-    async authorize(request, destination) {
-      const decision = await authorizeKey(id, request, depsAt(destination, deps));
+    async authorize(request, destination, left) {
+      const decision = await authorizeKey(id, request, { ...depsAt(destination, deps), left });
       return withinSpace(decision, request, { deps, destination });
     },
     authorizeNow(request, destination) {

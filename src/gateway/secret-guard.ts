@@ -9,6 +9,7 @@ import type { Refusal } from "../domain/gateway/refusal.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { SharedWait } from "../runtime/shared-wait.ts";
 
 /** Dependencies of {@link SecretGuard}; the client is that of the guarded cluster. */
 export interface SecretGuardDeps {
@@ -28,25 +29,34 @@ const missedForMs = 1_000;
  */
 export class SecretGuard {
   readonly #deps: SecretGuardDeps;
-  #asked: Promise<Refusal | undefined> | undefined;
+  #asked: SharedWait<Refusal | undefined> | undefined;
   #countsUntil = -Infinity;
 
   constructor(deps: SecretGuardDeps) {
     this.#deps = deps;
   }
 
-  /** Why a scoped credential may not write Secrets there now; undefined if it may. */
-  problem(): Promise<Refusal | undefined> {
-    if (this.#asked !== undefined && this.#deps.clock.monotonic() < this.#countsUntil)
-      return this.#asked;
-    this.#countsUntil = Infinity;
-    this.#asked = this.#ask().then((problem) => {
-      const countsFor = problem === undefined ? seenForMs : missedForMs;
-      this.#countsUntil = this.#deps.clock.monotonic() + countsFor;
+  /**
+   * Why a scoped credential may not write Secrets there now; undefined if it may. Rejects with the
+   * reason of `left` as soon as it aborts: nothing refers to a caller that has left.
+   */
+  problem(left?: AbortSignal): Promise<Refusal | undefined> {
+    if (this.#asked === undefined || this.#deps.clock.monotonic() >= this.#countsUntil) {
+      this.#countsUntil = Infinity;
+      this.#asked = new SharedWait(this.#askAgain());
+    }
+    return this.#asked.wait(left);
+  }
+
+  async #askAgain(): Promise<Refusal | undefined> {
+    let countsFor = 0;
+    try {
+      const problem = await this.#ask();
+      countsFor = problem === undefined ? seenForMs : missedForMs;
       return problem;
-    });
-    this.#asked.catch(() => (this.#countsUntil = -Infinity));
-    return this.#asked;
+    } finally {
+      this.#countsUntil = this.#deps.clock.monotonic() + countsFor;
+    }
   }
 
   async #ask(): Promise<Refusal | undefined> {

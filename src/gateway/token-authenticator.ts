@@ -3,7 +3,7 @@ import { extras } from "../api/names.ts";
 import { revocationOf } from "../authn/authorize-token.ts";
 import type { IssuerKeys } from "../authn/issuer-keys.ts";
 import type { RevokedTokens } from "../authn/revoked-tokens.ts";
-import { scopedRequest } from "../authn/scoped-request.ts";
+import { scopedRequest, type ScopedRequestDeps } from "../authn/scoped-request.ts";
 import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
@@ -108,9 +108,12 @@ function tokenCredential(
       groups: token.groups.map((name) => prefixes.groups + name),
       extra: { [extras.credentialId]: [token.jti] },
     },
-    async authorize(request, destination) {
+    async authorize(request, destination, left) {
       try {
-        const scoped = await scoping(request, destination, token.scopes.length > 0);
+        const scoped = await scoping(request, destination, {
+          isScoped: token.scopes.length > 0,
+          left,
+        });
         // The token may have been revoked while discovery was read.
         return ended() ?? judge(token, scoped, deps);
       } catch (error) {
@@ -121,7 +124,7 @@ function tokenCredential(
     authorizeNow(request, destination) {
       const denied = ended();
       if (denied !== undefined) return denied;
-      const scoped = scoping(request, destination, false);
+      const scoped = scoping(request, destination, { isScoped: false });
       return scoped instanceof Promise
         ? { kind: "not-ready", reason: "API discovery failed; retry" }
         : judge(token, scoped, deps);
@@ -145,13 +148,13 @@ const elsewhere: RequestLocation = { target: "Cluster", cluster: "" };
 function scoping(
   request: ReviewedRequest,
   { upstream, server }: Destination,
-  isScoped: boolean,
+  wait: Pick<ScopedRequestDeps, "isScoped" | "left">,
 ): ScopedRequest | Promise<ScopedRequest> {
   const location = upstreamLocation(upstream) ?? elsewhere;
   return scopedRequest(request, {
     accessKeys: { locationOf: () => location },
     discovery: server?.discovery ?? { known: () => undefined, find: async () => "Unknown" },
-    isScoped,
+    ...wait,
   });
 }
 

@@ -5,7 +5,8 @@ import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
 import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import type { ForwardFailure, Forwarding } from "../kube/forwarder.ts";
+import type { ForwardedRequest, Forwarding } from "../kube/forwarder.ts";
+import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { sleep } from "../runtime/sleep.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
@@ -26,6 +27,17 @@ interface Collected {
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
+
+/** Maximum size of an answer; an object with its token has some 10 KiB. */
+const mostAnswerBytes = 4 * 1024 * 1024;
+/** Maximum time of a whole answer, in milliseconds. */
+const longestAnswerMs = 75_000;
+
+const answerTooLarge = refusal(
+  502,
+  "upstream",
+  `the answer of the API server is larger than ${mostAnswerBytes} bytes`,
+);
 
 /** Pauses between two looks at the object, in milliseconds; the last one repeats. */
 const pausesMs = [20, 40, 80, 100];
@@ -60,7 +72,7 @@ export class TokenMint {
     try {
       this.#answer(await this.#mint(body));
     } catch (error) {
-      this.#refuse(refusalOfFailure(error instanceof NoAnswer ? error.failure : "unreachable"));
+      this.#refuse(error instanceof NoAnswer ? error.refused : refusalOfFailure("unreachable"));
     }
   }
 
@@ -120,7 +132,7 @@ export class TokenMint {
     return last;
   }
 
-  /** Reads an answer whole; the API server bounds it. */
+  /** Reads an answer whole, within its bounds. */
   async #collect(
     method: "GET" | "POST",
     target: string,
@@ -140,27 +152,38 @@ export class TokenMint {
       .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
       .flat();
     const contentType = valuesOfField(sent, "content-type")[0] ?? "application/json";
-    return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(new Error("over"));
-      let [status, rawHeaders]: [number, readonly string[]] = [0, []];
-      const chunks: Uint8Array[] = [];
-      this.#forwarding = upstream.forwarder.forward(
-        {
-          ...{ method, target, body, kind: "answer", sharer: sharerOf(this.#admitted) },
-          headers: [
-            ...headers,
-            ...["accept", accept],
-            ...(body === undefined ? [] : ["content-type", contentType]),
-          ],
-        },
-        {
-          onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
-          onData: (chunk) => chunks.push(chunk) > 0,
-          onEnd: () => resolve({ status, rawHeaders, body: Buffer.concat(chunks) }),
-          onError: (failure) => reject(new NoAnswer(failure)),
-        },
-      );
+    return this.#exchangeWhole({
+      ...{ method, target, body, kind: "answer", sharer: sharerOf(this.#admitted) },
+      headers: [
+        ...headers,
+        ...["accept", accept],
+        ...(body === undefined ? [] : ["content-type", contentType]),
+      ],
     });
+  }
+
+  #exchangeWhole(request: ForwardedRequest): Promise<Collected> {
+    const { upstream, clock } = this.#deps;
+    const { promise, resolve, reject } = Promise.withResolvers<Collected>();
+    if (this.#isOver) return Promise.reject(new Error("over"));
+    let [status, rawHeaders]: [number, readonly string[]] = [0, []];
+    const body = new ByteCollector(mostAnswerBytes);
+    const giveUp = (refused: Refusal): void => {
+      reject(new NoAnswer(refused));
+      forwarding.abort();
+    };
+    const cancel = clock.wakeAfter(longestAnswerMs, () => giveUp(refusalOfFailure("timeout")));
+    const forwarding = upstream.forwarder.forward(request, {
+      onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
+      onData(chunk) {
+        if (!body.add(chunk)) giveUp(answerTooLarge);
+        return true;
+      },
+      onEnd: () => resolve({ status, rawHeaders, body: body.take() }),
+      onError: (failure) => reject(new NoAnswer(refusalOfFailure(failure))),
+    });
+    this.#forwarding = forwarding;
+    return promise.finally(cancel);
   }
 
   #answer({ status, rawHeaders, body }: Collected): void {
@@ -201,11 +224,11 @@ export class TokenMint {
 
 /** A request of a mint that got no whole answer. */
 class NoAnswer extends Error {
-  readonly failure: ForwardFailure;
+  readonly refused: Refusal;
 
-  constructor(failure: ForwardFailure) {
-    super(failure);
-    this.failure = failure;
+  constructor(refused: Refusal) {
+    super(refused.message);
+    this.refused = refused;
   }
 }
 

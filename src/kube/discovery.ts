@@ -6,6 +6,7 @@ import {
 } from "../api/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
+import { SharedWait } from "../runtime/shared-wait.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { bodyOf } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
@@ -27,9 +28,10 @@ export interface Discovery {
   known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
   /**
    * The scope of a resource; waits for one refresh if it is not in the cache. Rejects with a
-   * KubeError if the refresh fails.
+   * KubeError if the refresh fails, and with the reason of `left` as soon as it aborts: nothing
+   * refers to a caller that has left.
    */
-  find(group: string, plural: string): Promise<ResourceScope>;
+  find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope>;
   /**
    * The resource of a kind; waits for one refresh if it is not in the cache. Undefined if the API
    * server does not serve it; rejects with a KubeError if the refresh fails.
@@ -44,6 +46,24 @@ export interface DiscoveryDeps {
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "warn">;
+  /** Absent for the API server of the cluster that Latchkey runs in. */
+  readonly bounds?: DiscoveryBounds;
+}
+
+/** Bounds for an API server that others run. */
+export interface DiscoveryBounds {
+  /** Maximum number of resources, where each version counts; more of them fail a refresh. */
+  readonly mostResources: number;
+  /**
+   * Milliseconds after a failed refresh without another one, doubled with each further failure: what
+   * needs a refresh then fails at once, with the error of the last one.
+   */
+  readonly pauseMs: { readonly first: number; readonly longest: number };
+  /**
+   * Maximum share of time that the parsing of its documents takes: 4 MiB of JSON can take half a
+   * second, in which this process does nothing else.
+   */
+  readonly mostShare: number;
 }
 
 /**
@@ -58,75 +78,165 @@ interface Known {
   readonly kinds: ReadonlyMap<string, ServedKind>;
 }
 
+/** The longest name of a group (Kubernetes, "DNS Subdomain Names"); the other names are shorter. */
+const longestName = 253;
+
 /** The format of an apiVersion, `group/version` or `version`; any other text gets no refresh. */
 const apiVersionForm = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /** Creates a discovery with an empty cache. */
-export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Discovery {
-  let known: Known = { scopes: new Map(), kinds: new Map() };
-  let lastBegan = -Infinity;
-  let waiting: Promise<void> | undefined;
+export function createDiscovery(deps: DiscoveryDeps): Discovery {
+  return new CachedDiscovery(deps);
+}
 
-  async function read(path: string): Promise<readonly ServedResource[]> {
-    const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
-    const resources = parseGroupDiscovery(bodyOf(call, await transport.request(call)));
-    if (resources === undefined)
-      throw new KubeError(`GET ${path}: response is not an APIGroupDiscoveryList`, {
-        code: "ServerError",
-        status: 0,
-      });
-    return resources;
+class CachedDiscovery implements Discovery {
+  readonly #deps: DiscoveryDeps;
+  readonly #pause: FailurePause;
+  #known: Known = { scopes: new Map(), kinds: new Map() };
+  #lastBegan = -Infinity;
+  /** Time that the last refresh has spent on parsing. */
+  #parsingMs = 0;
+  /** The refresh that reads now; a later call may not use it, and waits for the next one. */
+  #reading: Promise<void> = Promise.resolve();
+  #waiting: SharedWait<void> | undefined;
+
+  constructor(deps: DiscoveryDeps) {
+    this.#deps = deps;
+    this.#pause = new FailurePause(deps);
   }
 
-  async function refresh(): Promise<void> {
-    const early = lastBegan + spacingMs - clock.monotonic();
-    await (early > 0 ? sleep(early, { clock }) : Promise.resolve());
-    // A later call waits for the next refresh, because this one may read a state from before the
-    // call.
-    waiting = undefined;
-    lastBegan = clock.monotonic();
-    const [core, groups] = await Promise.all([read("/api"), read("/apis")]);
-    known = index([...core, ...groups]);
+  known(group: string, plural: string): ServedResource["scope"] | undefined {
+    return this.#known.scopes.get(resourceKey(group, plural));
+  }
+
+  async find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope> {
+    if (this.known(group, plural) === undefined) await this.#refreshed(left);
+    return this.known(group, plural) ?? "Unknown";
+  }
+
+  async kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined> {
+    if (!apiVersionForm.test(apiVersion)) return undefined;
+    if (!this.#known.kinds.has(kindKey(apiVersion, kind))) await this.#refreshed();
+    return this.#known.kinds.get(kindKey(apiVersion, kind));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    while (!signal.aborted) {
+      const wait = await this.#refreshed().then(
+        () => refreshEveryMs,
+        (error: unknown) => {
+          if (!isKubeError(error)) throw error;
+          log.warn({ error }, "discovery failed, retrying");
+          return retryEveryMs;
+        },
+      );
+      await sleep(wait, { clock, signal });
+    }
   }
 
   /** Resolves after a refresh whose requests were sent after this call. */
-  function refreshed(): Promise<void> {
-    return (waiting ??= refresh());
+  #refreshed(left?: AbortSignal): Promise<void> {
+    this.#waiting ??= new SharedWait(this.#refresh());
+    return this.#waiting.wait(left);
   }
 
-  const scopeOf = (group: string, plural: string): ServedResource["scope"] | undefined =>
-    known.scopes.get(resourceKey(group, plural));
-  return {
-    known: scopeOf,
-    async find(group, plural) {
-      if (scopeOf(group, plural) === undefined) await refreshed();
-      return scopeOf(group, plural) ?? "Unknown";
-    },
-    async kindOf(apiVersion, kind) {
-      if (!apiVersionForm.test(apiVersion)) return undefined;
-      if (!known.kinds.has(kindKey(apiVersion, kind))) await refreshed();
-      return known.kinds.get(kindKey(apiVersion, kind));
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        const wait = await refreshed().then(
-          () => refreshEveryMs,
-          (error: unknown) => {
-            if (!isKubeError(error)) throw error;
-            log.warn({ error }, "discovery failed, retrying");
-            return retryEveryMs;
-          },
-        );
-        await sleep(wait, { clock, signal });
-      }
-    },
-  };
+  async #refresh(): Promise<void> {
+    const { clock } = this.#deps;
+    await this.#reading.catch(() => undefined);
+    const early = this.#lastBegan + this.#spacingMs() - clock.monotonic();
+    if (early > 0 && !this.#pause.isOn) await sleep(early, { clock });
+    this.#waiting = undefined;
+    this.#pause.check();
+    this.#lastBegan = clock.monotonic();
+    this.#parsingMs = 0;
+    this.#reading = this.#read();
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const [core, groups] = await Promise.all([this.#resources("/api"), this.#resources("/apis")]);
+      this.#known = index([...core, ...groups]);
+      this.#pause.succeeded();
+    } catch (error) {
+      this.#pause.failed(error);
+      throw error;
+    }
+  }
+
+  async #resources(path: string): Promise<readonly ServedResource[]> {
+    const { transport, bounds } = this.#deps;
+    const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
+    const response = await transport.request(call);
+    const resources = this.#timed(() => parseGroupDiscovery(bodyOf(call, response)));
+    const most = bounds?.mostResources ?? Infinity;
+    const problem =
+      resources === undefined
+        ? "response is not an APIGroupDiscoveryList"
+        : resources.length > most
+          ? `the response has more than ${most} resources`
+          : undefined;
+    if (resources !== undefined && problem === undefined) return resources;
+    throw new KubeError(`GET ${path}: ${problem}`, { code: "ServerError", status: 0 });
+  }
+
+  #timed<T>(parse: () => T): T {
+    const { clock } = this.#deps;
+    const startedAt = clock.monotonic();
+    try {
+      return parse();
+    } finally {
+      this.#parsingMs += clock.monotonic() - startedAt;
+    }
+  }
+
+  #spacingMs(): number {
+    return Math.max(spacingMs, this.#parsingMs / (this.#deps.bounds?.mostShare ?? 1));
+  }
+}
+
+/** Keeps a server that failed from being asked again at once, if it has bounds. */
+class FailurePause {
+  readonly #deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">;
+  #failures = 0;
+  #endsAt = -Infinity;
+  #error: unknown;
+
+  constructor(deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">) {
+    this.#deps = deps;
+  }
+
+  get isOn(): boolean {
+    return this.#deps.clock.monotonic() < this.#endsAt;
+  }
+
+  /** Throws the last error during the pause. */
+  check(): void {
+    if (this.isOn) throw this.#error;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+  }
+
+  failed(error: unknown): void {
+    const { clock, bounds, log } = this.#deps;
+    if (bounds === undefined) return;
+    const { first, longest } = bounds.pauseMs;
+    const pauseMs = Math.min(first * 2 ** this.#failures, longest);
+    this.#failures += 1;
+    this.#endsAt = clock.monotonic() + pauseMs;
+    this.#error = error;
+    log.warn({ error, pauseMs }, "discovery of a connected cluster failed, pausing");
+  }
 }
 
 function index(resources: readonly ServedResource[]): Known {
   const scopes = new Map<string, ServedResource["scope"]>();
   const kinds = new Map<string, ServedKind>();
   for (const { group, version, plural, kind, scope } of resources) {
+    if ([group, version, plural, kind].some((name) => name.length > longestName)) continue;
     const resource = resourceKey(group, plural);
     // If the versions of a group differ, Namespaced applies, because fewer scope rules cover it.
     scopes.set(resource, scopes.get(resource) === "Namespaced" ? "Namespaced" : scope);

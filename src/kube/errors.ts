@@ -32,6 +32,8 @@ export interface KubeErrorDetails {
   readonly explanation?: string;
   /** Whether RBAC denied the request, independent of the object. */
   readonly lacksPermission?: boolean;
+  /** Whether the response has more bytes than the client reads. */
+  readonly isResponseTooLarge?: boolean;
 }
 
 /** A failed request to the API server; the message contains no value of the request body. */
@@ -44,6 +46,7 @@ export class KubeError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly explanation: string;
   readonly lacksPermission: boolean;
+  readonly isResponseTooLarge: boolean;
 
   constructor(message: string, details: KubeErrorDetails) {
     super(message);
@@ -56,6 +59,7 @@ export class KubeError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.explanation = details.explanation ?? message;
     this.lacksPermission = details.lacksPermission ?? false;
+    this.isResponseTooLarge = details.isResponseTooLarge ?? false;
   }
 }
 

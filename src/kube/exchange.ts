@@ -1,5 +1,8 @@
 import type { Dispatcher } from "undici";
-import type { Clock } from "../runtime/clock.ts";
+import { ByteCollector } from "../runtime/byte-collector.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { FairShares, Share, Sharer } from "../runtime/fair-shares.ts";
+import { ResponseTooLarge } from "./response-size.ts";
 
 /** A request whose body is encoded; `path` is complete. */
 export type EncodedRequest = Readonly<
@@ -16,11 +19,25 @@ export interface CompleteResponse {
   readonly text: string;
 }
 
+/**
+ * The large responses in memory: one of more than `fromBytes` waits for its share before the rest of
+ * it is read.
+ */
+export interface LargeResponses {
+  readonly fromBytes: number;
+  readonly shares: FairShares;
+  readonly sharer: Sharer;
+}
+
 /** Limits of an exchange. */
 export interface ExchangeOptions {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Maximum duration in milliseconds, including the wait for a connection. */
   readonly allowedMs: number;
+  /** Maximum size of the body of the response; undici bounds its headers to 16 KiB. */
+  readonly mostBytes: number;
+  /** Absent if the large responses of the server are not limited together. */
+  readonly large?: LargeResponses | undefined;
   /**
    * Called when the request is written to its socket: undici keeps it waiting for a connection, and
    * on an idle one for an iteration of the event loop. An error ends the exchange.
@@ -29,58 +46,99 @@ export interface ExchangeOptions {
 }
 
 /**
- * Sends a request and collects its response; rejects with the error of undici or of `onWrite`, or
- * when the time has passed. undici's own `request` makes a stream of each response and needs a
- * signal for each timeout; a small response needs neither.
+ * Sends a request and collects its response; rejects with the error of undici or of `onWrite`, with a
+ * ResponseTooLarge, or when the time has passed. undici's own `request` makes a stream of each
+ * response and needs a signal for each timeout; a small response needs neither.
  */
 export function exchange(
   dispatcher: Pick<Dispatcher, "dispatch">,
   request: EncodedRequest,
-  { clock, allowedMs, onWrite }: ExchangeOptions,
+  options: ExchangeOptions,
 ): Promise<CompleteResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<CompleteResponse>();
-  const chunks: Buffer[] = [];
-  let [status, retryAfter]: [number, string | undefined] = [0, undefined];
-  let controller: Dispatcher.DispatchController | undefined;
-  let late: Error | undefined;
-  const stopClock = clock.wakeAfter(allowedMs, () => {
-    late = new Error("the response is late");
-    reject(late);
-    controller?.abort(late);
-  });
+  const handler = new ResponseHandler(options);
   // Otherwise undici closes the connection after every DELETE that has a body.
-  dispatcher.dispatch(
-    { ...request, reset: false },
-    {
-      onRequestStart(started) {
-        controller = started;
-        if (late === undefined) onWrite();
-        else started.abort(late);
-      },
-      onResponseStart(_controller, code, headers) {
-        [status, retryAfter] = [code, firstOf(headers["retry-after"])];
-      },
-      onResponseData: (_controller, chunk) => void chunks.push(chunk),
-      onResponseEnd() {
-        stopClock();
-        resolve({ status, retryAfter, text: textOf(chunks) });
-      },
-      onResponseError(_controller, error) {
-        stopClock();
-        reject(error);
-      },
-    },
-  );
-  return promise;
+  dispatcher.dispatch({ ...request, reset: false }, handler);
+  return handler.response;
+}
+
+class ResponseHandler implements Dispatcher.DispatchHandler {
+  readonly #options: ExchangeOptions;
+  readonly #outcome = Promise.withResolvers<CompleteResponse>();
+  readonly #body: ByteCollector;
+  readonly #stopClock: Cancel;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Why the exchange ended before its response. */
+  #failure: Error | undefined;
+  /** That of a large response; undefined while the response is small. */
+  #share: Share | undefined;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#body = new ByteCollector(options.mostBytes);
+    this.#stopClock = options.clock.wakeAfter(options.allowedMs, () =>
+      this.#fail(new Error("the response is late")),
+    );
+  }
+
+  get response(): Promise<CompleteResponse> {
+    return this.#outcome.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#failure === undefined) this.#options.onWrite();
+    else controller.abort(this.#failure);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    [this.#status, this.#retryAfter] = [status, firstOf(headers["retry-after"])];
+    const { mostBytes } = this.#options;
+    if (Number(firstOf(headers["content-length"])) > mostBytes)
+      this.#fail(new ResponseTooLarge(mostBytes));
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#failure !== undefined) return;
+    const { mostBytes, large } = this.#options;
+    if (!this.#body.add(chunk)) return this.#fail(new ResponseTooLarge(mostBytes));
+    if (large === undefined || this.#share !== undefined || this.#body.length <= large.fromBytes)
+      return;
+    this.#share = large.shares.ask(large.sharer, 1);
+    this.#share.enter(() => controller.resume());
+    if (this.#share.isWaiting) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#release();
+    const text = this.#body.take().toString("utf8");
+    this.#outcome.resolve({ status: this.#status, retryAfter: this.#retryAfter, text });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#release();
+    this.#outcome.reject(error);
+  }
+
+  #fail(failure: Error): void {
+    this.#failure = failure;
+    this.#release();
+    this.#body.take();
+    this.#outcome.reject(failure);
+    this.#controller?.abort(failure);
+  }
+
+  #release(): void {
+    this.#stopClock();
+    this.#share?.end();
+  }
 }
 
 function firstOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
-}
-
-function textOf(chunks: readonly Buffer[]): string {
-  const [first] = chunks;
-  return (first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)).toString(
-    "utf8",
-  );
 }

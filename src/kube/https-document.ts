@@ -1,4 +1,5 @@
 import { Pool } from "undici";
+import { ByteCollector } from "../runtime/byte-collector.ts";
 
 /** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
@@ -97,15 +98,11 @@ export class HttpsDocument {
 
   async #read(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
     const { mostBytes } = this.#options;
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > mostBytes)
+    const bytes = new ByteCollector(mostBytes);
+    for await (const part of body)
+      if (!bytes.add(part))
         throw new HttpsDocumentError(`more than ${mostBytes} bytes`, { isTooLarge: true });
-    }
-    return Buffer.concat(chunks);
+    return bytes.take();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Resource } from "../api/resources.ts";
+import { isKubeError } from "./errors.ts";
 import { collectionPath, withQuery } from "./paths.ts";
 
 /** Selects the objects of an informer. */
@@ -29,4 +30,17 @@ export function acceptOf({ metadataOnly }: ListOptions, suffix: "List" | ""): st
   return metadataOnly === true
     ? `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1`
     : "application/json";
+}
+
+/**
+ * Reads a page of at most `limit` items; one that has too many bytes is read again with an eighth of
+ * the items. Rejects as `read` does.
+ */
+export async function readPage<T>(limit: number, read: (limit: number) => Promise<T>): Promise<T> {
+  try {
+    return await read(limit);
+  } catch (error) {
+    if (limit === 1 || !isKubeError(error) || !error.isResponseTooLarge) throw error;
+    return readPage(Math.ceil(limit / 8), read);
+  }
 }

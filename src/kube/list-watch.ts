@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { bodyOf } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import { watchGraceMs } from "./freshness.ts";
-import { acceptOf, type ListOptions, listPath } from "./list-request.ts";
+import { acceptOf, type ListOptions, listPath, readPage } from "./list-request.ts";
 import { objectPath } from "./paths.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 import { streamEvents, type WatchEvent, type WatchRequest } from "./watch-stream.ts";
@@ -190,19 +190,28 @@ class TransportListWatch implements ListWatch {
   ): Promise<string> {
     let [limit, next]: [number, string | undefined] = [pages.first, undefined];
     for (;;) {
-      const call: ApiRequest = {
-        method: "GET",
-        path: listPath(selection, { limit: String(limit), continue: next }),
-        accept: acceptOf(selection, "List"),
-      };
-      const answer = await this.#transport.request(call);
-      const page = bodyOf(call, answer);
+      const { page, bytes } = await readPage(limit, (count) =>
+        this.#page(selection, { limit: String(count), continue: next }),
+      );
       const [metadata, items] = [recordAt(page, "metadata"), listAt(page, "items")];
       await onEvents(items.map((object) => ({ type: "ADDED", object })));
       next = stringAt(metadata, "continue");
       if (next === undefined || next === "") return stringAt(metadata, "resourceVersion") ?? "";
-      limit = nextLimit(limit, items.length, answer.text.length);
+      limit = nextLimit(limit, items.length, bytes);
     }
+  }
+
+  async #page(
+    selection: ListOptions,
+    parameters: Readonly<Record<"limit" | "continue", string | undefined>>,
+  ): Promise<{ readonly page: unknown; readonly bytes: number }> {
+    const call: ApiRequest = {
+      method: "GET",
+      path: listPath(selection, parameters),
+      accept: acceptOf(selection, "List"),
+    };
+    const answer = await this.#transport.request(call);
+    return { page: bodyOf(call, answer), bytes: answer.text.length };
   }
 
   #stream(

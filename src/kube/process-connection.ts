@@ -6,6 +6,7 @@ import { provingWatchTimes } from "./freshness.ts";
 import type { InformerDeps } from "./informer-deps.ts";
 import { createListWatch } from "./list-watch.ts";
 import { Recovery } from "./recovery.ts";
+import { mostOwnResponseBytes } from "./response-size.ts";
 import { createTransport, type Transport } from "./transport.ts";
 import { Yielder } from "./yielder.ts";
 
@@ -31,6 +32,7 @@ export function ownTransport({ credentials, clock, metrics }: ProcessConnectionD
     clock,
     connections,
     timeoutMs: requestTimeoutMs,
+    mostBytes: mostOwnResponseBytes,
     onResponse: (seen) => metrics.request({ ...seen, host }),
   });
 }

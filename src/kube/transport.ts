@@ -4,7 +4,9 @@ import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, type LargeResponses } from "./exchange.ts";
+import { readRefusal } from "./read-refusal.ts";
+import { ResponseTooLarge } from "./response-size.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { Yielder } from "./yielder.ts";
@@ -62,6 +64,10 @@ export interface TransportOptions {
   readonly connections: number;
   /** Maximum duration of a single request. */
   readonly timeoutMs: number;
+  /** Maximum size of the response to a single request; a larger one is a `Network` error. */
+  readonly mostBytes: number;
+  /** Limits the large responses in memory; transports may share it. */
+  readonly large?: LargeResponses;
   /** Milliseconds until the process must stop writing; absent without leader election. */
   readonly fence?: () => number;
   readonly onResponse?: (seen: { readonly method: string; readonly code: string }) => void;
@@ -146,6 +152,8 @@ class PooledTransport implements Transport {
       {
         clock: this.#options.clock,
         allowedMs,
+        mostBytes: this.#options.mostBytes,
+        large: this.#options.large,
         onWrite: () => void timeAllowed(call, this.#options),
       },
     );
@@ -168,7 +176,7 @@ class PooledTransport implements Transport {
     });
     // Reads an error response at once; otherwise its socket would stay open.
     const chunks =
-      answer.statusCode === 200 ? answer.body : [Buffer.from(await answer.body.arrayBuffer())];
+      answer.statusCode === 200 ? answer.body : [await readRefusal(answer.body, this.#options)];
     return { status: answer.statusCode, chunks };
   }
 
@@ -271,9 +279,15 @@ function headersOf(call: ApiRequest, authorization: string | undefined): Record<
 }
 
 function networkError(call: ApiRequest, error: unknown): KubeError {
-  const code =
-    error instanceof Error && "code" in error && typeof error.code === "string"
-      ? error.code
-      : "no response";
-  return new KubeError(`${call.method} ${call.path}: ${code}`, { code: "Network", status: 0 });
+  const isResponseTooLarge = error instanceof ResponseTooLarge;
+  return new KubeError(
+    `${call.method} ${call.path}: ${isResponseTooLarge ? error.message : codeOf(error)}`,
+    { code: "Network", status: 0, isResponseTooLarge },
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : "no response";
 }

@@ -1,6 +1,7 @@
-import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import { resolve } from "node:path";
+import { ByteCollector } from "../runtime/byte-collector.ts";
 import { errorCode } from "../runtime/error-code.ts";
 import { mostFileBytes, readAtMost } from "../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
@@ -8,6 +9,7 @@ import { encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
 import { execCredential } from "./exec-plugin.ts";
 import type { KubeconfigChoice, PemSource } from "./kubeconfig-choice.ts";
+import { mostOwnResponseBytes, ResponseTooLarge } from "./response-size.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Dependencies of {@link connectUser}. */
@@ -206,18 +208,15 @@ function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promi
   const asked = send(
     { ...options, method: call.method, path: sent.prefix + call.path, headers },
     (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-      answer.once("error", failed);
-      answer.once("end", () => {
-        for (const text of warningsIn(answer.headers["warning"])) deps.onWarning(text);
+      collect(answer).then((text) => {
+        for (const warning of warningsIn(answer.headers["warning"])) deps.onWarning(warning);
         const retryAfter = Number(answer.headers["retry-after"]);
         fulfil({
           status: answer.statusCode ?? 0,
-          text: Buffer.concat(chunks).toString("utf8"),
+          text,
           ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
         });
-      });
+      }, failed);
     },
   );
   const cut = (): void => void asked.destroy();
@@ -225,6 +224,21 @@ function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promi
   asked.on("error", failed);
   asked.end(body);
   return promise.finally(() => end.removeEventListener("abort", cut));
+}
+
+/** The body of a response; rejects, and ends the connection, if it is too large. */
+function collect(answer: IncomingMessage): Promise<string> {
+  const { promise, resolve: fulfil, reject } = Promise.withResolvers<string>();
+  const body = new ByteCollector(mostOwnResponseBytes);
+  const cut = (): void => {
+    reject(new ResponseTooLarge(mostOwnResponseBytes));
+    answer.destroy();
+  };
+  answer.once("error", reject);
+  answer.once("end", () => fulfil(body.take().toString("utf8")));
+  if (Number(answer.headers["content-length"]) > mostOwnResponseBytes) cut();
+  else answer.on("data", (chunk: Buffer) => void (body.add(chunk) || cut()));
+  return promise;
 }
 
 /** The texts of a Warning header: `299 - "text"`, joined by commas if there are several. */
@@ -243,5 +257,6 @@ function networkError({ method, path }: ApiRequest, error: unknown): KubeError {
     code: "Network",
     status: 0,
     explanation: reason,
+    isResponseTooLarge: error instanceof ResponseTooLarge,
   });
 }

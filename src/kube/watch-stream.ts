@@ -1,5 +1,6 @@
 import { keyOf } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
+import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { KubeError } from "./errors.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-request.ts";
@@ -76,22 +77,32 @@ export async function streamEvents(
 }
 
 /**
- * Splits a byte stream into whole lines, in the batches in which they arrive; the parts of a long
- * line are concatenated once.
+ * Maximum size of one event. etcd takes at most 1.5 MiB of an object (`--max-request-bytes`), and
+ * JSON has six bytes for a character such as `<`.
+ */
+const mostLineBytes = 16 * 1024 * 1024;
+
+/**
+ * Splits a byte stream into whole lines, in the batches in which they arrive. Throws a KubeError
+ * `Network` for a line that has not ended after `mostBytes`.
  */
 export async function* splitLines(
   chunks: StreamingResponse["chunks"],
+  mostBytes: number = mostLineBytes,
 ): AsyncGenerator<readonly string[]> {
-  let parts: Uint8Array[] = [];
+  const begun = new ByteCollector(mostBytes);
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(0x0a);
-    if (end === -1) {
-      parts.push(chunk);
-      continue;
+    const rest = chunk.subarray(end + 1);
+    if (end !== -1) {
+      const bytes = Buffer.concat([begun.take(), chunk.subarray(0, end)]);
+      yield bytes.toString("utf8").split("\n");
     }
-    const bytes = Buffer.concat([...parts, chunk.subarray(0, end)]);
-    parts = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
-    yield bytes.toString("utf8").split("\n");
+    if (!begun.add(rest))
+      throw new KubeError(`an event of the watch is larger than ${mostBytes} bytes`, {
+        code: "Network",
+        status: 0,
+      });
   }
 }
 

@@ -3,6 +3,7 @@ import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { authorizeKey, authorizeNow, notSyncedMessage } from "../../src/authn/authorize-key.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
+import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
 const rule = {
   ...{
@@ -80,6 +81,16 @@ describe("a request with a key", () => {
     const decision = authorizeKey("uid-one", reading("nodes"), { ...deps, accessKeys });
     now = resolvedKeyWith({ scope, disabled: true });
     expect(await decision).toMatchObject({ kind: "denied", resolved: now });
+  });
+
+  it("of a client that leaves waits for discovery no longer", async () => {
+    const [leaving, left] = [new AbortController(), new Error("the client left")];
+    const deps = { ...fakeReviewDeps({ view: scoped }), left: leaving.signal };
+    const discovery = unansweredDiscovery();
+    const decision = authorizeKey("uid-one", reading("nodes"), { ...deps, discovery });
+    leaving.abort(left);
+    await expect(decision).rejects.toBe(left);
+    expect(discovery.waiting()).toBe(0);
   });
 
   it("is not decided if the cache is out of date when discovery has answered", async () => {

@@ -4,6 +4,7 @@ import { resources } from "../../src/api/resources.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
@@ -16,7 +17,13 @@ let recorder: EventRecorder;
 
 beforeAll(async () => {
   const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
-  transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
+  transport = createTransport({
+    credentials,
+    clock,
+    connections: 4,
+    timeoutMs: 10_000,
+    mostBytes: mostOwnResponseBytes,
+  });
   const client = createClient(transport, "test");
   recorder = new EventRecorder({
     client,

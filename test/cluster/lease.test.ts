@@ -5,6 +5,7 @@ import type { Client } from "../../src/kube/client.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
+import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
@@ -18,7 +19,13 @@ let client: Client;
 
 beforeAll(async () => {
   const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
-  transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
+  transport = createTransport({
+    credentials,
+    clock,
+    connections: 4,
+    timeoutMs: 10_000,
+    mostBytes: mostOwnResponseBytes,
+  });
   client = createClient(transport, "test");
 });
 

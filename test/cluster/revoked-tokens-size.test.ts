@@ -13,6 +13,7 @@ import {
 import type { Client } from "../../src/kube/client.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport, type Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { connect, type Connection } from "../support/cluster-connection.ts";
@@ -31,7 +32,13 @@ let namespace: string;
 beforeAll(async () => {
   const { adminKubeconfig } = inject("controlPlane");
   const credentials = await kubeconfigCredentials(adminKubeconfig, clock);
-  transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 60_000 });
+  transport = createTransport({
+    credentials,
+    clock,
+    connections: 4,
+    timeoutMs: 60_000,
+    mostBytes: mostOwnResponseBytes,
+  });
   client = createClient(transport, fieldManager);
   connection = await connect(adminKubeconfig);
   namespace = await makeNamespace();

@@ -10,6 +10,7 @@ import { createClient } from "../../src/kube/http-client.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
+import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { AssembleController } from "./programs.ts";
@@ -22,6 +23,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
       clock,
       connections: options.writers,
       timeoutMs: 30_000,
+      mostBytes: mostOwnResponseBytes,
     });
     const client = createClient(transport, fieldManager);
     const { identity, lease: times, namespace } = options;

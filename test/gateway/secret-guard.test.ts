@@ -71,3 +71,12 @@ test("asks again after an error of its own", async () => {
   delete answer.error;
   expect(await guard.problem()).toBeUndefined();
 });
+
+test("a request whose client leaves no longer waits, and the others do", async () => {
+  const { asked, guard } = guarded({});
+  const [leaving, left] = [new AbortController(), new Error("the client left")];
+  const [one, other] = [guard.problem(leaving.signal), guard.problem()];
+  leaving.abort(left);
+  await expect(one).rejects.toBe(left);
+  expect([await other, asked.length]).toEqual([undefined, 2]);
+});

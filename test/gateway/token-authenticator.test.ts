@@ -17,6 +17,7 @@ import { rawSigningKeys } from "../support/fake-informers.ts";
 import { fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { openEntry } from "../support/open-entry.ts";
+import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
 const signingKeys = parseSigningKeys(rawSigningKeys());
 const common = "management.service/direct";
@@ -247,6 +248,26 @@ describe("a token of a key that is not known", () => {
     expect(await admit(await token())).toMatchObject({ status: 401 });
     expect(results).toEqual(["unknown-kid"]);
   });
+});
+
+it("a request of a client that leaves waits for discovery no longer", async () => {
+  const { deps, token } = endpoint();
+  const limited = await token({ [service]: { name: "l", scope: scope({ rules: [readPods] }) } });
+  const credential = await deps.authenticator.authenticate(new SecretText(limited));
+  const server = deps.findUpstream();
+  if (credential.kind === "refusal" || server === undefined) throw new Error("refused");
+  const [discovery, leaving] = [unansweredDiscovery(), new AbortController()];
+  const decision = credential.authorize(
+    {
+      ...{ kind: "resource", verb: "get", group: "", resource: "pods", subresource: "" },
+      ...{ namespace: "a", name: "b" },
+    },
+    { upstream: { kind: "cluster", cluster: "east" }, server: { ...server, discovery } },
+    leaving.signal,
+  );
+  leaving.abort(new Error("the client left"));
+  await expect(decision).rejects.toThrow("the client left");
+  expect(discovery.waiting()).toBe(0);
 });
 
 describe("a request in progress", () => {

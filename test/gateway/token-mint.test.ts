@@ -126,6 +126,44 @@ describe("the creation of a token", () => {
     expect(exchange.answer?.status).toBe(status);
   });
 
+  it("with an answer of more than 4 MiB is 502, and the answer is read no further", async () => {
+    const { deps, exchange } = await minting();
+    const { handler } = deps.forwarder.last();
+    handler.onHead(201, []);
+    const part = Buffer.alloc(64 * 1024, "x");
+    for (let parts = 0; parts < 64; parts += 1) handler.onData(part);
+    await settled();
+    expect([exchange.hasResponded, deps.forwarder.last().isAborted]).toEqual([false, false]);
+    handler.onData(part);
+    await settled();
+    expect(exchange.answer?.status).toBe(502);
+    expect(exchange.text).toContain("the answer of the API server is larger than 4194304 bytes");
+    expect(deps.forwarder.last().isAborted).toBe(true);
+    expect(deps.clock.pending).toBe(0);
+  });
+
+  it("with an answer that trickles is 504 after 75 seconds", async () => {
+    const { deps, exchange } = await minting();
+    const { handler } = deps.forwarder.last();
+    handler.onHead(201, []);
+    for (let second = 0; second < 75; second += 1) {
+      expect(exchange.hasResponded).toBe(false);
+      handler.onData(Buffer.from("x"));
+      await deps.clock.run(1_000);
+    }
+    expect([exchange.answer?.status, deps.forwarder.last().isAborted]).toEqual([504, true]);
+    expect(deps.clock.pending).toBe(0);
+  });
+
+  it("is answered with the created object if what shows it is too large", async () => {
+    const { deps, exchange } = await minting();
+    await answer(deps, 201, pending);
+    await deps.clock.run(20);
+    deps.forwarder.last().answer(200, "x".repeat(4 * 1024 * 1024 + 1));
+    await settled();
+    expect([exchange.answer?.status, exchange.text]).toEqual([201, pending]);
+  });
+
   it("is answered with the created object if the API server goes away afterwards", async () => {
     const { deps, exchange } = await minting();
     await answer(deps, 201, pending);

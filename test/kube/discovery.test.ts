@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { aggregatedDiscovery } from "../../src/api/discovery.ts";
-import { createDiscovery } from "../../src/kube/discovery.ts";
+import { createDiscovery, type DiscoveryBounds } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { ApiRequest } from "../../src/kube/transport.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -42,13 +43,13 @@ const apps = {
 };
 
 /** Discovery over documents that a test changes; the tests of the webhook use a real API server. */
-function served({ fails = false } = {}) {
+function served({ fails = false, bounds }: { fails?: boolean; bounds?: DiscoveryBounds } = {}) {
   const documents = new Map<string, object>([
     ["/api", core],
     ["/apis", list(apps)],
   ]);
   const asked = new Array<string>();
-  const standing: { fails: boolean; gate?: Promise<void> } = { fails };
+  const standing: { fails: boolean; gate?: Promise<void>; parsingMs?: number } = { fails };
   const clock = new TestClock();
   const log = recordingLog();
   const transport = {
@@ -56,7 +57,14 @@ function served({ fails = false } = {}) {
       asked.push(`${path} ${accept === aggregatedDiscovery ? "aggregated" : String(accept)}`);
       const text = JSON.stringify(documents.get(path));
       await standing.gate;
-      return standing.fails ? { status: 500, text: "{}" } : { status: 200, text };
+      if (standing.fails) return { status: 500, text: "{}" };
+      return {
+        ...{ status: 200, text },
+        get json() {
+          clock.advance(standing.parsingMs ?? 0);
+          return undefined;
+        },
+      };
     },
   };
   return {
@@ -65,7 +73,7 @@ function served({ fails = false } = {}) {
     standing,
     clock,
     lines: log.lines,
-    discovery: createDiscovery({ transport, clock, log }),
+    discovery: createDiscovery({ transport, clock, log, ...(bounds && { bounds }) }),
   };
 }
 
@@ -191,6 +199,133 @@ test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }
   const { discovery, documents, standing } = served();
   spoil(documents, standing);
   await expect(discovery.find("", "nothing")).rejects.toThrow(KubeError);
+});
+
+describe("the discovery of an API server that others run", () => {
+  const bounds = { mostResources: 3, pauseMs: { first: 5_000, longest: 60_000 }, mostShare: 0.02 };
+  const some = (count: number) =>
+    list({
+      metadata: { name: "many.example" },
+      versions: [
+        version(
+          "v1",
+          ...Array.from({ length: count }, (_, at) => resource(`r${at}`, `R${at}`, "Cluster")),
+        ),
+      ],
+    });
+
+  test("fails for more resources than its maximum, and keeps what it had", async () => {
+    const { discovery, documents, clock, lines } = served({ bounds });
+    documents.set("/apis", some(3));
+    expect(await discovery.find("many.example", "r2")).toBe("Cluster");
+    documents.set("/apis", some(4));
+    const found = discovery.find("many.example", "r3").catch((error: unknown) => error);
+    await clock.run(1_000);
+    expect(await found).toMatchObject({
+      ...{ name: "KubeError", message: "GET /apis: the response has more than 3 resources" },
+    });
+    expect(discovery.known("many.example", "r2")).toBe("Cluster");
+    expect(lines.map(({ fields }) => fields["error"])).toEqual([await found]);
+  });
+
+  test("keeps no name of more than 253 characters", async () => {
+    const { discovery, documents } = served({ bounds });
+    const names = ["a".repeat(253), "a".repeat(254)];
+    const all = names.map((plural) => resource(plural, "Thing", "Cluster"));
+    documents.set("/apis", list({ versions: [version("v1", ...all)] }));
+    expect(await discovery.find("", names[0] ?? "")).toBe("Cluster");
+    expect(names.map((plural) => discovery.known("", plural))).toEqual(["Cluster", undefined]);
+  });
+
+  test("after a failure asks no more for 5 s, then 10 s, up to 60 s: who needs it fails at once", async () => {
+    const { discovery, asked, clock } = served({ bounds, fails: true });
+    const askedAt: number[] = [];
+    for (let second = 0; second < 200; second += 1) {
+      const before = asked.length;
+      const found = discovery.find("", "secrets").catch((error: unknown) => error);
+      await settled();
+      if (asked.length > before) askedAt.push(clock.monotonic() / 1_000);
+      expect(await found).toMatchObject({ code: "ServerError", status: 500 });
+      await clock.run(1_000);
+    }
+    expect(askedAt).toEqual([0, 5, 15, 35, 75, 135, 195]);
+  });
+
+  test("is parsed for at most a fiftieth of the time", async () => {
+    const { discovery, asked, clock, standing } = served({ bounds });
+    standing.parsingMs = 50;
+    await discovery.find("", "secrets");
+    const found = discovery.find("", "nothing");
+    await clock.run(4_800);
+    expect(asked).toHaveLength(2);
+    await clock.run(100);
+    expect([await found, asked.length]).toEqual(["Unknown", 4]);
+    const again = discovery.find("", "nothing");
+    await clock.run(5_000);
+    expect([await again, asked.length]).toEqual(["Unknown", 6]);
+  });
+
+  test("asks as before after a success", async () => {
+    const { discovery, asked, clock, standing } = served({ bounds, fails: true });
+    await expect(discovery.find("", "secrets")).rejects.toThrow(KubeError);
+    standing.fails = false;
+    await clock.run(5_000);
+    expect(await discovery.find("", "secrets")).toBe("Namespaced");
+    standing.fails = true;
+    const failing = discovery.find("", "nothing").catch((error: unknown) => error);
+    await clock.run(1_000);
+    expect(await failing).toBeInstanceOf(KubeError);
+    standing.fails = false;
+    await clock.run(5_000);
+    expect([await discovery.find("", "nothing"), asked.length]).toEqual(["Unknown", 8]);
+  });
+});
+
+test("the API server of Latchkey's own cluster is asked again at once after a failure", async () => {
+  const { discovery, clock, standing } = served({ fails: true });
+  await expect(discovery.find("", "secrets")).rejects.toThrow(KubeError);
+  standing.fails = false;
+  const found = discovery.find("", "secrets");
+  await clock.run(1_000);
+  expect(await found).toBe("Namespaced");
+});
+
+test("one refresh follows the other, however slow the API server is", async () => {
+  const { discovery, clock, asked, standing } = served();
+  let open = (): void => {};
+  standing.gate = new Promise((resolve) => (open = resolve));
+  const found = [discovery.find("", "secrets")];
+  for (let second = 0; second < 10; second += 1) {
+    await clock.run(1_000);
+    found.push(discovery.find("", "secrets"));
+  }
+  expect(asked).toHaveLength(2);
+  open();
+  expect(new Set(await Promise.all(found))).toEqual(new Set(["Namespaced"]));
+  expect(asked).toHaveLength(4);
+});
+
+test("a caller that leaves is rejected at once, and nothing refers to it while the others wait", async () => {
+  const { discovery, standing } = served();
+  let open = (): void => {};
+  standing.gate = new Promise((resolve) => (open = resolve));
+  const staying = discovery.find("", "secrets");
+  const leave = (): WeakRef<object> => {
+    const [request, leaving] = [{ head: "x" }, new AbortController()];
+    discovery.find("", "secrets", leaving.signal).catch(() => request.head);
+    leaving.abort();
+    return new WeakRef(request);
+  };
+  const requests = Array.from({ length: 100 }, leave);
+  await settled();
+  await collectGarbage();
+  expect(requests.filter((request) => request.deref() !== undefined)).toEqual([]);
+  const [leaving, left] = [new AbortController(), new Error("the client left")];
+  const found = discovery.find("", "secrets", leaving.signal);
+  leaving.abort(left);
+  await expect(found).rejects.toBe(left);
+  open();
+  expect(await staying).toBe("Namespaced");
 });
 
 test("run refreshes the cache at the start, after a failure and once an hour", async () => {

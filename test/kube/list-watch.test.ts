@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
+import { KubeError } from "../../src/kube/errors.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
 import type { ListOptions } from "../../src/kube/list-request.ts";
 import { splitLines, type WatchEvent } from "../../src/kube/watch-stream.ts";
@@ -31,7 +32,7 @@ function over({
   answers = [],
   stream,
 }: {
-  answers?: readonly (string | ApiResponse)[];
+  answers?: readonly (string | ApiResponse | KubeError)[];
   stream?: (call: ApiRequest) => Promise<StreamingResponse>;
 }) {
   const calls: ApiRequest[] = [];
@@ -41,6 +42,7 @@ function over({
     async request(call: ApiRequest): Promise<ApiResponse> {
       calls.push(call);
       const answer = left.shift() ?? "";
+      if (answer instanceof KubeError) throw answer;
       return typeof answer === "string" ? { status: 200, text: answer } : answer;
     },
     stream(call: ApiRequest): Promise<StreamingResponse> {
@@ -131,7 +133,7 @@ describe("a list", () => {
   }: {
     chunks?: (call: ApiRequest) => Promise<AsyncIterable<Uint8Array>>;
     status?: number;
-    answers?: readonly (string | ApiResponse)[];
+    answers?: readonly (string | ApiResponse | KubeError)[];
     selection?: ListOptions;
   }) {
     const setup = over({
@@ -247,6 +249,32 @@ describe("a list", () => {
         ["/api/v1/secrets?limit=128&continue=next", "application/json"],
         ["/api/v1/secrets?limit=16", "application/json"],
       ]);
+    });
+
+    test("reads a page that is too large again, with fewer objects", async () => {
+      const tooLarge = new KubeError("x", { code: "Network", status: 0, isResponseTooLarge: true });
+      const { calls, names, list } = await listing({
+        ...refusing,
+        answers: [page(["a"], "next"), tooLarge, tooLarge, page(["b"], "")],
+      });
+      await list();
+      expect(names).toEqual(["ADDED a", "ADDED b"]);
+      expect(calls.slice(1).map(({ path }) => path)).toEqual([
+        "/api/v1/secrets?limit=16",
+        "/api/v1/secrets?limit=128&continue=next",
+        "/api/v1/secrets?limit=16&continue=next",
+        "/api/v1/secrets?limit=2&continue=next",
+      ]);
+    });
+
+    test("fails for one object that is too large", async () => {
+      const tooLarge = new KubeError("x", { code: "Network", status: 0, isResponseTooLarge: true });
+      const { calls, list } = await listing({
+        ...refusing,
+        answers: [tooLarge, tooLarge, tooLarge],
+      });
+      await expect(list()).rejects.toBe(tooLarge);
+      expect(calls).toHaveLength(4);
     });
 
     test("adapts the page size to the size of the objects", async () => {

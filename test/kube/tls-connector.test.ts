@@ -1,10 +1,7 @@
 import { createServer, type Server } from "node:https";
 import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { setImmediate } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
@@ -12,6 +9,7 @@ import type { TlsMaterial } from "../../src/kube/credentials.ts";
 import { createTlsConnector } from "../../src/kube/tls-connector.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { testCertificates } from "../support/gateway-fixture.ts";
 
 const running: (() => Promise<unknown>)[] = [];
@@ -73,14 +71,6 @@ function poolTo(
 async function get(pool: Pool): Promise<string> {
   const { body } = await pool.request({ method: "GET", path: "/" });
   return body.text();
-}
-
-/** Collects garbage in a later turn, because weak references last to the end of the current one. */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const collect: () => void = runInNewContext("gc");
-  await setImmediate();
-  collect();
 }
 
 const trusting = async (): Promise<TlsMaterial> => ({

@@ -4,9 +4,11 @@ import { BodyLimiter } from "../../src/kube/body-limiter.ts";
 import {
   type ApiRequest,
   createTransport,
+  type StreamingResponse,
   type Transport,
   type TransportOptions,
 } from "../../src/kube/transport.ts";
+import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import { type ReceivedRequest, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
 
@@ -56,6 +58,7 @@ async function over(
     clock,
     connections: 3,
     timeoutMs: 30_000,
+    mostBytes: 1_000_000,
     onResponse: onAnswer,
     ...changes,
   });
@@ -312,6 +315,53 @@ describe("a stream", () => {
     await expect(reading).rejects.toThrow("abort");
   });
 
+  test("that is refused without an end is cut off after 1 MiB", async () => {
+    const bodies: EndlessBody[] = [];
+    const { transport } = await over(({ answer }) => {
+      answer.writeHead(500);
+      bodies.push(writeEndlessly(answer, "x"));
+    });
+    const { status, chunks } = await transport.stream(get);
+    expect([status, (await bytesIn(chunks)) <= 1024 * 1024]).toEqual([500, true]);
+    await bodies[0]?.closed;
+    expect(bodies[0]?.written()).toBeLessThan(mostBuffered);
+  });
+
+  test("that is refused with a body that trickles is cut off after the timeout", async () => {
+    const { peer, transport, clock } = await over(
+      ({ answer }) => void answer.writeHead(503).write("x"),
+    );
+    const stream = transport.stream(get);
+    await peer.arrived(1);
+    const closed = new Promise((resolve) => peer.arrivals[0]?.socket.once("close", resolve));
+    while (clock.pending === 0) await settled();
+    for (let second = 0; second < 30; second += 1) {
+      peer.arrivals[0]?.answer.write("x");
+      await clock.run(1_000);
+    }
+    const { status, chunks } = await stream;
+    expect([status, (await bytesIn(chunks)) > 0, clock.pending]).toEqual([503, true, 0]);
+    await closed;
+  });
+
+  test("that is refused ends when its signal aborts, or its connection breaks", async () => {
+    const stop = new AbortController();
+    const { transport, peer, clock } = await over(
+      ({ answer }) => void answer.writeHead(503).write("x"),
+    );
+    const [stopped, broken] = [
+      transport.stream({ ...get, signal: stop.signal }),
+      transport.stream(get),
+    ];
+    await peer.arrived(2);
+    while (clock.pending < 2) await settled();
+    stop.abort();
+    for (const { socket } of peer.arrivals) socket.destroy();
+    await expect(stopped).rejects.toMatchObject({ code: "Network" });
+    await expect(broken).rejects.toMatchObject({ code: "Network" });
+    expect(clock.pending).toBe(0);
+  });
+
   test("has no timeout", async () => {
     const { peer, transport, clock } = await over(undefined);
     const stream = transport.stream(get);
@@ -344,6 +394,19 @@ describe("a failure", () => {
     expect(counted).toEqual(["POST <error>"]);
   });
 
+  test("by the size of the response is reported as such", async () => {
+    const { transport, counted } = await over(answerWith(200, "x".repeat(1001)), {
+      mostBytes: 1000,
+    });
+    await expect(transport.request(get)).rejects.toMatchObject({
+      code: "Network",
+      status: 0,
+      isResponseTooLarge: true,
+      message: "GET /api/v1/secrets: the response is larger than 1000 bytes",
+    });
+    expect(counted).toEqual(["GET <error>"]);
+  });
+
   test("to connect is a Network error", async () => {
     const { peer, transport } = await over(undefined);
     await peer.close();
@@ -362,6 +425,12 @@ test("close aborts pending requests", async () => {
   await transport.close();
   expect(await result).toMatchObject({ code: "Network" });
 });
+
+async function bytesIn(chunks: StreamingResponse["chunks"]): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of chunks) bytes += chunk.length;
+  return bytes;
+}
 
 /** Everything of an error that a log or a debugger could show. */
 function allOf(error: unknown): string {

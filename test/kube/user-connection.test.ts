@@ -4,6 +4,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import { bodyForUser } from "../../src/kube/responses.ts";
 import { connectUser, warningsIn } from "../../src/kube/user-connection.ts";
 import { fakeChoice } from "../cli/kubectl/fake-cluster.ts";
+import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";
 import { endServer, KeptSockets, listenLocally } from "../support/local-server.ts";
 
 describe("the warnings of an answer", () => {
@@ -58,6 +59,39 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
     await endServer(server, sockets);
   }
 });
+
+test.each(["/endless", "/announced"])(
+  "an answer to %s of more than 64 MiB ends with its connection",
+  async (path) => {
+    const sockets = new KeptSockets();
+    const bodies: EndlessBody[] = [];
+    const server = createServer((request, response) => {
+      if (request.url === "/quick") return void response.end("{}");
+      if (request.url === "/endless") return void bodies.push(writeEndlessly(response, "x"));
+      response.writeHead(200, { "content-length": String(65 * 1024 * 1024) }).flushHeaders();
+    });
+    server.on("connection", (socket) => sockets.keep(socket));
+    const url = `http://127.0.0.1:${await listenLocally(server)}`;
+    const deps = { env: {}, isInteractive: false, timeoutMs: 60_000, onWarning: () => {} };
+    const connection = await connectUser({ ...fakeChoice, server: url }, deps);
+    try {
+      await expect(connection.request({ method: "GET", path })).rejects.toMatchObject({
+        ...{ code: "Network", isResponseTooLarge: true },
+        explanation: "the response is larger than 67108864 bytes",
+      });
+      for (const { closed, written } of bodies) {
+        await closed;
+        expect(written()).toBeLessThan(64 * 1024 * 1024 + mostBuffered);
+      }
+      expect(await connection.request({ method: "GET", path: "/quick" })).toMatchObject({
+        status: 200,
+      });
+    } finally {
+      connection.close();
+      await endServer(server, sockets);
+    }
+  },
+);
 
 describe("a user learns where an object is missing", () => {
   const object = "/apis/management.service/v1/namespaces/web/sharedsecrets/db";

@@ -17,6 +17,7 @@ import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport, type Transport } from "../../src/kube/transport.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
@@ -217,6 +218,7 @@ beforeAll(async () => {
   const credentials = await kubeconfigCredentials(controlPlane.adminKubeconfig, systemClock);
   transport = createTransport({
     ...{ credentials, clock: systemClock, connections: 2, timeoutMs: 30_000 },
+    mostBytes: mostOwnResponseBytes,
   });
   client = createClient(transport, "an-administrator");
   front = await startCachingFront(clock);

@@ -3,7 +3,7 @@ import type { Manifest, ObjectRef } from "../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
 import { apiVersionOf, type Resource } from "../../api/resources.ts";
 import type { KubeconfigChoice } from "../../kube/kubeconfig-choice.ts";
-import { acceptOf, listPath, type ListOptions } from "../../kube/list-request.ts";
+import { acceptOf, listPath, type ListOptions, readPage } from "../../kube/list-request.ts";
 import { collectionPath, objectPath, withQuery } from "../../kube/paths.ts";
 import { bodyForUser } from "../../kube/responses.ts";
 import type { ApiRequest, Transport } from "../../kube/transport.ts";
@@ -49,7 +49,7 @@ export interface ClusterPatch extends WriteOptions {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const pageItems = "500";
+const pageItems = 500;
 const writing = { fieldManager: cliFieldManager, fieldValidation: "Strict" };
 
 /** Wraps a connection. */
@@ -127,9 +127,12 @@ export async function readPages(
   read: (page: PageOptions) => Promise<unknown>,
 ): Promise<readonly unknown[]> {
   const pages: unknown[] = [];
-  let next: string | undefined;
+  let [limit, next]: [number, string | undefined] = [pageItems, undefined];
   while (pages.length < mostPages) {
-    const page = await read({ limit: pageItems, continue: next });
+    const page = await readPage(limit, (count) => {
+      limit = count;
+      return read({ limit: String(count), continue: next });
+    });
     pages.push(page);
     next = stringAt(recordAt(page, "metadata"), "continue") || undefined;
     if (next === undefined) return pages;

@@ -108,6 +108,17 @@ test("all pages of a list are read", async () => {
   expect([pages.length, asked]).toEqual([3, [undefined, "second", "third"]]);
 });
 
+test("a page that is too large is read again with fewer items, as are the ones after it", async () => {
+  const asked: unknown[] = [];
+  const tooLarge = new KubeError("x", { code: "Network", status: 0, isResponseTooLarge: true });
+  await readPages(async ({ limit, continue: next }) => {
+    asked.push(`${limit} ${next ?? "first"}`);
+    if (Number(limit) > 10) throw tooLarge;
+    return { metadata: { continue: next === undefined ? "second" : "" } };
+  });
+  expect(asked).toEqual(["500 first", "63 first", "8 first", "8 second"]);
+});
+
 test("a list without an end is an error", async () => {
   const read = async () => ({ metadata: { continue: "next" } });
   await expect(readPages(read)).rejects.toThrow("has more than 2000 pages");
