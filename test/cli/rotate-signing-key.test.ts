@@ -10,7 +10,7 @@ import { TestClock } from "../support/test-clock.ts";
 const namespace = "latchkey-system";
 const now = Date.UTC(2026, 0, 1);
 
-async function rotated(secret: object | undefined, newEpoch = false) {
+async function rotated(secret: object | undefined, newEpoch = false, conflicts = 0) {
   const patches: unknown[] = [];
   let text = "";
   const client = {
@@ -20,6 +20,7 @@ async function rotated(secret: object | undefined, newEpoch = false) {
     },
     async patch(_resource: unknown, _ref: unknown, { body }: { readonly body: unknown }) {
       patches.push(body);
+      if (patches.length <= conflicts) throw new KubeError("x", { code: "Conflict", status: 409 });
     },
   };
   await rotateSigningKey(
@@ -45,6 +46,11 @@ test("asks for a new key, of the Secret that was read alone", async () => {
   expect(text).toBe(
     "Requested. The controller publishes a new signing key, and signs with it after 105 seconds.\n",
   );
+});
+
+test("asks again after a conflict with another write, five times at most", async () => {
+  expect((await rotated(first, false, 4)).patches).toHaveLength(5);
+  await expect(rotated(first, false, 5)).rejects.toThrow("x");
 });
 
 test("says that a published key signs first", async () => {

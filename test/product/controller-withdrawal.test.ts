@@ -3,7 +3,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { becomes, becomesGone } from "../support/becomes.ts";
 import { api, unique } from "../support/policy-request.ts";
-import { makeSharedSecret, secretPath } from "../support/shared-secret-requests.ts";
+import { makeSharedSecret, secretPath, view } from "../support/shared-secret-requests.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import {
   afterAnotherReconcile,
@@ -76,6 +76,8 @@ describe.concurrent("data of a source that may not sync to a namespace any more"
       }),
       spec: { data: dataOf("next") },
     });
+    // A copy is deleted without a look at a source that the controller has not observed.
+    await becomes("the next source to be observed", () => view(next), { settled: true });
     const leave = () =>
       api.merge(`/api/v1/namespaces/${target}`, {
         metadata: { labels: { [labels.project]: other } },
