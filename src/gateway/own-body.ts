@@ -2,6 +2,7 @@ import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/own-obj
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
+import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Share, Sharer } from "../runtime/fair-shares.ts";
@@ -97,20 +98,15 @@ export class OwnBodyReader {
     let isLate = false;
     const onLate = (): void => void (isLate = true);
     const body = bodyOf(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
+    const bytes = new ByteCollector(mostOwnBodyBytes);
     try {
-      for await (const chunk of body) {
-        size += chunk.length;
-        if (size > mostOwnBodyBytes) return tooLarge;
-        chunks.push(chunk);
-      }
+      for await (const chunk of body) if (!bytes.add(chunk)) return tooLarge;
     } catch {
       return isLate
         ? bodyTooSlow
         : refusal(400, "malformed", "the body of the request did not arrive");
     }
-    return Buffer.concat(chunks);
+    return bytes.take();
   }
 }
 

@@ -92,7 +92,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { kind, sharer } = request;
       const sent = { ...request, target: prefix + request.target };
       const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
-      const attempt = new Attempt(sent, handler, { pool: pools[kind], share, clock });
+      const way = { pool: pools[kind], share, clock, headTimeoutMs };
+      const attempt = new Attempt(sent, handler, way);
       attempt.start();
       return attempt;
     },
@@ -122,6 +123,7 @@ interface Way {
   readonly pool: IterableDispatcher;
   readonly share: Share;
   readonly clock: Pick<Clock, "wakeAfter">;
+  readonly headTimeoutMs: number;
 }
 
 /**
@@ -137,7 +139,9 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #isOver = false;
   #hasHead = false;
   #mayRepeat: boolean;
+  #isLate = false;
   #stopWaiting: Cancel = () => {};
+  #stopHeadClock: Cancel | undefined;
   constructor(request: ForwardedRequest, handler: ForwardHandler, way: Way) {
     [this.#way, this.#request, this.#handler] = [way, request, handler];
     const { method, body } = request;
@@ -196,9 +200,19 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     // Interim answers end here (RFC 9110, section 15.2).
-    if (status < 200) return;
+    if (status < 200) return this.#waitForHead(controller);
+    this.#stopHeadClock?.();
     this.#hasHead = true;
     this.#handler.onHead(status, textsOf(controller.rawHeaders));
+  }
+
+  /** An interim answer begins undici's own time for a head anew; many of them have it once. */
+  #waitForHead(controller: Dispatcher.DispatchController): void {
+    const { clock, headTimeoutMs } = this.#way;
+    this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () => {
+      this.#isLate = true;
+      controller.abort(new Error("the head of the answer is late"));
+    });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -212,7 +226,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     const code = "code" in error ? String(error.code) : "";
-    const isTimeout = code.endsWith("_TIMEOUT");
+    const isTimeout = this.#isLate || code.endsWith("_TIMEOUT");
     if (this.#mayRepeat && !this.#isAborted && !this.#hasHead && !isTimeout) {
       this.#mayRepeat = false;
       return this.#send();
@@ -224,6 +238,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#stopHeadClock?.();
     this.#way.share.end();
   }
 }

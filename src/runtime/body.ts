@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { ByteCollector } from "./byte-collector.ts";
 import type { Clock } from "./clock.ts";
 
 /** A limit on the bytes in memory. */
@@ -55,28 +56,25 @@ export function readBody(
   if (Number(incoming.headers["content-length"] ?? 0) > most)
     return Promise.resolve({ kind: "too-large" });
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const collected = new ByteCollector(most);
     const settle = (body: Body): void => {
       cancelSilence();
       cancelWhole();
       incoming.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-      if (body.kind !== "whole") budget.give(bytes);
+      if (body.kind !== "whole") budget.give(collected.length);
       resolve(body);
     };
     const giveUp = (): void => settle({ kind: "too-slow" });
     const onBroken = (): void => settle({ kind: "broken" });
-    const onEnd = (): void =>
-      settle({
-        kind: "whole",
-        text: Buffer.concat(chunks).toString("utf8"),
-        release: () => budget.give(bytes),
-      });
+    const onEnd = (): void => {
+      const bytes = collected.length;
+      const release = (): void => budget.give(bytes);
+      settle({ kind: "whole", text: collected.take().toString("utf8"), release });
+    };
     const onData = (chunk: Buffer): void => {
-      if (bytes + chunk.length > most) return settle({ kind: "too-large" });
+      if (collected.length + chunk.length > most) return settle({ kind: "too-large" });
       if (!budget.take(chunk.length)) return settle({ kind: "overloaded" });
-      bytes += chunk.length;
-      chunks.push(chunk);
+      collected.add(chunk);
       cancelSilence();
       cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
     };

@@ -76,7 +76,9 @@ describe("the connections for answers", () => {
     const answers: (() => void)[] = [];
     setup.recorder.respond = (_request, socket) =>
       void answers.push(() => socket.write(answerText(200)));
-    const all = ["/1", "/2", "/3", "/4"].map((target) => send(setup, { target }));
+    const all = ["/1", "/2", "/3", "/4"].map((target) =>
+      send(setup, { target, sharer: { user: target, key: "a" } }),
+    );
     const stream = send(setup, { kind: "stream", target: "/stream" });
     await setup.recorder.arrived(3);
     await pause(20);
@@ -93,7 +95,7 @@ describe("the connections for answers", () => {
     expect(setup.forwarder.waiting()).toBe(0);
   });
 
-  it("are waited for at most 30 seconds", async () => {
+  it("are waited for at most 75 seconds", async () => {
     const clock = new TestClock();
     const setup = await started({ connections: 1, clock });
     const answers: (() => void)[] = [];
@@ -102,13 +104,13 @@ describe("the connections for answers", () => {
     const first = send(setup);
     await setup.recorder.arrived(1);
     const next = send(setup, { target: "/next" });
-    await clock.run(15_000);
+    await clock.run(37_500);
     const last = send(setup, { target: "/last" });
-    await clock.run(14_999);
+    await clock.run(37_499);
     for (const answer of answers.splice(0)) answer();
     expect(await first.ended).toBe("end");
     await setup.recorder.arrived(2);
-    await clock.run(15_001);
+    await clock.run(37_501);
     expect([next.end, await last.ended, setup.forwarder.waiting()]).toEqual([
       ...[undefined, "busy", 0],
     ]);

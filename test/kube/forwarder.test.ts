@@ -160,6 +160,16 @@ describe("an answer", () => {
     expect(setup.recorder.requests).toHaveLength(1);
   });
 
+  it("whose interim answers go on for longer than its time is a timeout", async () => {
+    const setup = await started({ headTimeoutMs: 1_000 });
+    setup.recorder.respond = (_request, socket) => {
+      const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 100);
+      socket.once("close", () => clearInterval(timer)).on("error", () => {});
+    };
+    expect(await send(setup).ended).toBe("timeout");
+    expect(setup.recorder.requests).toHaveLength(1);
+  });
+
   it("that stops in the middle is a timeout, but a stream may be silent", async () => {
     const setup = await started({ silenceMs: 500 });
     setup.recorder.respond = (_request, socket) =>
