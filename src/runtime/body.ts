@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { BodyBudget } from "./body-budget.ts";
 import type { Clock } from "./clock.ts";
 
 /** A limit on the bytes in memory. */
@@ -36,7 +37,9 @@ export interface BodyDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Maximum size of a body in bytes. */
   readonly most: number;
-  readonly budget: ByteBudget;
+  readonly budget: BodyBudget;
+  /** Who sends it: a client name, or an address. */
+  readonly sender: string;
 }
 
 /** Timeouts of a body: without progress, and in total. */
@@ -50,7 +53,7 @@ export function hasBody({ headers }: Pick<IncomingMessage, "headers">): boolean 
 /** Reads the body of a request; checks Content-Length before it reads the first byte. */
 export function readBody(
   incoming: IncomingMessage,
-  { clock, most, budget }: BodyDeps,
+  { clock, most, budget, sender }: BodyDeps,
 ): Promise<Body> {
   if (Number(incoming.headers["content-length"] ?? 0) > most)
     return Promise.resolve({ kind: "too-large" });
@@ -61,7 +64,8 @@ export function readBody(
       cancelSilence();
       cancelWhole();
       incoming.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-      if (body.kind !== "whole") budget.give(bytes);
+      if (body.kind === "whole") share.completed();
+      else share.release();
       resolve(body);
     };
     const giveUp = (): void => settle({ kind: "too-slow" });
@@ -70,16 +74,17 @@ export function readBody(
       settle({
         kind: "whole",
         text: Buffer.concat(chunks).toString("utf8"),
-        release: () => budget.give(bytes),
+        release: () => share.release(),
       });
     const onData = (chunk: Buffer): void => {
       if (bytes + chunk.length > most) return settle({ kind: "too-large" });
-      if (!budget.take(chunk.length)) return settle({ kind: "overloaded" });
+      if (!share.take(chunk.length)) return settle({ kind: "overloaded" });
       bytes += chunk.length;
       chunks.push(chunk);
       cancelSilence();
       cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
     };
+    const share = budget.open(sender, () => settle({ kind: "overloaded" }));
     let cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
     const cancelWhole = clock.wakeAfter(bodyPatience.wholeMs, giveUp);
     incoming.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);

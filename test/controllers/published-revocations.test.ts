@@ -50,7 +50,7 @@ async function setup(configmaps: readonly RawObject[] = [configMap(20, { a: expi
         ...(query !== undefined && { query }),
         ...more,
       },
-      { clientName: undefined },
+      { clientName: undefined, address: "192.0.2.1" },
     );
   const verified = async (text: string) => {
     const found = keys();
