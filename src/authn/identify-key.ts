@@ -2,6 +2,7 @@ import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
 import type { ResolvedKey } from "../domain/access-key/key-state.ts";
+import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
@@ -32,23 +33,31 @@ export interface IdentifyKeyDeps {
   readonly secondLooks: SecondLooks;
 }
 
-/** The keys that wait for a second look; past the limit, none waits. */
+/** A key, and who presents it. */
+export interface PresentedKey {
+  readonly token: SecretText;
+  /** IP address of the client, if it is known; a client of kube-apiserver is not. */
+  readonly peerAddress?: string | undefined;
+}
+
+/**
+ * The keys that wait for a second look. Above the limit, the oldest one of the address that has the
+ * most gets its second look at once.
+ */
 export class SecondLooks {
-  readonly #most: number;
-  #waiting = 0;
+  readonly #waits: BoundedWaits;
 
   /** By default, 1,000. */
   constructor(most = 1_000) {
-    this.#most = most;
+    this.#waits = new BoundedWaits(most);
   }
 
-  /** Waits; false at once if too many wait. */
-  async wait(clock: Pick<Clock, "wakeAfter">): Promise<boolean> {
-    if (this.#waiting >= this.#most) return false;
-    this.#waiting += 1;
-    await sleep(catchUpMs, { clock });
-    this.#waiting -= 1;
-    return true;
+  /** Waits until the second look. */
+  wait(
+    { peerAddress = "" }: Pick<PresentedKey, "peerAddress">,
+    clock: Pick<Clock, "wakeAfter">,
+  ): Promise<void> {
+    return this.#waits.wait(peerAddress, ({ signal }) => sleep(catchUpMs, { clock, signal }));
   }
 }
 
@@ -57,24 +66,27 @@ export const catchUpMs = 100;
 
 /** Looks up a presented key and authenticates it by the clock; an unknown key is looked up twice. */
 export async function identifyKey(
-  token: SecretText,
+  presented: PresentedKey,
   deps: IdentifyKeyDeps,
 ): Promise<Identification> {
-  const identification = await identified(token, deps);
+  const identification = await identified(presented, deps);
   deps.onResult(identification.kind);
-  if (identification.kind === "unknown") deps.onMismatch(deps.accessKeys.withIndexOf(token));
+  if (identification.kind === "unknown")
+    deps.onMismatch(deps.accessKeys.withIndexOf(presented.token));
   if (identification.kind === "authenticated") deps.onUse(identification.resolved.key);
   return identification;
 }
 
 async function identified(
-  token: SecretText,
+  { token, peerAddress }: PresentedKey,
   { accessKeys, clock, secondLooks }: IdentifyKeyDeps,
 ): Promise<Identification> {
   if (!accessKeys.isFresh()) return { kind: "not-ready" };
   let resolved = accessKeys.lookup(token);
-  if (resolved === "unknown" && (await secondLooks.wait(clock)))
+  if (resolved === "unknown") {
+    await secondLooks.wait({ peerAddress }, clock);
     resolved = accessKeys.lookup(token);
+  }
   if (resolved === "unknown" && !accessKeys.isWatchOpen()) return { kind: "not-ready" };
   if (typeof resolved === "string") return { kind: resolved };
   const authentication = authenticate(resolved, clock.now());

@@ -38,7 +38,6 @@ export function createIssuer(
     const server = await startHttpServer({
       ...config.issuerAddress,
       ...served(routes),
-      hasLongPolls: true,
       onRefused: (reason) => metrics.refusedHttp("issuer", reason),
       clock,
       log,

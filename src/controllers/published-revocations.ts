@@ -4,8 +4,15 @@ import {
   revocationSeqText,
 } from "../domain/endpoint-token/revocation-seq.ts";
 import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
+import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type HttpResponse, type HttpRequest, plain, type Route } from "../runtime/routes.ts";
+import {
+  type HttpResponse,
+  type HttpRequest,
+  type Peer,
+  plain,
+  type Route,
+} from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
 import type { ObservedSigningKeys, OpenidTerms } from "../tokens/signing-keys.ts";
@@ -41,6 +48,7 @@ export class RevokedPolls {
   readonly #issuer: string;
   readonly #keys: () => ObservedSigningKeys | undefined;
   readonly #deps: RevokedPollsDeps;
+  readonly #polls = new BoundedWaits(mostPolls);
   readonly #waiting = new Set<() => void>();
   #signed: SignedList | undefined;
   #signing: Promise<SignedList | undefined> | undefined;
@@ -56,7 +64,7 @@ export class RevokedPolls {
 
   /** Number of requests that wait. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#polls.size;
   }
 
   /** Number of stored entries. */
@@ -74,19 +82,24 @@ export class RevokedPolls {
 
   /**
    * Responds with the list, at once unless the client has it already. A request without a newer list
-   * ends with 304. A replica that is cut off from the API server confirms nothing, and closes the
+   * ends with 304: after its wait, or, if too many wait, when it is the oldest one of the address that
+   * has the most. A replica that is cut off from the API server confirms nothing, and closes the
    * connection: the next request of the client may reach another replica.
    */
-  async respond({ query = "", onClose }: Pick<HttpRequest, "query" | "onClose">) {
+  async respond(
+    { query = "", onClose }: Pick<HttpRequest, "query" | "onClose">,
+    { address }: Pick<Peer, "address">,
+  ) {
     const { published } = this.#deps;
     if (!published.isFresh()) return staleResponse;
     const seq = this.#seq();
     const after = new URLSearchParams(query).get("after") ?? "";
     const waitMs = waitMsAfter(after, this.#current());
     if (seq !== undefined && waitMs > 0) {
-      if (this.#waiting.size >= mostPolls)
-        return plain(503, "too many requests wait for revoked tokens; retry", retryLater);
-      await this.#change(seq, waitMs, onClose);
+      await this.#polls.wait(address, (done) => {
+        onClose?.(() => done.abort());
+        return this.#change(seq, waitMs, done);
+      });
       if (!published.isFresh()) return staleResponse;
       if (this.#seq() === after) return { status: 304, headers: noStore, body: "" };
     }
@@ -100,18 +113,13 @@ export class RevokedPolls {
         };
   }
 
-  /**
-   * Resolves when the seq is another one, after the wait, when the client is gone, or when this
-   * replica is no longer current.
-   */
-  async #change(seq: string, waitMs: number, onClose: HttpRequest["onClose"]): Promise<void> {
+  /** Resolves when the seq is another one, after the wait, or when this replica is not current. */
+  async #change(seq: string, waitMs: number, done: AbortController): Promise<void> {
     if (this.#hasEnded) return;
-    const done = new AbortController();
     const end = (): void => {
       if (this.#hasEnded || this.#seq() !== seq) done.abort();
     };
     this.#waiting.add(end);
-    onClose?.(() => done.abort());
     const { clock, published } = this.#deps;
     const until = clock.monotonic() + waitMs;
     const isOver = () => done.signal.aborted || !published.isFresh() || clock.monotonic() >= until;
@@ -205,6 +213,6 @@ export function revokedTokensRoutes(
   return [...new Set(["", below])].map((prefix) => ({
     method: "GET",
     path: `${prefix}/openid/v1/revoked`,
-    handler: (request): Promise<HttpResponse> => polls.respond(request),
+    handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
   }));
 }

@@ -56,7 +56,6 @@ export async function runController(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
-    hasLongPolls: true,
     onRefused: (reason) => metrics.refusedHttp("http", reason),
     clock,
     log,

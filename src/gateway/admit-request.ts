@@ -27,6 +27,8 @@ export interface AdmitRequestDeps {
 
 /** Called once a request has a valid credential, before the decision about it. */
 export interface Entry {
+  /** Records that a credential of this user was accepted, whatever becomes of the request. */
+  accepted(username: string): void;
   /**
    * Returns the reason if there is no room for the request, else a signal that aborts when it is over
    * before it was admitted: then nothing waits for it any more.
@@ -72,8 +74,9 @@ export async function admitRequest(
   if (understood.kind === "refusal") return understood;
   const { token, subprotocols } = bearerOf(head.rawHeaders);
   if (token === undefined) return unauthorized;
-  const credential = await authenticator.authenticate(token);
+  const credential = await authenticator.authenticate(token, head.peerAddress);
   if (credential.kind === "refusal") return credential;
+  entry.accepted(credential.user.username);
   const forbidden = identityProblem(head, credential);
   if (forbidden !== undefined) return forbidden;
   const { upstream } = understood.target;

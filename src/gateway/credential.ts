@@ -46,8 +46,11 @@ export interface Credential {
 
 /** Finds out who presents a credential. */
 export interface Authenticator {
-  /** The credential, or one and the same 401 for all that are not accepted. */
-  authenticate(presented: SecretText): Promise<Credential | Refusal>;
+  /**
+   * The credential, or one and the same 401 for all that are not accepted. The client's IP address
+   * decides which of too many unknown credentials waits no longer.
+   */
+  authenticate(presented: SecretText, peerAddress: string): Promise<Credential | Refusal>;
 }
 
 /** A decision that is not to forward, as a response: 401 if the credential is not valid now. */

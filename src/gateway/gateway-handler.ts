@@ -35,6 +35,7 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
     onExchange(exchange) {
       void handle(deps, {
         head: exchange.head,
+        accepted: (username) => exchange.accepted(username),
         refuse: (refused) => sendRefusal(exchange, refused),
         onClose: (listener) => exchange.onClose(listener),
         forward(admitted, onEnd) {
@@ -52,6 +53,7 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
       socket.on("error", () => {});
       void handle(deps, {
         head,
+        accepted: (username) => exchange.accepted(username),
         refuse: (refused) => sendUpgradeRefusal(exchange, refused, clock),
         onClose: (listener) =>
           socket.destroyed ? listener() : void socket.once("close", listener),

@@ -29,11 +29,12 @@ export interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKey
 /** Authenticates access keys, by their objects. */
 export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
   return {
-    async authenticate(presented) {
-      const identification = await identifyKey(presented, deps);
+    async authenticate(token, peerAddress) {
+      const identification = await identifyKey({ token, peerAddress }, deps);
       if (identification.kind === "not-ready") return notReady(notSyncedMessage);
       // The time of the answer must not tell a key that was valid from one that never was.
-      if (identification.kind === "refused") await deps.secondLooks.wait(deps.clock);
+      if (identification.kind === "refused")
+        await deps.secondLooks.wait({ peerAddress }, deps.clock);
       if (identification.kind !== "authenticated") return unauthorized;
       return keyCredential(identification, deps);
     },

@@ -26,6 +26,8 @@ import type { LiveRequest, LiveRequests } from "./live-requests.ts";
 /** What carries a request and its answer: an exchange, or a connection that changes its protocol. */
 export interface Carrier {
   readonly head: Exchange["head"];
+  /** Records that a credential of this user was accepted. */
+  accepted(username: string): void;
   refuse(refused: Refusal): void;
   forward(admitted: AdmittedRequest, onEnd: (result: ForwardResult) => void): Forwarded;
   /** Calls a listener once the client has left, or at once if it has. */
@@ -66,6 +68,10 @@ export class RequestInProgress implements Entry, LiveRequest {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  accepted(username: string): void {
+    this.#carrier.accepted(username);
   }
 
   enter(

@@ -7,7 +7,7 @@ import type { HostPort } from "../runtime/config-values.ts";
 import { type ServerTls, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import type { LogLevel } from "../runtime/log-level.ts";
-import { createMetrics } from "../runtime/metrics.ts";
+import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
   healthRoute,
   metricsRoute,
@@ -56,7 +56,7 @@ export async function runFront(
   const assembly = assemble({ credentials, clock, random, log, metrics });
   const front = frontOf(
     { name, address },
-    { assembly, clock, log, onFailure: exitOnFailure({ exit }, log) },
+    { assembly, clock, log, metrics, onFailure: exitOnFailure({ exit }, log) },
   );
   const readiness = (): Readiness => {
     const reasons = [
@@ -121,11 +121,13 @@ function frontOf(
     assembly,
     clock,
     log,
+    metrics,
     onFailure,
   }: {
     readonly assembly: FrontAssembly;
     readonly clock: Clock;
     readonly log: Logger;
+    readonly metrics: Pick<Metrics, "refusedHttp">;
     readonly onFailure: (error: unknown) => void;
   },
 ): TlsListener<FrontServer> {
@@ -133,6 +135,7 @@ function frontOf(
     const server = await startFrontServer({
       ...{ ...address, ...assembly.handler, clock, tls },
       isUpgrade: asksForUpgrade,
+      onRefused: (reason) => metrics.refusedHttp("gateway", reason),
     });
     log.info({ port: server.port }, `${name} listens`);
     return server;

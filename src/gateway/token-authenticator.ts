@@ -9,7 +9,9 @@ import { unauthorized } from "../domain/gateway/refusal.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
 import { isKubeError } from "../kube/errors.ts";
+import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { aborted } from "../runtime/sleep.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import type { TokenProblem, VerifiedToken } from "../tokens/verify.ts";
 import {
@@ -46,16 +48,21 @@ const mostWaiting = 1_000;
 /** Authenticates direct tokens by the keys of their issuer and its list of revoked tokens. */
 export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator {
   const { tokens, keys, revoked, clock, onResult } = deps;
-  const refreshes = new Refreshes(keys);
+  const refreshes = new BoundedWaits(mostWaiting);
+  /** Waits for the keys of now; false if there are no other ones, true at once if it is let go. */
+  const refresh = (peerAddress: string): Promise<boolean> =>
+    refreshes.wait(peerAddress, ({ signal }) =>
+      Promise.race([keys.refresh(), aborted(signal).then(() => true)]),
+    );
   return {
-    async authenticate(presented) {
+    async authenticate(presented, peerAddress = "") {
       const [problem] = keys.problems();
       if (problem !== undefined)
         return notReady("the signing keys of the issuer are not known yet");
       if (!revoked.isKnown()) return notReady(listUnknown);
       let result = await tokens.verify(presented, clock.now());
       // A token of a new signing key may arrive before the key was fetched.
-      if (!result.ok && result.reason === "unknown-kid" && (await refreshes.wait()))
+      if (!result.ok && result.reason === "unknown-kid" && (await refresh(peerAddress)))
         result = await tokens.verify(presented, clock.now());
       if (!result.ok) {
         onResult(result.reason);
@@ -66,27 +73,6 @@ export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator 
       return isRevoked ? unauthorized : tokenCredential(result.token, result.kid, deps);
     },
   };
-}
-
-/** The tokens of an unknown key that wait for the issuer; past the limit, none waits. */
-class Refreshes {
-  readonly #keys: Pick<IssuerKeys, "refresh">;
-  #waiting = 0;
-
-  constructor(keys: Pick<IssuerKeys, "refresh">) {
-    this.#keys = keys;
-  }
-
-  /** Waits for the keys of now; false if there are no other ones, and at once if too many wait. */
-  async wait(): Promise<boolean> {
-    if (this.#waiting >= mostWaiting) return false;
-    this.#waiting += 1;
-    try {
-      return await this.#keys.refresh();
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
 }
 
 function tokenCredential(

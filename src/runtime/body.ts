@@ -1,31 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type { BodyBudget } from "./body-budget.ts";
 import { ByteCollector } from "./byte-collector.ts";
 import type { Clock } from "./clock.ts";
-
-/** A limit on the bytes in memory. */
-export class ByteBudget {
-  readonly most: number;
-  #used = 0;
-
-  constructor(most: number) {
-    this.most = most;
-  }
-
-  get used(): number {
-    return this.#used;
-  }
-
-  /** Reserves `bytes`; returns false if that would exceed the limit. */
-  take(bytes: number): boolean {
-    if (this.#used + bytes > this.most) return false;
-    this.#used += bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.#used -= bytes;
-  }
-}
 
 /** The result of reading a body; a whole body keeps its bytes reserved until `release`. */
 export type Body =
@@ -37,7 +13,9 @@ export interface BodyDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Maximum size of a body in bytes. */
   readonly most: number;
-  readonly budget: ByteBudget;
+  readonly budget: BodyBudget;
+  /** Who sends it: a client name, or an address. */
+  readonly sender: string;
 }
 
 /** Timeouts of a body: without progress, and in total. */
@@ -51,7 +29,7 @@ export function hasBody({ headers }: Pick<IncomingMessage, "headers">): boolean 
 /** Reads the body of a request; checks Content-Length before it reads the first byte. */
 export function readBody(
   incoming: IncomingMessage,
-  { clock, most, budget }: BodyDeps,
+  { clock, most, budget, sender }: BodyDeps,
 ): Promise<Body> {
   if (Number(incoming.headers["content-length"] ?? 0) > most)
     return Promise.resolve({ kind: "too-large" });
@@ -61,23 +39,26 @@ export function readBody(
       cancelSilence();
       cancelWhole();
       incoming.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-      if (body.kind !== "whole") budget.give(collected.length);
+      if (body.kind === "whole") share.completed();
+      else share.release();
       resolve(body);
     };
     const giveUp = (): void => settle({ kind: "too-slow" });
     const onBroken = (): void => settle({ kind: "broken" });
-    const onEnd = (): void => {
-      const bytes = collected.length;
-      const release = (): void => budget.give(bytes);
-      settle({ kind: "whole", text: collected.take().toString("utf8"), release });
-    };
+    const onEnd = (): void =>
+      settle({
+        kind: "whole",
+        text: collected.take().toString("utf8"),
+        release: () => share.release(),
+      });
     const onData = (chunk: Buffer): void => {
       if (collected.length + chunk.length > most) return settle({ kind: "too-large" });
-      if (!budget.take(chunk.length)) return settle({ kind: "overloaded" });
+      if (!share.take(chunk.length)) return settle({ kind: "overloaded" });
       collected.add(chunk);
       cancelSilence();
       cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
     };
+    const share = budget.open(sender, () => settle({ kind: "overloaded" }));
     let cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
     const cancelWhole = clock.wakeAfter(bodyPatience.wholeMs, giveUp);
     incoming.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);

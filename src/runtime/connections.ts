@@ -1,146 +1,222 @@
-/** Maximum numbers of connections of a server, by kind of client. */
+import type { Server, Socket } from "node:net";
+import { ItemsByOwner } from "./items-by-owner.ts";
+import { idOf } from "./peer.ts";
+
+/** Maximum numbers of open connections of a server. */
 export interface ConnectionLimits {
-  /** Connections whose TLS handshake is not complete. */
-  readonly pending: number;
-  readonly pendingPerAddress: number;
+  readonly all: number;
+  /** Those of clients that have presented no accepted credential, unfinished TLS handshakes included. */
+  readonly withoutCredential: number;
   /**
-   * Connections of clients without a certificate signed by the server's client CA; connections of
-   * other clients have no limit here.
+   * So many connections without an accepted credential are not closed for the sake of others: a
+   * client whose user has taken all connections could otherwise close each new one of another user
+   * before its first request.
    */
-  readonly strangers: number;
-  readonly strangersPerAddress: number;
+  readonly reserved: number;
 }
+
+/**
+ * The limits of every server. A TLS connection takes about 50 kB, so clients without a credential take
+ * at most 100 MB, and all clients 205 MB of the 512 MiB that a container may have. A kube-apiserver
+ * opens a connection for each of its concurrent requests, 600 by default
+ * (`--max-requests-inflight`, `--max-mutating-requests-inflight`), at once after a replica has stopped.
+ */
+export const connectionLimits: ConnectionLimits = {
+  all: 4_096,
+  withoutCredential: 2_048,
+  reserved: 1_024,
+};
 
 /** A connection that can be closed. */
 export interface Endable {
   destroy(): void;
 }
 
-interface Connection {
-  readonly socket: Endable;
-  readonly address: string;
-  /** Number of complete requests without a response. */
-  busy: number;
+/** An open connection of a client. */
+export interface Connection {
+  /** Records that the client has presented an accepted credential; the last owner counts. */
+  accepted(owner: string): void;
+  /** Records a request. */
+  began(): OpenRequest;
 }
 
-/** Connections of one kind, oldest first. */
-class Bounded {
-  readonly #all: number;
-  readonly #perAddress: number;
-  readonly #connections = new Set<Connection>();
-  readonly #counts = new Map<string, number>();
-
-  constructor(all: number, perAddress: number) {
-    [this.#all, this.#perAddress] = [all, perAddress];
-  }
-
-  get size(): number {
-    return this.#connections.size;
-  }
-
-  has(connection: Connection): boolean {
-    return this.#connections.has(connection);
-  }
-
+/** A request under way on a connection. */
+export interface OpenRequest {
+  /** The user whose credential was accepted for this request; before, the client's address. */
+  readonly owner: string;
+  /** Records that a credential of this user was accepted. */
+  accepted(user: string): void;
   /**
-   * Adds a connection. Above a limit, returns the connection to close: the oldest one without a
-   * pending request, or the new one.
+   * Records that the whole answer was given. Without an accepted credential, a client that does not
+   * read it does not make its connection a busy one.
    */
-  add(connection: Connection): Connection | undefined {
-    const isFull = this.#connections.size >= this.#all;
-    const isAddressFull = (this.#counts.get(connection.address) ?? 0) >= this.#perAddress;
-    this.#connections.add(connection);
-    this.#counts.set(connection.address, (this.#counts.get(connection.address) ?? 0) + 1);
-    if (!isFull && !isAddressFull) return undefined;
-    for (const candidate of this.#connections) {
-      if (candidate.busy === 0 && (!isAddressFull || candidate.address === connection.address))
-        return candidate;
-    }
-    return connection;
-  }
-
-  remove(connection: Connection): void {
-    if (!this.#connections.delete(connection)) return;
-    const left = (this.#counts.get(connection.address) ?? 1) - 1;
-    if (left === 0) this.#counts.delete(connection.address);
-    else this.#counts.set(connection.address, left);
-  }
+  answered(): void;
+  /** Records the end of the request; may be called again. */
+  closed(): void;
 }
 
 /**
- * Limits the connections of clients without a certificate. Above a limit, the oldest idle
- * connection is closed, not the newest: a client with a certificate completes its handshake in
- * milliseconds, and a connection with a pending request is kept.
+ * Limits the connections of a server. A new connection is never refused: above a limit, another one is
+ * closed. Of the clients without an accepted credential, it is the oldest connection of the address
+ * that has the most; of the users with one, the oldest connection of the user that has the most. In
+ * both cases, a connection without a request under way goes first. So a client that opens many
+ * connections closes its own, and clients that share the address of a load balancer lose only
+ * connections that have not presented a credential yet.
  */
 export class Connections {
-  readonly #connections = new Map<string, Connection>();
-  readonly #pending: Bounded;
-  readonly #strangers: Bounded;
-  readonly #onEnded: () => void;
+  readonly #limits: ConnectionLimits;
+  readonly #onClosed: () => void;
+  readonly #byId = new Map<string, OpenConnection>();
+  readonly #withoutCredential: Group = new ItemsByOwner();
+  readonly #accepted: Group = new ItemsByOwner();
 
-  constructor(
-    { pending, pendingPerAddress, strangers, strangersPerAddress }: ConnectionLimits,
-    onEnded: () => void,
-  ) {
-    this.#pending = new Bounded(pending, pendingPerAddress);
-    this.#strangers = new Bounded(strangers, strangersPerAddress);
-    this.#onEnded = onEnded;
+  /** `onClosed` is called for each connection that is closed for the sake of another one. */
+  constructor(limits: ConnectionLimits, onClosed: () => void) {
+    this.#limits = limits;
+    this.#onClosed = onClosed;
+  }
+
+  /** Current numbers of connections. */
+  load(): { readonly withoutCredential: number; readonly all: number } {
+    const withoutCredential = this.#withoutCredential.size;
+    return { withoutCredential, all: withoutCredential + this.#accepted.size };
   }
 
   /**
-   * Current numbers of connections: in the TLS handshake, of clients without a certificate, and
-   * all.
+   * Records a new connection; `id` is unique among the open ones. Returns a function that records its
+   * end.
    */
-  load(): { readonly pending: number; readonly strangers: number; readonly all: number } {
-    return {
-      pending: this.#pending.size,
-      strangers: this.#strangers.size,
-      all: this.#connections.size,
+  opened(id: string, address: string, socket: Endable): () => void {
+    const connection = new OpenConnection(address, { socket, accepted: this.#accepted });
+    this.#byId.set(id, connection);
+    connection.enter(this.#withoutCredential, address);
+    const displaced = this.#displacedBy(connection);
+    if (displaced !== undefined) {
+      displaced.leave();
+      this.#onClosed();
+      displaced.socket.destroy();
+    }
+    return () => {
+      if (this.#byId.get(id) === connection) this.#byId.delete(id);
+      connection.leave();
     };
   }
 
-  /** Records a new connection; `id` is unique among the open ones. */
-  opened(id: string, address: string, socket: Endable): void {
-    const connection = { socket, address, busy: 0 };
-    this.#connections.set(id, connection);
-    this.#end(this.#pending.add(connection));
+  /** The connection with this id; what happens on one that is closed is not recorded. */
+  of(id: string): Connection {
+    return this.#byId.get(id) ?? closedConnection;
   }
 
-  /** Records the end of the TLS handshake; without TLS, call it at once. */
-  established(id: string, isKnown: boolean): void {
-    const connection = this.#connections.get(id);
-    if (connection === undefined || !this.#pending.has(connection)) return;
-    this.#pending.remove(connection);
-    if (!isKnown) this.#end(this.#strangers.add(connection));
+  /** The connection to close now that there is a new one. */
+  #displacedBy(added: OpenConnection): OpenConnection | undefined {
+    const { all, withoutCredential, reserved } = this.#limits;
+    const load = this.load();
+    if (load.withoutCredential > withoutCredential) return oldest(this.#withoutCredential, added);
+    if (load.all <= all) return undefined;
+    const [first, second] =
+      load.withoutCredential > reserved
+        ? [this.#withoutCredential, this.#accepted]
+        : [this.#accepted, this.#withoutCredential];
+    return oldest(first, added) ?? oldest(second, added);
+  }
+}
+
+type Group = ItemsByOwner<OpenConnection>;
+
+/** The oldest connection of the owner that has the most, if possible without a request under way. */
+function oldest(group: Group, except: OpenConnection): OpenConnection | undefined {
+  let first: OpenConnection | undefined;
+  for (const connection of group.ofLargestOwner()) {
+    if (connection === except) continue;
+    if (connection.requests === 0) return connection;
+    first ??= connection;
+  }
+  return first;
+}
+
+class OpenConnection implements Connection {
+  readonly address: string;
+  readonly socket: Endable;
+  readonly #accepted: Group;
+  /** Where it counts; undefined once it is closed. */
+  #group: Group | undefined;
+  #owner = "";
+  /** Number of requests under way. */
+  requests = 0;
+
+  constructor(
+    address: string,
+    { socket, accepted }: { readonly socket: Endable; readonly accepted: Group },
+  ) {
+    [this.address, this.socket, this.#accepted] = [address, socket, accepted];
   }
 
-  /** Records a complete request; the connection is kept until the response. */
-  began(id: string): void {
-    const connection = this.#connections.get(id);
-    if (connection !== undefined) connection.busy += 1;
+  enter(group: Group, owner: string): void {
+    this.leave();
+    [this.#group, this.#owner] = [group, owner];
+    group.add(owner, this);
   }
 
-  /** Records the response to a request. */
-  answered(id: string): void {
-    const connection = this.#connections.get(id);
-    if (connection !== undefined) connection.busy -= 1;
+  leave(): void {
+    this.#group?.remove(this.#owner, this);
+    this.#group = undefined;
   }
 
-  closed(id: string): void {
-    const connection = this.#connections.get(id);
-    this.#connections.delete(id);
-    if (connection !== undefined) this.#forget(connection);
+  accepted(owner: string): void {
+    const isSame = this.#group === this.#accepted && owner === this.#owner;
+    if (this.#group !== undefined && !isSame) this.enter(this.#accepted, owner);
   }
 
-  #end(connection: Connection | undefined): void {
-    if (connection === undefined) return;
-    this.#forget(connection);
-    this.#onEnded();
-    connection.socket.destroy();
+  began(): OpenRequest {
+    this.requests += 1;
+    return new RequestUnderWay(this);
+  }
+}
+
+class RequestUnderWay implements OpenRequest {
+  readonly #connection: OpenConnection;
+  #user: string | undefined;
+  #isOver = false;
+
+  constructor(connection: OpenConnection) {
+    this.#connection = connection;
   }
 
-  #forget(connection: Connection): void {
-    this.#pending.remove(connection);
-    this.#strangers.remove(connection);
+  get owner(): string {
+    return this.#user ?? this.#connection.address;
   }
+
+  accepted(user: string): void {
+    this.#user = user;
+    this.#connection.accepted(user);
+  }
+
+  answered(): void {
+    if (this.#user === undefined) this.closed();
+  }
+
+  closed(): void {
+    if (!this.#isOver) this.#connection.requests -= 1;
+    this.#isOver = true;
+  }
+}
+
+const closedConnection: Connection = {
+  accepted() {},
+  began: () => ({ owner: "", accepted() {}, answered() {}, closed() {} }),
+};
+
+/** Records the connections of a server, from `accept()` on; calls `onClosed` after each end. */
+export function recordConnections(
+  server: Server,
+  connections: Connections,
+  onClosed: () => void = () => {},
+): void {
+  server.on("connection", (socket: Socket) => {
+    const ended = connections.opened(idOf(socket), socket.remoteAddress ?? "", socket);
+    socket.once("close", () => {
+      ended();
+      onClosed();
+    });
+  });
 }

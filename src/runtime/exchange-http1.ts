@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hasBody } from "./body.ts";
+import type { Connection } from "./connections.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
@@ -17,6 +18,7 @@ export function http1Head(incoming: IncomingMessage, isUpgrade: boolean): Exchan
 
 /** What an exchange over HTTP/1.1 needs beside its two messages. */
 export interface Http1Terms {
+  readonly connection: Connection;
   /** Whether the client waits for `100 Continue`. */
   readonly expectsContinue: boolean;
   /** Whether the connection ends with this answer. */
@@ -28,8 +30,10 @@ export interface Http1Terms {
 export function http1Exchange(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { expectsContinue, isClosing, unread }: Http1Terms,
+  { connection, expectsContinue, isClosing, unread }: Http1Terms,
 ): Exchange {
+  const request = connection.began();
+  outgoing.once("close", () => request.closed());
   let isOver = false;
   let isDistrusted = false;
   let hasBegun = false;
@@ -43,6 +47,7 @@ export function http1Exchange(
     get hasResponded() {
       return outgoing.headersSent;
     },
+    accepted: (user) => request.accepted(user),
     acceptBody() {
       if (expectsContinue) outgoing.writeContinue();
     },
@@ -52,8 +57,7 @@ export function http1Exchange(
     respond(status, headers) {
       // A body that is not read must not be taken for the next request.
       const isLast = isDistrusted || isClosing() || (!incoming.complete && hasBody(incoming));
-      const connection = isLast ? ["connection", "close"] : [];
-      outgoing.writeHead(status, [...headers, ...connection]);
+      outgoing.writeHead(status, [...headers, ...(isLast ? ["connection", "close"] : [])]);
       // Node keeps the head for the first part of a body, which a watch may not have for hours.
       queueMicrotask(() => {
         if (!hasBegun) outgoing.flushHeaders();
@@ -67,11 +71,10 @@ export function http1Exchange(
     end() {
       hasBegun = true;
       outgoing.end();
-      if (!outgoing.closed)
-        outgoing.once(
-          "close",
-          unread.add(() => outgoing.destroy()),
-        );
+      request.answered();
+      if (outgoing.closed) return;
+      const wasRead = unread.add(request.owner, () => outgoing.destroy());
+      outgoing.once("close", wasRead);
     },
     abort() {
       outgoing.destroy();

@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import { addAbortSignal } from "node:stream";
+import type { Connection } from "./connections.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
@@ -8,6 +9,7 @@ export interface Http2Request {
   readonly stream: ServerHttp2Stream;
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
+  readonly connection: Connection;
   readonly unread: UnreadAnswers;
 }
 
@@ -16,7 +18,9 @@ export function http2Head({
   rawHeaders,
   peerAddress,
   endsAfterHead,
-}: Omit<Http2Request, "stream" | "unread"> & { readonly endsAfterHead: boolean }): ExchangeHead {
+}: Pick<Http2Request, "rawHeaders" | "peerAddress"> & {
+  readonly endsAfterHead: boolean;
+}): ExchangeHead {
   const pseudo = new Map<string, string>();
   const fields: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -37,9 +41,10 @@ export function http2Head({
 }
 
 /** An exchange over HTTP/2. */
-export function http2Exchange(request: Http2Request): Exchange {
-  const { stream, unread } = request;
-  const head = http2Head({ ...request, endsAfterHead: stream.endAfterHeaders });
+export function http2Exchange({ stream, connection, unread, ...read }: Http2Request): Exchange {
+  const head = http2Head({ ...read, endsAfterHead: stream.endAfterHeaders });
+  const request = connection.began();
+  stream.once("close", () => request.closed());
   const expectsContinue = hasExpect(head.rawHeaders);
   // Node resets a stream whose body nothing reads as soon as its answer is written, and then the end
   // of an answer that waits for the flow control of its client is never sent.
@@ -53,6 +58,7 @@ export function http2Exchange(request: Http2Request): Exchange {
     get hasResponded() {
       return stream.headersSent;
     },
+    accepted: (user) => request.accepted(user),
     acceptBody() {
       if (expectsContinue && !stream.destroyed && !stream.headersSent)
         stream.additionalHeaders({ ":status": 100 });
@@ -66,9 +72,10 @@ export function http2Exchange(request: Http2Request): Exchange {
     end() {
       if (stream.destroyed) return;
       stream.end();
+      request.answered();
       stream.once(
         "close",
-        unread.add(() => stream.destroy()),
+        unread.add(request.owner, () => stream.destroy()),
       );
       // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1).
       if (!stream.endAfterHeaders && !stream.readableEnded)

@@ -22,6 +22,11 @@ export interface Exchange {
   readonly body: Readable;
   /** Whether the client ended the request before its body was whole. */
   isBodyCut(): boolean;
+  /**
+   * Records that a credential of this user was accepted: then the connection counts as one of the
+   * user's, and no longer as one of a client without a credential.
+   */
+  accepted(user: string): void;
   /** Answers `Expect: 100-continue`, if the client sent it; without it, does nothing. */
   acceptBody(): void;
   /**
@@ -50,6 +55,8 @@ export interface UpgradeExchange {
   readonly socket: UpgradeSocket;
   /** What followed the head; nothing of it is part of a request. */
   readonly received: Uint8Array;
+  /** As of an {@link Exchange}. */
+  accepted(user: string): void;
 }
 
 /** The connection of an upgrade: bytes without meaning. */

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Connection, Connections } from "./connections.ts";
 import { http1Exchange, http1Head } from "./exchange-http1.ts";
 import type { FrontLimits, FrontServerOptions } from "./front-options.ts";
+import { idOf } from "./peer.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 const checkEveryMs = 500;
@@ -11,6 +14,7 @@ const keepAliveProbeMs = 30_000;
 /** What the server for HTTP/1.1 needs beside its options. */
 export interface Http1ServerTerms {
   readonly limits: FrontLimits;
+  readonly connections: Connections;
   /** Whether each connection ends with its next answer. */
   readonly isClosing: () => boolean;
   readonly unread: UnreadAnswers;
@@ -19,14 +23,16 @@ export interface Http1ServerTerms {
 /** A server for HTTP/1.1 over TLS, which does not listen yet. */
 export function http1Server(options: FrontServerOptions, terms: Http1ServerTerms): Server {
   const { tls, isUpgrade, onExchange, onUpgrade } = options;
-  const { limits, isClosing, unread } = terms;
+  const { limits, connections } = terms;
+  const connectionOf = (socket: Socket): Connection => connections.of(idOf(socket));
   const turns = new Turns(limits.pipelined);
   const exchange =
     (expectsContinue: boolean) =>
     (incoming: IncomingMessage, outgoing: ServerResponse): void =>
-      turns.take({ socket: incoming.socket, outgoing }, () =>
-        onExchange(http1Exchange(incoming, outgoing, { expectsContinue, isClosing, unread })),
-      );
+      turns.take({ socket: incoming.socket, outgoing }, () => {
+        const connection = connectionOf(incoming.socket);
+        onExchange(http1Exchange(incoming, outgoing, { ...terms, connection, expectsContinue }));
+      });
   const server = createServer(
     {
       cert: tls.certificate,
@@ -47,12 +53,14 @@ export function http1Server(options: FrontServerOptions, terms: Http1ServerTerms
     },
     exchange(false),
   );
-  server.maxConnections = limits.connections;
   server.maxHeadersCount = limits.fields;
   server.on("checkContinue", exchange(true));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, received: Buffer) => {
     if (!turns.isFree(socket)) return void socket.destroy();
-    onUpgrade({ head: http1Head(incoming, true), socket, received });
+    const request = connectionOf(incoming.socket).began();
+    socket.once("close", () => request.closed());
+    const accepted = (user: string): void => request.accepted(user);
+    onUpgrade({ head: http1Head(incoming, true), socket, received, accepted });
   });
   return server;
 }

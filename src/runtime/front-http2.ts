@@ -5,8 +5,10 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Connections } from "./connections.ts";
 import { http2Exchange } from "./exchange-http2.ts";
 import { type FrontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
+import { idOf } from "./peer.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** RSTs of a client (CVE-2023-44487): so many at once, then so many a second. */
@@ -18,6 +20,7 @@ const pseudoHeaders = 4;
 /** What the server for HTTP/2 needs beside its options. */
 export interface Http2ServerTerms {
   readonly limits: FrontLimits;
+  readonly connections: Connections;
   /** A function for each open session that tells its client to leave. */
   readonly sessions: Set<() => void>;
   readonly unread: UnreadAnswers;
@@ -29,7 +32,7 @@ export interface Http2ServerTerms {
  */
 export function http2Server(
   options: Pick<FrontServerOptions, "clock" | "onExchange">,
-  { limits, sessions, unread }: Http2ServerTerms,
+  { limits, connections, sessions, unread }: Http2ServerTerms,
 ): Http2Server {
   const server = createServer({
     settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headBytes },
@@ -46,13 +49,14 @@ export function http2Server(
     limitControlFrames(session, options, limits);
     // A session that has ended does not know its socket any more.
     const peerAddress = session.socket.remoteAddress ?? "";
+    const connection = connections.of(idOf(session.socket));
     session.on("stream", (stream: ServerHttp2Stream, _headers, _flags, rawHeaders) => {
       // A stream without a listener for its errors would end the process.
       stream.on("error", () => {});
       // Node enforces the limit only once the client has acknowledged it.
       if (headBytes(rawHeaders) > limits.headBytes)
         return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      options.onExchange(http2Exchange({ stream, rawHeaders, peerAddress, unread }));
+      options.onExchange(http2Exchange({ stream, rawHeaders, peerAddress, connection, unread }));
     });
   });
   server.on("sessionError", () => {});

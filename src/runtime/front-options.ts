@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { type ConnectionLimits, connectionLimits } from "./connections.ts";
 import type { Exchange, UpgradeExchange } from "./exchange.ts";
 import type { ServerTls } from "./http-server.ts";
 
@@ -9,6 +10,8 @@ export interface FrontServerOptions {
   readonly tls: Pick<ServerTls, "certificate" | "privateKey">;
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly limits?: Partial<FrontLimits>;
+  /** Called for each connection that is closed for the sake of another one. */
+  readonly onRefused?: (refused: "connection") => void;
   readonly onExchange: (exchange: Exchange) => void;
   readonly onUpgrade: (exchange: UpgradeExchange) => void;
   /** Which upgrades are answered as such; others are requests like any other. */
@@ -31,7 +34,7 @@ export interface FrontLimits {
   readonly controlMs: number;
   /** Requests that a client of HTTP/1.1 may send before the answer to an earlier one. */
   readonly pipelined: number;
-  readonly connections: number;
+  readonly connections: ConnectionLimits;
   /** Answers that were ended and that their clients have not read: how many, and for how long. */
   readonly unread: number;
   readonly unreadMs: number;
@@ -52,7 +55,7 @@ export const frontLimits: FrontLimits = {
   controlFrames: 100,
   controlMs: 10_000,
   pipelined: 8,
-  connections: 4_096,
+  connections: connectionLimits,
   unread: 2_000,
   unreadMs: 60_000,
 };

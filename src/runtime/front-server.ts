@@ -1,6 +1,7 @@
 import type { Http2Server } from "node:http2";
 import type { Server } from "node:https";
 import type { TLSSocket } from "node:tls";
+import { Connections, recordConnections } from "./connections.ts";
 import { http1Server } from "./front-http1.ts";
 import { http2Server } from "./front-http2.ts";
 import { frontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
@@ -31,10 +32,12 @@ export async function startFrontServer(options: FrontServerOptions): Promise<Fro
   const sessions = new Set<() => void>();
   let isDraining = false;
   let onEmpty = (): void => {};
-  const { clock } = options;
+  const { clock, onRefused = () => {} } = options;
+  const connections = new Connections(limits.connections, () => onRefused("connection"));
   const unread = new UnreadAnswers({ clock, most: limits.unread, mostMs: limits.unreadMs });
-  const server = http1Server(options, { limits, unread, isClosing: () => isDraining });
-  const http2 = http2Server(options, { limits, unread, sessions });
+  const server = http1Server(options, { limits, connections, unread, isClosing: () => isDraining });
+  const http2 = http2Server(options, { limits, connections, unread, sessions });
+  recordConnections(server, connections);
   divideByProtocol(server, http2, (socket) => {
     sockets.add(socket);
     socket.once("close", () => {

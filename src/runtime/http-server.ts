@@ -1,9 +1,13 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer, Server as TlsServer } from "node:https";
-import type { Socket } from "node:net";
-import { ByteBudget } from "./body.ts";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { BodyBudget } from "./body-budget.ts";
 import type { Clock } from "./clock.ts";
-import { type ConnectionLimits, Connections } from "./connections.ts";
+import {
+  type ConnectionLimits,
+  connectionLimits,
+  Connections,
+  recordConnections,
+} from "./connections.ts";
 import type { Logger } from "./log.ts";
 import { idOf, peerOf } from "./peer.ts";
 import { serve } from "./serve-request.ts";
@@ -33,8 +37,8 @@ export interface HttpServerOptions {
   readonly maximumBodyBytes?: number;
   /** Serves HTTPS with optional client certificates. */
   readonly tls?: ServerTls;
-  /** Whether clients without a certificate may keep many requests waiting for their response. */
-  readonly hasLongPolls?: boolean;
+  /** Default: {@link connectionLimits}. */
+  readonly connections?: ConnectionLimits;
 }
 
 /**
@@ -49,7 +53,7 @@ export type HttpRefusal = (typeof httpRefusals)[number];
 /** The current load of a server. */
 export interface HttpLoad extends ReturnType<Connections["load"]> {
   /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
-  readonly bodyBytes: { readonly known: number; readonly strangers: number };
+  readonly bodyBytes: { readonly certified: number; readonly others: number };
 }
 
 /** Durations of a graceful shutdown, in milliseconds. */
@@ -105,27 +109,6 @@ const limits = {
 const handshakeTimeout = 12_000;
 
 /**
- * The limits for one address have room for all concurrent requests of a kube-apiserver, 600 by
- * default (`--max-requests-inflight`, `--max-mutating-requests-inflight`): it opens a connection for
- * each, at once after a replica has stopped. A TLS connection takes about 50 kB, so clients without
- * a certificate take at most 100 MB; 130 MB with long polls.
- */
-const connectionLimits: ConnectionLimits = {
-  pending: 1_024,
-  pendingPerAddress: 768,
-  strangers: 1_024,
-  strangersPerAddress: 768,
-};
-
-/** Limits with room for 1,000 polls besides the other clients, who may share one address. */
-const longPollLimits: ConnectionLimits = {
-  ...connectionLimits,
-  strangers: 1_536,
-  strangersPerAddress: 1_280,
-};
-/** Maximum number of connections of all clients. */
-const mostConnections = 4_096;
-/**
  * For clients with and for clients without a certificate each, so that neither blocks the other.
  */
 const mostBodyBytes = 8 * 1_048_576;
@@ -133,13 +116,12 @@ const mostBodyBytes = 8 * 1_048_576;
 /** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const onRefused = options.onRefused ?? (() => {});
-  const connections = new Connections(
-    options.hasLongPolls === true ? longPollLimits : connectionLimits,
-    () => onRefused("connection"),
+  const connections = new Connections(options.connections ?? connectionLimits, () =>
+    onRefused("connection"),
   );
   const budgets = {
-    known: new ByteBudget(mostBodyBytes),
-    strangers: new ByteBudget(mostBodyBytes),
+    certified: new BodyBudget(mostBodyBytes),
+    others: new BodyBudget(mostBodyBytes),
   };
   let isDraining = false;
   let onEmpty = (): void => {};
@@ -153,8 +135,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     });
   const secure = options.tls && tlsServer(options.tls, listener);
   const server = secure ?? createServer(limits, listener);
-  server.maxConnections = mostConnections;
-  track(server, connections, () => onEmpty());
+  recordConnections(server, connections, () => {
+    if (connections.load().all === 0) onEmpty();
+  });
+  secure?.on("secureConnection", (socket) => {
+    const { clientName } = peerOf(socket);
+    if (clientName !== undefined) connections.of(idOf(socket)).accepted(clientName);
+  });
   await listening(server, options);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
@@ -173,7 +160,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port,
     load: () => ({
       ...connections.load(),
-      bodyBytes: { known: budgets.known.used, strangers: budgets.strangers.used },
+      bodyBytes: { certified: budgets.certified.used, others: budgets.others.used },
     }),
     useTls: (material) => secure?.setSecureContext(contextOf(material)),
     drain,
@@ -192,24 +179,6 @@ function tlsServer(tls: ServerTls, listener: RequestListener): TlsServer {
     },
     listener,
   );
-}
-
-/** Counts the connections of a server; calls `onEmpty` when none is left. */
-function track(server: Server | TlsServer, connections: Connections, onEmpty: () => void): void {
-  const isSecure = server instanceof TlsServer;
-  server.on("connection", (socket: Socket) => {
-    const id = idOf(socket);
-    socket.once("close", () => {
-      connections.closed(id);
-      if (connections.load().all === 0) onEmpty();
-    });
-    connections.opened(id, socket.remoteAddress ?? "", socket);
-    if (!isSecure) connections.established(id, false);
-  });
-  if (isSecure)
-    server.on("secureConnection", (socket) =>
-      connections.established(idOf(socket), peerOf(socket).clientName !== undefined),
-    );
 }
 
 function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): {

@@ -100,7 +100,7 @@ export const metricTable = {
   },
   httpRefusals: {
     name: "latchkey_http_refusals_total",
-    help: "Connections and requests that a server refused, by server (http, webhook) and reason: connection (connection limit), too-large, too-slow and overloaded (request body).",
+    help: "Connections and requests that a server refused, by server (http, webhook, issuer; gateway, also of a direct endpoint) and reason: connection (closed for a new one), too-large, too-slow and overloaded (request body).",
     labelNames: ["server", "reason"],
   },
   gatewayRequests: {

@@ -118,7 +118,7 @@ export interface Metrics {
     confirmedAt(read: () => number): void;
   };
   /** Counts a connection or request that a server refused. */
-  refusedHttp(server: "http" | "webhook" | "issuer", reason: string): void;
+  refusedHttp(server: "http" | "webhook" | "issuer" | "gateway", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

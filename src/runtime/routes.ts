@@ -7,6 +7,8 @@ export interface Peer {
    * one.
    */
   readonly clientName: string | undefined;
+  /** IP address. */
+  readonly address: string;
   /** The client certificate, in PEM. */
   readonly certificate?: string;
 }
@@ -36,11 +38,14 @@ export interface HttpResponse {
 /** Handles a request; independent of sockets, so that tests call it directly. */
 export type Handler = (request: HttpRequest, peer: Peer) => Promise<HttpResponse> | HttpResponse;
 
-/** Checks a request before its body is read; returns the response that refuses it, or undefined. */
+/**
+ * Checks a request before its body is read; returns the response that refuses it, or the route that
+ * will serve it.
+ */
 export type Gate = (
   head: Pick<HttpRequest, "method" | "path">,
   peer: Peer,
-) => HttpResponse | undefined;
+) => HttpResponse | Pick<Route, "isHidden">;
 
 /** A handler for exactly this path and method; GET includes HEAD. */
 export interface Route {
@@ -83,7 +88,7 @@ export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegme
 export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Gate {
   return (head, peer) => {
     const found = find(routes, head, isHiddenSegment);
-    return "status" in found ? found : found.refuses?.(peer);
+    return "status" in found ? found : (found.refuses?.(peer) ?? found);
   };
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Body, type ByteBudget, hasBody, readBody } from "./body.ts";
+import type { BodyBudget } from "./body-budget.ts";
+import { type Body, hasBody, readBody } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import type { Connections } from "./connections.ts";
 import type { Logger } from "./log.ts";
@@ -19,7 +20,7 @@ export interface ServeOptions {
   readonly isClosing: () => boolean;
   readonly onRefused: (refused: keyof typeof refusals) => void;
   readonly connections: Connections;
-  readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
+  readonly budgets: { readonly certified: BodyBudget; readonly others: BodyBudget };
 }
 
 /** Reads a request, calls the handler and sends the response. */
@@ -29,11 +30,14 @@ export async function serve(
   options: ServeOptions,
 ): Promise<void> {
   const { connections, isClosing, log } = options;
-  const id = idOf(incoming.socket);
+  const connection = connections.of(idOf(incoming.socket));
   try {
     const peer = peerOf(incoming.socket);
     const head = headOf(incoming);
-    const refusal = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
+    const found = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
+    const refusal = found !== undefined && "status" in found ? found : undefined;
+    if (found !== undefined && "isHidden" in found && found.isHidden === true)
+      connection.accepted(peer.clientName ?? peer.address);
     const body =
       refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
     if (head === undefined || refusal !== undefined || body.kind !== "whole") {
@@ -42,7 +46,7 @@ export async function serve(
         outgoing.setHeader("connection", "close");
       return send(refusal ?? refusalOf(body, options), outgoing);
     }
-    connections.began(id);
+    const request = connection.began();
     try {
       const onClose = (listener: () => void): void => void outgoing.once("close", listener);
       const response = await answer({ ...head, body: body.text, onClose }, peer, options);
@@ -50,7 +54,7 @@ export async function serve(
       send(revalidated(response, incoming.headers["if-none-match"]), outgoing);
     } finally {
       body.release();
-      connections.answered(id);
+      request.closed();
     }
   } catch (error) {
     log.debug({ error }, "client closed the connection");
@@ -77,13 +81,14 @@ function headOf({
 
 function bodyOf(
   incoming: IncomingMessage,
-  { clientName }: Peer,
+  { clientName, address }: Peer,
   { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions,
 ): Promise<Body> {
   return readBody(incoming, {
     clock,
     most,
-    budget: clientName === undefined ? budgets.strangers : budgets.known,
+    budget: clientName === undefined ? budgets.others : budgets.certified,
+    sender: clientName ?? address,
   });
 }
 

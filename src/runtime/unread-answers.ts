@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import { ItemsByOwner } from "./items-by-owner.ts";
 
 /** What {@link UnreadAnswers} is made of. */
 export interface UnreadAnswersOptions {
@@ -10,31 +11,33 @@ export interface UnreadAnswersOptions {
 
 /**
  * Answers that were ended and that their clients have not read. A client that reads takes its answer
- * within a round trip; the answers of clients that do not are aborted, the oldest first.
+ * within a round trip; the answers of clients that do not are aborted: of too many, the oldest of the
+ * owner that has the most.
  */
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions;
-  readonly #unread = new Map<() => void, Cancel>();
+  readonly #unread = new ItemsByOwner<() => void>();
 
   constructor(options: UnreadAnswersOptions) {
     this.#options = options;
   }
 
-  /** Follows an answer until the returned function is called. */
-  add(abort: () => void): () => void {
+  /** Follows an answer to this owner until the returned function is called. */
+  add(owner: string, abort: () => void): () => void {
     const { clock, most, mostMs } = this.#options;
     const end = (): void => {
-      this.#remove(end);
+      remove();
       abort();
     };
-    this.#unread.set(end, clock.wakeAfter(mostMs, end));
-    const [oldest] = this.#unread.keys();
-    if (this.#unread.size > most) oldest?.();
-    return () => this.#remove(end);
-  }
-
-  #remove(end: () => void): void {
-    this.#unread.get(end)?.();
-    this.#unread.delete(end);
+    const cancel = clock.wakeAfter(mostMs, end);
+    const remove = (): void => {
+      if (this.#unread.remove(owner, end)) cancel();
+    };
+    this.#unread.add(owner, end);
+    if (this.#unread.size > most) {
+      const [oldest] = this.#unread.ofLargestOwner();
+      oldest?.();
+    }
+    return remove;
   }
 }

@@ -31,7 +31,7 @@ type TokenReviewStatus =
   | { readonly authenticated: false; readonly error?: string };
 
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
-  const identification = await identifyKey(token, deps);
+  const identification = await identifyKey({ token }, deps);
   if (identification.kind === "authenticated")
     return { authenticated: true, user: identification.user };
   // kube-apiserver caches a rejection for 15 s, but no error.

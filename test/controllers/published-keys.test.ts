@@ -4,7 +4,7 @@ import { type HttpResponse, routed } from "../../src/runtime/routes.ts";
 import { parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 
-const unmanaged = { clientName: undefined };
+const unmanaged = { clientName: undefined, address: "192.0.2.1" };
 const keys = parseSigningKeys(rawSigningKeys());
 const issuer = "https://latchkey.example";
 const get = (

@@ -106,7 +106,7 @@ export class InProcessInstance implements Instance {
     const route = this.#running.routes.find((one) => one.path === path);
     const answer = await route?.handler(
       { method: "POST", path, body: JSON.stringify(review) },
-      { clientName: apiServerName },
+      { clientName: apiServerName, address: "192.0.2.1" },
     );
     return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
   }

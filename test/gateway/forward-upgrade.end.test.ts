@@ -79,7 +79,7 @@ async function client(serve: (exchange: UpgradeExchange) => void): Promise<Clien
       isUpgrade: true,
       peerAddress: "127.0.0.1",
     };
-    serve({ head, socket, received: Buffer.alloc(0) });
+    serve({ head, socket, received: Buffer.alloc(0), accepted() {} });
   });
   const socket = connect({ port: await listening(front), host: "127.0.0.1", allowHalfOpen: true });
   closings.push(() => socket.destroy());

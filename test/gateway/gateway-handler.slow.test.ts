@@ -93,7 +93,7 @@ describe.each(frontWays)("through the $name", (way) => {
   const carried = way.name === "gateway" ? clients : clients.slice(-1);
   describe.each(carried)("%s that read nothing of 100 MB each", (_what, open) => {
     it.each(["/api", "/api/v1/pods?watch=1"])("of %s cost bounded memory", async (path) => {
-      const gateway = await started({ connections: 200 });
+      const gateway = await started({ connections: 300 });
       let sent = 0;
       gateway.recorder.respond = (request, socket) =>
         request.target === "/next"

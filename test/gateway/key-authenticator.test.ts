@@ -9,7 +9,7 @@ import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 test("a request of a client that leaves waits for discovery no longer", async () => {
   const view = resolvedKeyWith({ scope: emptyScope });
   const authenticator = keyAuthenticator(fakeReviewDeps({ view }));
-  const credential = await authenticator.authenticate(new SecretText("canary-key"));
+  const credential = await authenticator.authenticate(new SecretText("canary-key"), "192.0.2.1");
   if (credential.kind === "refusal") throw new Error("refused");
   const upstream = { kind: "management" } as const;
   const server = fakeGatewayDeps().findUpstream(upstream);

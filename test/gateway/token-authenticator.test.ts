@@ -189,7 +189,10 @@ describe("a revoked token", () => {
 
   it("is refused while its request waits for discovery", async () => {
     const { deps, token, revoked } = endpoint();
-    const credential = await deps.authenticator.authenticate(new SecretText(await token()));
+    const credential = await deps.authenticator.authenticate(
+      new SecretText(await token()),
+      "192.0.2.1",
+    );
     if (credential.kind === "refusal") throw new Error("refused");
     const decision = credential.authorize(
       { kind: "path", verb: "get", path: "/api" },
@@ -213,38 +216,55 @@ describe("a revoked token", () => {
 });
 
 describe("a token of a key that is not known", () => {
-  const others = (keys: ReturnType<typeof endpoint>["state"]["keys"]) =>
+  const otherNames = (keys: ReturnType<typeof endpoint>["state"]["keys"]) =>
     new Map([...keys].map(([, key]) => ["other", key] as const));
 
   it("is accepted as soon as the key is published", async () => {
     const { admit, token, state, use } = endpoint();
-    use(others(state.keys));
+    use(otherNames(state.keys));
     state.hasNew = true;
     expect(await admit(await token())).toMatchObject({ kind: "admitted" });
     expect(state.refreshes).toBe(1);
   });
 
-  it("waits for the issuer; beside 1,000 others, it is refused at once", async () => {
+  it("waits for the issuer; the oldest of more than 1,000 is refused at once", async () => {
     const { admit, token, state, use } = endpoint();
-    use(others(state.keys));
+    use(otherNames(state.keys));
     const answered = Promise.withResolvers<void>();
     state.issuerAnswers = answered.promise;
     const text = await token();
     let over = 0;
-    const first = Array.from({ length: 1_000 }, () => admit(text).finally(() => (over += 1)));
+    const ask = () => admit(text).finally(() => (over += 1));
+    const [oldest, ...others] = Array.from({ length: 1_000 }, ask);
     await eventually(() => state.refreshes === 1_000, { what: "1,000 tokens to wait" });
-    expect(await admit(text)).toMatchObject({ status: 401 });
-    expect([state.refreshes, over]).toEqual([1_000, 0]);
+    others.push(ask());
+    expect(await oldest).toMatchObject({ status: 401 });
+    expect([state.refreshes, over]).toEqual([1_001, 1]);
     state.hasNew = true;
     answered.resolve();
-    const statuses = (await Promise.all(first)).map(({ kind }) => kind);
-    expect(new Set(statuses)).toEqual(new Set(["admitted"]));
-    expect(await admit(text)).toMatchObject({ kind: "admitted" });
+    const kinds = (await Promise.all(others)).map(({ kind }) => kind);
+    expect(new Set(kinds)).toEqual(new Set(["admitted"]));
+  });
+
+  it("keeps its place when another address sends many", async () => {
+    const { deps, token, state, use } = endpoint();
+    use(otherNames(state.keys));
+    const answered = Promise.withResolvers<void>();
+    state.issuerAnswers = answered.promise;
+    const text = new SecretText(await token());
+    const honest = deps.authenticator.authenticate(text, "192.0.2.2");
+    const flood = Array.from({ length: 1_100 }, () =>
+      deps.authenticator.authenticate(text, "192.0.2.1"),
+    );
+    await Promise.all(flood.slice(0, 101));
+    state.hasNew = true;
+    answered.resolve();
+    expect(await honest).toMatchObject({ kind: "credential" });
   });
 
   it("is refused if it is not published", async () => {
     const { admit, token, state, use, results } = endpoint();
-    use(others(state.keys));
+    use(otherNames(state.keys));
     expect(await admit(await token())).toMatchObject({ status: 401 });
     expect(results).toEqual(["unknown-kid"]);
   });
@@ -253,7 +273,7 @@ describe("a token of a key that is not known", () => {
 it("a request of a client that leaves waits for discovery no longer", async () => {
   const { deps, token } = endpoint();
   const limited = await token({ [service]: { name: "l", scope: scope({ rules: [readPods] }) } });
-  const credential = await deps.authenticator.authenticate(new SecretText(limited));
+  const credential = await deps.authenticator.authenticate(new SecretText(limited), "192.0.2.1");
   const server = deps.findUpstream();
   if (credential.kind === "refusal" || server === undefined) throw new Error("refused");
   const [discovery, leaving] = [unansweredDiscovery(), new AbortController()];

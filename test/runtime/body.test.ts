@@ -1,7 +1,8 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { bodyPatience, ByteBudget, hasBody, readBody } from "../../src/runtime/body.ts";
+import { BodyBudget } from "../../src/runtime/body-budget.ts";
+import { bodyPatience, hasBody, readBody } from "../../src/runtime/body.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 function reading({
@@ -11,11 +12,11 @@ function reading({
 }: { readonly most?: number; readonly room?: number; readonly length?: number } = {}) {
   const [clock, budget, incoming] = [
     new TestClock(),
-    new ByteBudget(room),
+    new BodyBudget(room),
     new IncomingMessage(new Socket()),
   ];
   if (length !== undefined) incoming.headers["content-length"] = String(length);
-  const body = readBody(incoming, { clock, most, budget });
+  const body = readBody(incoming, { clock, most, budget, sender: "a" });
   return { clock, budget, incoming, body };
 }
 
@@ -54,6 +55,14 @@ describe("a body is rejected, and its bytes no longer count,", () => {
     expect(budget.used).toBe(40);
     incoming.push("x".repeat(40));
     expect([await body, budget.used]).toEqual([{ kind: "overloaded" }, 0]);
+  });
+
+  test("if another sender needs its bytes", async () => {
+    const { incoming, body, budget } = reading({ room: 50 });
+    incoming.push("x".repeat(40));
+    await settled();
+    expect(budget.open("b", () => {}).take(20)).toBe(true);
+    expect([await body, budget.used]).toEqual([{ kind: "overloaded" }, 20]);
   });
 
   test("if no bytes arrive for too long", async () => {

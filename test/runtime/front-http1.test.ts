@@ -97,14 +97,6 @@ describe("a connection", () => {
     await connection.until(({ isClosed }) => isClosed, 2_500);
     expect([front.upgrades.length, connection.answer().isClosed]).toEqual([1, false]);
   });
-
-  it("past the limit of connections is closed", async () => {
-    const { front, connection } = await started({ limits: { connections: 1 } });
-    await expect(rawConnection(front)).rejects.toThrow(/ECONNRESET|disconnected/);
-    connection.write(get);
-    const answer = await connection.until(({ statuses }) => statuses.length > 0);
-    expect(answer.statuses).toEqual([200]);
-  });
 });
 
 describe("the requests of a connection", () => {

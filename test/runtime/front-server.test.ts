@@ -1,9 +1,9 @@
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import type { Exchange } from "../../src/runtime/exchange.ts";
+import type { Exchange, UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
 import {
   answerOk,
@@ -13,7 +13,7 @@ import {
 } from "../support/front-fixture.ts";
 import { openConnection } from "../support/gateway-fixture.ts";
 import { rawConnection } from "../support/raw-client.ts";
-import { headers, rawSession } from "../support/raw-http2.ts";
+import { headers, rawSession, windowUpdate } from "../support/raw-http2.ts";
 import { probed } from "../support/tcp-timers.ts";
 import { TestClock } from "../support/test-clock.ts";
 
@@ -189,4 +189,170 @@ describe("a front server that stops", () => {
     expect([connection.answer().isClosed, session.isClosed()]).toEqual([true, true]);
     expect([session.stream(1).isWhole, front.server.connections()]).toEqual([false, 0]);
   });
+});
+
+describe("a full front server", () => {
+  const connections = { all: 12, withoutCredential: 6, reserved: 3 };
+
+  /** Accepts the credential of a client that names a user; others get 401, or wait for it. */
+  function authenticate(exchange: Exchange): void {
+    const { rawHeaders } = exchange.head;
+    const at = rawHeaders.indexOf("x-user");
+    if (at >= 0) {
+      exchange.accepted(rawHeaders[at + 1] ?? "");
+      return answerOk(exchange);
+    }
+    if (rawHeaders.includes("x-wait")) return;
+    exchange.respond(401, ["content-length", "3"]);
+    exchange.write("no\n");
+    exchange.end();
+  }
+
+  function upgrade(exchange: UpgradeExchange): void {
+    const { socket } = exchange;
+    exchange.accepted("alice");
+    socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n");
+    socket.on("data", () => socket.write("HTTP/1.1 200 Echo\r\n\r\n"));
+  }
+
+  /** A client with the credential of a user; asks over one connection for a status. */
+  interface Client {
+    ask(): Promise<number | undefined>;
+  }
+
+  const http1 = (user: string) => `GET / HTTP/1.1\r\nHost: gateway\r\nx-user: ${user}\r\n\r\n`;
+
+  async function http1Client(front: FrontFixture, text = http1("alice")): Promise<Client> {
+    const connection = await rawConnection(front);
+    closing.push(() => connection.destroy());
+    return {
+      async ask() {
+        const before = connection.answer().statuses.length;
+        connection.write(text);
+        const isOver = ({ statuses, isClosed }: ReturnType<typeof connection.answer>) =>
+          isClosed || statuses.length > before;
+        const { statuses, isClosed } = await connection.until(isOver);
+        return isClosed ? undefined : statuses.at(-1);
+      },
+    };
+  }
+
+  const upgraded = (front: FrontFixture): Promise<Client> =>
+    http1Client(
+      front,
+      "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    );
+
+  async function http2Client(front: FrontFixture): Promise<Client> {
+    const session = await rawSession(front);
+    closing.push(() => session.destroy());
+    let stream = -1;
+    return {
+      async ask() {
+        stream += 2;
+        session.write(headers(stream, [...request, ["x-user", "alice"]]));
+        await session.until(() => session.isClosed() || session.stream(stream).isWhole);
+        return session.stream(stream).status;
+      },
+    };
+  }
+
+  const honest: readonly (readonly [string, (front: FrontFixture) => Promise<Client>])[] = [
+    ["HTTP/1.1", http1Client],
+    ["HTTP/2", http2Client],
+    ["an upgrade", upgraded],
+  ];
+
+  const attacks: readonly (readonly [string, (front: FrontFixture) => Promise<unknown>])[] = [
+    [
+      "no handshake",
+      async ({ port }) => {
+        const socket: Socket = connectTcp({ port, host: "127.0.0.1" });
+        closing.push(() => socket.destroy());
+        socket.on("error", () => {});
+        await new Promise((resolve) => socket.once("connect", resolve));
+      },
+    ],
+    ["no request", async (front) => void (await openAndKeep(front)).on("error", () => {})],
+    ["no credential", async (front) => (await http1Client(front, get)).ask()],
+    [
+      "credentials that are being checked",
+      async (front) => {
+        const connection = await rawConnection(front);
+        closing.push(() => connection.destroy());
+        const before = front.exchanges.length;
+        connection.write("GET / HTTP/1.1\r\nHost: a\r\nx-wait: 1\r\n\r\n");
+        await connection.until(({ isClosed }) => isClosed || front.exchanges.length > before);
+      },
+    ],
+    [
+      "answers that are not read",
+      async (front) => {
+        const session = await rawSession(front, { settings: [4, 0] });
+        closing.push(() => session.destroy());
+        session.write(headers(1, request), headers(3, request));
+        await session.until(() => session.isClosed() || session.stream(3).status !== undefined);
+      },
+    ],
+    [
+      "the credential of another user",
+      async (front) => (await http1Client(front, http1("mallory"))).ask(),
+    ],
+  ];
+
+  async function openAndKeep(front: FrontFixture) {
+    const socket = await openConnection(front);
+    closing.push(() => socket.destroy());
+    return socket;
+  }
+
+  it.each(
+    honest.flatMap(([protocol, open]) =>
+      attacks.map(([what, attack]) => [protocol, what, { open, attack }] as const),
+    ),
+  )(
+    "serves a client of %s on old and new connections beside an attacker at its address with %s",
+    async (_protocol, _what, { open, attack }) => {
+      let refused = 0;
+      const front = await started({
+        ...{ limits: { connections }, onExchange: authenticate, onUpgrade: upgrade },
+        onRefused: () => (refused += 1),
+      });
+      const old = await open(front);
+      const first = await old.ask();
+      for (let count = 0; count < 20; count += 1) await attack(front);
+      const next = await open(front);
+      expect([await next.ask(), await old.ask()]).toEqual([first, 200]);
+      for (let count = 0; count < 20; count += 1) await attack(front);
+      expect([await next.ask(), await old.ask()]).toEqual([200, 200]);
+      expect(refused).toBeGreaterThanOrEqual(40 + 2 - connections.all);
+    },
+    30_000,
+  );
+
+  it.each(["", "mallory"])(
+    "aborts no answer of a user for those that the clients of %j do not read",
+    async (user) => {
+      const front = await started({ limits: { unread: 4 }, onExchange: authenticate });
+      const unread = { settings: [4, 0] };
+      const [alice, attacker] = [await rawSession(front, unread), await rawSession(front, unread)];
+      closing.push(
+        () => alice.destroy(),
+        () => attacker.destroy(),
+      );
+      alice.write(headers(1, [...request, ["x-user", "alice"]]));
+      await alice.until(() => alice.stream(1).status !== undefined);
+      const credential = user === "" ? [] : [["x-user", user] as const];
+      for (let stream = 1; stream < 40; stream += 2)
+        attacker.write(headers(stream, [...request, ...credential]));
+      await attacker.until(() => attacker.stream(33).resetCode !== undefined);
+      alice.write(windowUpdate(1, 100));
+      await alice.until(() => alice.stream(1).isWhole || alice.stream(1).resetCode !== undefined);
+      expect([alice.stream(1).isWhole, alice.stream(1).body.toString("latin1")]).toEqual([
+        true,
+        "ok\n",
+      ]);
+      expect(attacker.stream(35).resetCode).toBeUndefined();
+    },
+  );
 });

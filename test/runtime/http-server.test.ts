@@ -116,9 +116,9 @@ test("rejects a request without a route before its body is read", async () => {
     /^HTTP\/1.1 405 /,
   );
   const slow = raw(half("/a"));
-  await expect.poll(() => server.load().bodyBytes.strangers).toBe(4);
+  await expect.poll(() => server.load().bodyBytes.others).toBe(4);
   await clock.run(3_000);
-  expect([await slow, server.load().bodyBytes.strangers, bodies]).toEqual([
+  expect([await slow, server.load().bodyBytes.others, bodies]).toEqual([
     expect.stringMatching(/^HTTP\/1.1 408 /),
     0,
     [],
@@ -358,7 +358,7 @@ describe("over TLS", () => {
     const sockets = Array.from({ length: 200 }, () => connect(server.port, "127.0.0.1"));
     // The server resets those that never ask, whenever this process is slow.
     for (const socket of sockets) socket.on("error", () => {});
-    await expect.poll(() => server.load().pending, { timeout: 60_000 }).toBe(200);
+    await expect.poll(() => server.load().withoutCredential, { timeout: 60_000 }).toBe(200);
     const ask = (socket: Socket) => {
       const secure = connectTls({ socket, rejectUnauthorized: false });
       secure.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -381,6 +381,7 @@ describe("over TLS", () => {
       port: 0,
       handler: routed(routes),
       gate: gateOf(routes),
+      connections: { all: 1_000, withoutCredential: 700, reserved: 100 },
       onRefused: (why) => void refused.push(why),
       clock,
       log,
@@ -392,8 +393,8 @@ describe("over TLS", () => {
     const look = (): void => {
       const load = server.load();
       most = {
-        connections: Math.max(most.connections, load.strangers),
-        bytes: Math.max(most.bytes, load.bodyBytes.strangers),
+        connections: Math.max(most.connections, load.withoutCredential),
+        bytes: Math.max(most.bytes, load.bodyBytes.others),
       };
     };
     const opened = Array.from({ length: 20 }, async () => {
@@ -428,10 +429,9 @@ describe("over TLS", () => {
       }
     })();
     await Promise.all([...opened, asking]);
-    await expect.poll(() => server.load().pending).toBe(0);
     look();
     expect(answers).toEqual(Array.from({ length: 100 }, () => "200 answered\n"));
-    expect(most.connections).toBeLessThanOrEqual(768);
+    expect(most.connections).toBeLessThanOrEqual(700);
     expect(most.bytes).toBeLessThanOrEqual(8 * 1_048_576);
     // Whether the limit of bodies or of connections is reached first depends on how fast they
     // arrive.
@@ -439,10 +439,121 @@ describe("over TLS", () => {
     await clock.run(3_000);
     await expect
       .poll(() => server.load())
-      .toMatchObject({ strangers: 0, bodyBytes: { known: 0, strangers: 0 } });
+      .toMatchObject({ withoutCredential: 0, bodyBytes: { certified: 0, others: 0 } });
     await client.destroy();
     for (const socket of sockets) socket.destroy();
   }, 300_000);
+
+  describe("a full server", () => {
+    const full = { all: 12, withoutCredential: 6, reserved: 3 };
+    const routes = [
+      { method: "GET", path: "/open", handler: () => plain(200, "open") },
+      { method: "GET", path: "/admit", handler: () => plain(200, "admitted"), isHidden: true },
+    ] as const;
+
+    /** A connection to the server that stays open; answers with a status, or 0 once it is closed. */
+    async function connected(client: object = {}, localAddress = "127.0.0.1") {
+      const socket = connectTls({
+        ...{ host: "127.0.0.1", port: server.port, rejectUnauthorized: false, localAddress },
+        ...client,
+      });
+      let [said, isClosed] = ["", false];
+      socket.on("data", (bytes) => (said += bytes.toString("latin1"))).on("error", () => {});
+      socket.on("close", () => (isClosed = true));
+      await new Promise((resolve) => socket.once("secureConnect", resolve).once("close", resolve));
+      const ask = async (path: string): Promise<number> => {
+        said = "";
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        await expect.poll(() => isClosed || /\r\n\r\n./.test(said)).toBe(true);
+        return Number(said.split(" ")[1] ?? 0);
+      };
+      return { ask, isClosed: () => isClosed, close: () => socket.destroy() };
+    }
+
+    /** Opens connections that send nothing, one after the other, and does not wait for their end. */
+    async function opened(count: number, localAddress: string): Promise<readonly Socket[]> {
+      const sockets: Socket[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const socket = connect({ host: "127.0.0.1", port: server.port, localAddress });
+        socket.on("error", () => {});
+        await new Promise((resolve) => socket.once("connect", resolve));
+        sockets.push(socket);
+      }
+      return sockets;
+    }
+
+    test.for<[string, "certificate" | "path"]>([
+      ["127.0.0.1", "certificate"],
+      ["127.0.0.1", "path"],
+      ["127.0.0.2", "path"],
+    ])(
+      "closes connections without a credential from %s, and serves clients that have shown a %s, on old and on new connections",
+      async ([attacker, credential]) => {
+        const made = await newWebhookCertificates({ ...names, now: Date.now() });
+        const refused: string[] = [];
+        server = await startHttpServer({
+          ...options,
+          ...{ handler: routed(routes, isSecret), gate: gateOf(routes, isSecret) },
+          ...{ tls: tlsOf(made), connections: full, onRefused: (why) => void refused.push(why) },
+        });
+        const client = credential === "certificate" ? shown(made, "client") : {};
+        const path = credential === "certificate" ? "/open" : "/secret/admit";
+        const old = await connected(client);
+        expect(await old.ask(path)).toBe(200);
+        const first = await opened(20, attacker);
+        await expect.poll(() => refused.length).toBe(14);
+        expect(server.load()).toMatchObject({ withoutCredential: 6, all: 7 });
+        const next = await connected(client);
+        expect([await next.ask(path), await old.ask(path)]).toEqual([200, 200]);
+        const last = await opened(20, attacker);
+        await expect.poll(() => server.load().withoutCredential).toBe(6);
+        expect([await old.ask(path), await next.ask(path), server.load().all]).toEqual([
+          200, 200, 8,
+        ]);
+        expect(new Set(refused)).toEqual(new Set(["connection"]));
+        for (const socket of [...first, ...last]) socket.destroy();
+        for (const { close } of [old, next]) close();
+      },
+    );
+
+    test("counts a client of a public route as one without a credential", async () => {
+      const made = await newWebhookCertificates({ ...names, now: Date.now() });
+      server = await startHttpServer({
+        ...options,
+        ...{ handler: routed(routes, isSecret), gate: gateOf(routes, isSecret) },
+        ...{ tls: tlsOf(made), connections: full },
+      });
+      const [client, other] = [await connected(), await connected()];
+      expect([await client.ask("/open"), await other.ask("/guess/admit")]).toEqual([200, 404]);
+      await expect.poll(() => server.load()).toMatchObject({ withoutCredential: 1, all: 1 });
+      const sockets = await opened(6, "127.0.0.1");
+      await expect.poll(() => client.isClosed()).toBe(true);
+      for (const socket of sockets) socket.destroy();
+    });
+
+    test("reads a body beside slow ones of another address, which knows the path, too", async () => {
+      const handler = () => plain(200, "admitted");
+      const posts = [{ method: "POST", path: "/admit", handler, isHidden: true }] as const;
+      server = await startHttpServer({
+        ...options,
+        ...{ handler: routed(posts, isSecret), gate: gateOf(posts, isSecret) },
+      });
+      const post = (length: number): string =>
+        `POST /secret/admit HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
+      const slow = await opened(20, "127.0.0.2");
+      for (const socket of slow) socket.resume().write(post(1_000_000) + "x".repeat(900_000));
+      await expect.poll(() => server.load().bodyBytes.others).toBeGreaterThan(7_500_000);
+      const [socket] = await opened(1, "127.0.0.1");
+      socket?.write(post(1_000_000) + "x".repeat(1_000_000));
+      let said = "";
+      socket?.on("data", (bytes) => (said += bytes.toString("latin1")));
+      await expect.poll(() => said).toMatch(/^HTTP/);
+      expect(said.split("\r\n")[0]).toBe("HTTP/1.1 200 OK");
+      for (const one of [...slow, socket]) one?.destroy();
+    });
+
+    const isSecret = (segment: string): boolean => segment === "secret";
+  });
 
   test("new TLS material is used from the next connection on", async () => {
     const { made, ask } = await secured();

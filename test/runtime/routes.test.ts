@@ -11,7 +11,7 @@ import {
 } from "../../src/runtime/routes.ts";
 import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
 
-const anonymousClient = { clientName: undefined };
+const anonymousClient = { clientName: undefined, address: "192.0.2.1" };
 const asked = (path: string, method = "GET"): HttpRequest => ({ method, path, body: "" });
 
 function handler(readiness: Readiness = { ready: true, reasons: [] }): Handler {
@@ -61,9 +61,16 @@ describe("a hidden route", () => {
     expect(
       (await routed(routes, isHiddenSegment)(asked(path, method), anonymousClient)).status,
     ).toBe(status);
-    expect(
-      gateOf(routes, isHiddenSegment)(asked(path, method), anonymousClient)?.status ?? 200,
-    ).toBe(status);
+    const found = gateOf(routes, isHiddenSegment)(asked(path, method), anonymousClient);
+    expect("status" in found ? found.status : 200).toBe(status);
+  });
+
+  test.for<[string, boolean]>([
+    ["/secret/admit/x", true],
+    ["/open", false],
+  ])("is one by the gate's answer, and others are not: %s", ([path, isHidden]) => {
+    const found = gateOf(routes, isHiddenSegment)(asked(path, "POST"), anonymousClient);
+    expect("status" in found ? found.status : (found.isHidden ?? false)).toBe(isHidden);
   });
 
   test("is not served without a segment", async () => {

@@ -6,7 +6,8 @@ function unread(most: number) {
   const clock = new TestClock();
   const aborted: number[] = [];
   const answers = new UnreadAnswers({ clock, most, mostMs: 60_000 });
-  const add = (number: number) => answers.add(() => void aborted.push(number));
+  const add = (number: number, owner = "alice") =>
+    answers.add(owner, () => void aborted.push(number));
   return { clock, aborted, add };
 }
 
@@ -36,4 +37,12 @@ it("of too many answers, the oldest is aborted", () => {
   expect(aborted).toEqual([1]);
   add(4);
   expect([aborted, clock.pending]).toEqual([[1, 2], 2]);
+});
+
+it("of too many answers, the oldest of the owner that has the most is aborted", () => {
+  const { aborted, add } = unread(4);
+  add(1, "alice");
+  for (let number = 2; number < 10; number += 1) add(number, "mallory");
+  add(10, "alice");
+  expect(aborted).toEqual([2, 3, 4, 5, 6, 7]);
 });

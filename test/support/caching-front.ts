@@ -36,7 +36,9 @@ export async function startCachingFront(clock: Pick<Clock, "monotonic">): Promis
     const [path = "", query = ""] = target.split("?");
     const onClose = (listener: () => void) => void outgoing.once("close", listener);
     const request = { method: "GET", path, body: "", query, onClose };
-    const response = (await front.handler?.(request, { clientName: undefined })) ?? unavailable;
+    const response =
+      (await front.handler?.(request, { clientName: undefined, address: "192.0.2.1" })) ??
+      unavailable;
     const fetched = { response, at };
     cache.set(target, fetched);
     return fetched;

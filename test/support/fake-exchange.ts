@@ -47,6 +47,8 @@ export class FakeExchange implements Exchange {
   reads = true;
   isCut = false;
   bodiesAccepted = 0;
+  /** The users whose credentials were accepted. */
+  readonly users: string[] = [];
   readonly #drains: (() => void)[] = [];
   readonly #closes: (() => void)[] = [];
   #isClosed = false;
@@ -67,6 +69,10 @@ export class FakeExchange implements Exchange {
 
   isBodyCut(): boolean {
     return this.isCut;
+  }
+
+  accepted(user: string): void {
+    this.users.push(user);
   }
 
   acceptBody(): void {

@@ -11,6 +11,7 @@ export interface FrontFixtureOptions {
   readonly clock?: Pick<Clock, "wakeAfter">;
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onUpgrade?: (exchange: UpgradeExchange) => void;
+  readonly onRefused?: () => void;
 }
 
 /** A front server whose exchanges a test handles itself. */
@@ -33,11 +34,12 @@ export function answerOk(exchange: Exchange): void {
 /** Starts a front server that upgrades to WebSocket alone; by default, it answers everything. */
 export async function startFront(options: FrontFixtureOptions = {}): Promise<FrontFixture> {
   const { limits = {}, clock = systemClock, onExchange = answerOk, onUpgrade = () => {} } = options;
+  const { onRefused = () => {} } = options;
   const { ca, tls } = await testCertificates();
   const exchanges: Exchange[] = [];
   const upgrades: UpgradeExchange[] = [];
   const server = await startFrontServer({
-    ...{ host: "127.0.0.1", port: 0, tls, clock, limits },
+    ...{ host: "127.0.0.1", port: 0, tls, clock, limits, onRefused },
     isUpgrade: (rawHeaders) => rawHeaders.includes("websocket"),
     onExchange(exchange) {
       exchanges.push(exchange);

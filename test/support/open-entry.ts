@@ -1,4 +1,7 @@
 import type { Entry } from "../../src/gateway/admit-request.ts";
 
 /** Admits every request that has a credential. */
-export const openEntry: Entry = { enter: () => new AbortController().signal };
+export const openEntry: Entry = {
+  accepted() {},
+  enter: () => new AbortController().signal,
+};

@@ -92,7 +92,7 @@ export function fakeReviewDeps({
 }
 
 /** A client without a certificate. */
-export const anonymousClient = { clientName: undefined };
+export const anonymousClient = { clientName: undefined, address: "192.0.2.1" };
 
 /** A review as kube-apiserver sends it. */
 export function posted(body: unknown): HttpRequest {

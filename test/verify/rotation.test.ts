@@ -163,7 +163,7 @@ const readKeys = async (): Promise<ObservedSigningKeys> =>
 const kidOf = (token: string): string => String(decodeProtectedHeader(token).kid);
 
 async function endpointAccepts(token: string): Promise<boolean> {
-  const result = await endpoint.authenticator.authenticate(new SecretText(token));
+  const result = await endpoint.authenticator.authenticate(new SecretText(token), "192.0.2.1");
   return result.kind === "credential";
 }
 

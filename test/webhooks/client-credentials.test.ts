@@ -18,9 +18,11 @@ test.each<[string | undefined, number]>([
     const routes = [
       { method: "POST", path: "/review", handler, refuses: requireApiServer },
     ] as const;
-    expect(gateOf(routes)(posted({}), { clientName })?.status ?? 200).toBe(status);
+    const peer = { clientName, address: "192.0.2.1" };
+    const found = gateOf(routes)(posted({}), peer);
+    expect("status" in found ? found.status : 200).toBe(status);
     expect(asked).toBe(0);
-    expect((await routed(routes)(posted({}), { clientName })).status).toBe(status);
+    expect((await routed(routes)(posted({}), peer)).status).toBe(status);
     expect(asked).toBe(status === 200 ? 1 : 0);
   },
 );
