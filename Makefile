@@ -41,8 +41,8 @@ soak: node_modules/.package-lock.json ## run half an hour of changes and broken 
 fuzz: node_modules/.package-lock.json ## feed random input to the code that reads untrusted data: MINUTES=<number>, SEED=<number>, TARGET=<text>
 	@MINUTES=$(MINUTES) SEED=$(SEED) TARGET=$(TARGET) $(run) fuzz
 
-mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
-	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
+mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>, SAME_AS=<revision>
+	@SAME_AS=$(SAME_AS) ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
 defects: node_modules/.package-lock.json ## look for 20 defects of src with all tests: DEFECTS=0,1,...
 	@DEFECTS=$(DEFECTS) $(run) defects -- run

@@ -1,8 +1,10 @@
 /*
  * Makes small changes of the source, one at a time, and runs the unit tests of its directory: prints
  * the changes that no test detects. The scope engine gets every change; ROOMS names other
- * directories of src, which get SAMPLE changes that SEED selects.
+ * directories of src, which get SAMPLE changes that SEED selects. With SAME_AS, only files that are as
+ * in that revision are changed, so that the same changes are made to both.
  */
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -21,12 +23,21 @@ const scopeEngine: Target = {
   tests: ["test/domain/scope", "test/api/scope.test.ts"],
 };
 
+/** The files that are not as in the revision of SAME_AS. */
+const differing: ReadonlySet<string> = differingFrom(process.env["SAME_AS"]);
+
+function differingFrom(revision: string | undefined): ReadonlySet<string> {
+  if (!revision) return new Set();
+  const command = ["diff", "--name-only", revision, "--", "src"];
+  return new Set(execFileSync("git", command, { encoding: "utf8" }).split("\n"));
+}
+
 /** The target of a directory of src: all of its files, and the tests that mirror it. */
 function targetOf(room: string): Target {
   if (room === "scope") return scopeEngine;
   const files = filesIn(`src/${room}`);
   if (files.length === 0) throw new Error(`ROOMS: src/${room} has no files`);
-  return { files, tests: [`test/${room}`] };
+  return { files: files.filter((file) => !differing.has(file)), tests: [`test/${room}`] };
 }
 
 /** The timeout is long, and it also ends an endless loop. */
