@@ -14,19 +14,20 @@ import type { ConnectedUpstream } from "./connected-clusters.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 
 /** Connections to one cluster for requests with a short answer. */
-const connections = 64;
+export const clusterAnswers = 64;
 const requestTimeoutMs = 10_000;
 /** Answers of up to this size, such as the discovery documents of most clusters, wait for no others. */
 const smallBytes = 256 * 1024;
 /** Maximum size of a discovery document: one of 10,000 resources has less. */
-const mostDocumentBytes = 4 * 1024 * 1024;
+export const mostDocumentBytes = 4 * 1024 * 1024;
 const discoveryBounds = {
   mostResources: 10_000,
   pauseMs: { first: 5_000, longest: 60_000 },
   mostShare: 0.02,
 } as const;
 
-const mostLargeAnswers = 8;
+/** Large answers of connected clusters that are read at a time. */
+export const mostLargeAnswers = 8;
 
 /**
  * The large answers of all connected clusters of a gateway, shared by cluster. As a cluster has two
@@ -65,7 +66,12 @@ export function connectCluster(
   });
   const objects = createTransport({ ...shared, mostBytes: smallBytes });
   const warn: Logger["warn"] = (fields, message) => log.warn({ server, ...fields }, message);
-  const forwarder = createForwarder({ credentials, clock, headTimeoutMs, connections });
+  const forwarder = createForwarder({
+    credentials,
+    clock,
+    headTimeoutMs,
+    connections: clusterAnswers,
+  });
   return {
     credentials,
     forwarder,

@@ -43,7 +43,7 @@ export interface TokenAuthenticatorDeps {
 }
 
 /** Anybody can make a token with an unknown kid, and an issuer may take 10 s to answer. */
-const mostWaiting = 1_000;
+export const mostWaiting = 1_000;
 
 /** Authenticates direct tokens by the keys of their issuer and its list of revoked tokens. */
 export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator {

@@ -68,7 +68,7 @@ const longestSilenceMs = 75_000;
  * Longest time that a request waits for a connection, in milliseconds: no request holds one for longer
  * without an answer.
  */
-const longestWaitMs = 75_000;
+export const longestWaitMs = 75_000;
 
 /** A forwarder to the API server of these credentials, which adds no credential of its own. */
 export function createForwarder(options: ForwarderOptions): Forwarder {

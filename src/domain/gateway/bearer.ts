@@ -10,7 +10,7 @@ export interface Bearer {
 
 const subprotocolPrefix = "base64url.bearer.authorization.k8s.io.";
 /** Clients of Kubernetes offer five at most; with more, a request counts as one without a credential. */
-const mostSubprotocols = 32;
+export const mostSubprotocols = 32;
 
 /**
  * The bearer token of a request: in the header Authorization (RFC 6750, section 2.1) or, for a
