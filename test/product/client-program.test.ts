@@ -48,6 +48,21 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
     return { code: status, stdout, stderr };
   };
 
+  it.runIf(process.platform === "linux").each(["bundle", "program"] as const)(
+    "fails if its output cannot be written, and not if its reader needs no more: %s",
+    (form) => {
+      const words = [...forms[form], "get", name, "password"].map((word) => `'${word}'`).join(" ");
+      const shell = (line: string) =>
+        spawnSync("bash", ["-c", line], { env: cliEnvironment({}), encoding: "utf8" });
+      const full = shell(`${words} > /dev/full`);
+      expect([full.status, full.stderr]).toEqual([
+        ...[1, "kubectl latchkey: the output cannot be written: ENOSPC\n"],
+      ]);
+      const closed = shell(`set -o pipefail; ${words} | true`);
+      expect([closed.status, closed.stderr]).toEqual([0, ""]);
+    },
+  );
+
   it.each(["bundle", "program"] as const)(
     "reads no file of the working directory, and runs no code of it: %s",
     (form) => {

@@ -37,7 +37,8 @@ export function kubeconfigsOf(
 /** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
 export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promise<OpenCluster> {
   const { terminal, env, clock } = deps;
-  const choice = chooseKubeconfig(kubeconfigsOf(flags, env), {
+  const files = kubeconfigsOf(flags, env);
+  const choice = chooseKubeconfig(files, {
     ...flags,
     // Commands have flags of these names for other things.
     cluster: undefined,
@@ -45,7 +46,8 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
     asGroups: flags.asGroup,
     insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
   });
-  if (typeof choice === "string") throw new CredentialsError(choice, userFix);
+  if (typeof choice === "string")
+    throw new CredentialsError(files.length === 0 ? noKubeconfig(env) : choice, userFix);
   if (!isNamespaceName(choice.namespace))
     throw new CredentialsError(
       `the context "${choice.context}" has the namespace "${choice.namespace}", which is not the name of a namespace`,
@@ -65,6 +67,13 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
       }),
   };
   return { ...clusterOver(transport, choice), close: connection.close };
+}
+
+function noKubeconfig(env: Environment): string {
+  const named = env["KUBECONFIG"] ?? "";
+  return named === ""
+    ? "there is no kubeconfig: ~/.kube/config does not exist"
+    : `there is no kubeconfig: KUBECONFIG is ${JSON.stringify(named)}, and no such file exists`;
 }
 
 /**

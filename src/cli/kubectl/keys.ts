@@ -10,7 +10,7 @@ import { presentedKey } from "../../tokens/presented-key.ts";
 import type { Action, Invocation } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
 import type { commands } from "./command-table.ts";
-import { Failure, printable, sentenceOf } from "./failure.ts";
+import { exitCodeOf, Failure, printable, sentenceOf } from "./failure.ts";
 import { findObjects } from "./find-objects.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
@@ -128,14 +128,30 @@ export const enableKey: Action<typeof commands.keysEnable.flags> = async (
 
 const goneWithinMs = 60_000;
 
-/** `kubectl latchkey keys delete`. */
+/**
+ * `kubectl latchkey keys delete`: every key is deleted before the first one is waited for, whatever
+ * becomes of the others, because they may be deleted for a leak.
+ */
 export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
   { flags, args },
   { connect, terminal, clock },
 ) => {
   const cluster = await connect(flags);
-  for (const name of args) {
-    await cluster.delete(resource, { name });
+  let failed = 0;
+  const tried = async (names: readonly string[], work: (name: string) => Promise<unknown>) => {
+    const done: string[] = [];
+    for (const name of names)
+      try {
+        await work(name);
+        done.push(name);
+      } catch (error) {
+        terminal.say(sentenceOf(error));
+        failed ||= exitCodeOf(error);
+      }
+    return done;
+  };
+  const deleted = await tried(args, (name) => cluster.delete(resource, { name }));
+  await tried(deleted, async (name) => {
     // The right to read an own key ends shortly before the object does.
     const isGone = () =>
       cluster.get(resource, { name }).then(
@@ -151,7 +167,8 @@ export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
         ? `OwnedAccessKey "${name}" is deleted`
         : `OwnedAccessKey "${name}" is being deleted, which takes longer than ${goneWithinMs / 1000} s; look at the log of latchkey controller`,
     );
-  }
+  });
+  return failed;
 };
 
 /** `kubectl latchkey keys take-over`. */

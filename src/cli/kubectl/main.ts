@@ -9,13 +9,18 @@ import { programName } from "./help.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { systemTerminal } from "./system-terminal.ts";
 
+/** Output that is lost may be an access key, which nobody can print again. */
+function failAtExit(): void {
+  process.once("exit", () => (process.exitCode ||= exitCodes.failed.code));
+}
+
 // The compiled program has another runtime, which names the Node.js that it is compatible with.
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
   const { stdout, stderr } = process;
   const env = readEnvironment();
   const deps = {
-    terminal: systemTerminal(process, env),
+    terminal: systemTerminal(process, env, failAtExit),
     ...{ env, clock },
     untilStopped: () => stopSignal(process, (code) => process.exit(code)),
   };

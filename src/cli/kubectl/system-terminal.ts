@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
 import { UsageError } from "../../runtime/config-values.ts";
+import { errorCode } from "../../runtime/error-code.ts";
 import type { Environment } from "../../runtime/options.ts";
 import { mostInputBytes } from "../../runtime/read-text-file.ts";
 import { printable } from "./failure.ts";
@@ -14,17 +15,25 @@ export interface StandardStreams {
   readonly stderr: WriteStream & { readonly fd: 2 };
 }
 
-/** The terminal of this process. */
+/** The terminal of this process; `onLost` is called if a part of the output could not be written. */
 export function systemTerminal(
   { stdin, stdout, stderr }: StandardStreams,
   env: Environment,
+  onLost: () => void,
 ): Terminal {
-  // A reader that needs no more, such as head, closes the pipe: the rest is not an error.
-  for (const stream of [stdout, stderr]) stream.on("error", () => {});
+  // A sentence may quote what a server or a user wrote.
+  const say = (sentence: string): void =>
+    void stderr.write(`${programName}: ${printable(sentence)}\n`);
+  stderr.on("error", () => {});
+  stdout.on("error", (error) => {
+    // A reader that needs no more, such as head, closes the pipe: the rest is not an error.
+    if (errorCode(error) === "EPIPE") return;
+    say(`the output cannot be written: ${errorCode(error)}`);
+    onLost();
+  });
   return {
     print: (content) => void stdout.write(content),
-    // A sentence may quote what a server or a user wrote.
-    say: (sentence) => void stderr.write(`${programName}: ${printable(sentence)}\n`),
+    say,
     isInput: stdin.isTTY === true,
     isOutput: stdout.isTTY === true,
     isError: stderr.isTTY === true,

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { warningText } from "../../../src/cli/kubectl/connect.ts";
+import { connect, warningText } from "../../../src/cli/kubectl/connect.ts";
+import { systemTerminal } from "../../../src/cli/kubectl/system-terminal.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { runInMemory } from "./memory-cli.ts";
 
 describe("a warning is the sentence of its policy", () => {
   test.each([
@@ -11,4 +14,15 @@ describe("a warning is the sentence of its policy", () => {
   ])("%j", (text, warning) => {
     expect(warningText(text)).toBe(warning);
   });
+});
+
+test.each<[Readonly<Record<string, string>>, string]>([
+  [{ KUBECONFIG: "/nowhere/a" }, 'KUBECONFIG is "/nowhere/a", and no such file exists'],
+  [{ HOME: "/nowhere" }, "~/.kube/config does not exist"],
+])("a command without a kubeconfig says which file is missing: %j", async (env, sentence) => {
+  const deps = { terminal: systemTerminal(process, {}, () => {}), env, clock: new TestClock() };
+  const { code, stderr } = await runInMemory(["list"], {
+    connect: (flags) => connect(flags, deps),
+  });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
 });

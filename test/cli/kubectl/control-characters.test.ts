@@ -75,7 +75,7 @@ describe("no character that a terminal obeys is in", () => {
 
   test("a sentence on the standard error", () => {
     const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    systemTerminal(process, {}).say(`left out ${hostile}`);
+    systemTerminal(process, {}, () => {}).say(`left out ${hostile}`);
     const stderr = String(write.mock.calls[0]?.[0]);
     write.mockRestore();
     expect(stderr).toMatch(/^kubectl latchkey: left out [^\n]+\n$/);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { boundDigest } from "../../support/bound-digest.ts";
 import { runInMemory } from "./memory-cli.ts";
+import { answeringCluster, refusal, runCommand } from "./run-command.ts";
 
 const key = "canary-key-of-alice";
 
@@ -50,3 +51,26 @@ test.each(["", "canary-short", `${key} ${key}`, boundDigest(key, "user:alice")])
     expect(stderr).not.toMatch(/canary|sha256:/);
   },
 );
+
+test("keys delete deletes every key before it waits, and goes on after one that it cannot delete", async () => {
+  const { cluster, requests } = answeringCluster(({ method, path }) =>
+    method === "GET" || path.endsWith("/typo")
+      ? refusal(404, "NotFound", 'ownedaccesskeys.management.service "typo" not found')
+      : [200, {}],
+  );
+  const names = ["leaked", "typo", "leaked-too"];
+  const { code, stderr } = await runCommand({
+    ...{ command: "keys delete", args: names },
+    connect: async () => cluster,
+  });
+  expect(requests.map(({ method, path }) => `${method} ${path.split("/").at(-1)}`)).toEqual([
+    ...names.map((name) => `DELETE ${name}`),
+    ...["GET leaked", "GET leaked-too"],
+  ]);
+  expect(code).toBe(4);
+  expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
+    expect.stringContaining('"typo" not found'),
+    'OwnedAccessKey "leaked" is deleted',
+    'OwnedAccessKey "leaked-too" is deleted',
+  ]);
+});
