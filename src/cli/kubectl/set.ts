@@ -36,6 +36,10 @@ export const setValues: Action<typeof commands.set.flags> = async ({ flags, args
     throw new UsageError("no data key is named; write KEY, KEY=@FILE or --from-env-file");
   if (assignments.filter(({ from }) => from === "input").length > 1)
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
+  const keys = assignments.map(({ key }) => key);
+  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
+  if (twice !== undefined)
+    throw new UsageError(`data key "${twice}" is given twice; leave one of the values out`);
   const values = await givenValues(assignments, flags, cli.terminal);
   const empty = [...values.keys()].filter((key) => values.get(key)?.length === 0);
   if (empty.length > 0 && !flags.allowEmpty)
@@ -70,7 +74,7 @@ async function readBefore(cluster: Cluster, ref: ObjectRef): Promise<unknown> {
   return (await readObject(resource, ref, () => cluster.getMetadata(resource, ref))).found;
 }
 
-/** The values of env files and of assignments, by data key; the last one counts. */
+/** The values of env files and of assignments, by data key; of several, the last one counts. */
 async function givenValues(
   assignments: readonly DataAssignment[],
   flags: Flags,

@@ -109,3 +109,13 @@ describe("set --from-env-file stores what get -o dotenv prints", () => {
     expect(run.stderr).toContain(`--from-env-file: "${file}"`);
   });
 });
+
+test.each([
+  ["two files", ["a=@/dev/null", "a=@/dev/null"]],
+  ["an argument and --from-file", ["a=@/dev/null", "--from-file=a=/dev/null"]],
+])("set refuses a data key that is given twice, by %s", async (_what, words) => {
+  const { code, stderr, stored } = await runInMemory(["set", "database", ...words]);
+  expect([code, stderr, stored]).toEqual([
+    ...[2, 'data key "a" is given twice; leave one of the values out\n', undefined],
+  ]);
+});
