@@ -17,14 +17,14 @@ export interface ConnectionLimits {
 
 /**
  * The limits of every server. A TLS connection takes about 50 kB, so clients without a credential take
- * at most 100 MB, and all clients 205 MB of the 512 MiB that a container may have. A kube-apiserver
+ * at most 50 MB, and all clients 205 MB of the 512 MiB that a container may have. A kube-apiserver
  * opens a connection for each of its concurrent requests, 600 by default
  * (`--max-requests-inflight`, `--max-mutating-requests-inflight`), at once after a replica has stopped.
  */
 export const connectionLimits: ConnectionLimits = {
   all: 4_096,
-  withoutCredential: 2_048,
-  reserved: 1_024,
+  withoutCredential: 1_024,
+  reserved: 512,
 };
 
 /** A connection that can be closed. */

@@ -77,9 +77,11 @@ export function http2Exchange({ stream, connection, unread, ...read }: Http2Requ
         "close",
         unread.add(request.owner, () => stream.destroy()),
       );
-      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1).
+      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not before the
+      // answer was sent: Node resets no stream that is destroyed after its close, and then sends empty
+      // frames of it without an end.
       if (!stream.endAfterHeaders && !stream.readableEnded)
-        stream.close(constants.NGHTTP2_NO_ERROR);
+        stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
     },
     abort() {
       // close() would end the answer first, so that it looked whole; an abort is RST with CANCEL.

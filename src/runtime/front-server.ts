@@ -5,6 +5,7 @@ import { Connections, recordConnections } from "./connections.ts";
 import { http1Server } from "./front-http1.ts";
 import { http2Server } from "./front-http2.ts";
 import { frontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
+import { shareHandshakes } from "./handshakes.ts";
 import type { ServerTls } from "./http-server.ts";
 import { sleep } from "./sleep.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
@@ -46,6 +47,7 @@ export async function startFrontServer(options: FrontServerOptions): Promise<Fro
     });
     if (socket.alpnProtocol === "h2") closeWhenEnded(socket, clock);
   });
+  shareHandshakes(server);
   await listening(server, options);
   const address = server.address();
   return {

@@ -8,6 +8,7 @@ import {
   Connections,
   recordConnections,
 } from "./connections.ts";
+import { shareHandshakes } from "./handshakes.ts";
 import type { Logger } from "./log.ts";
 import { idOf, peerOf } from "./peer.ts";
 import { serve } from "./serve-request.ts";
@@ -135,6 +136,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     });
   const secure = options.tls && tlsServer(options.tls, listener);
   const server = secure ?? createServer(limits, listener);
+  if (secure !== undefined) shareHandshakes(secure);
   recordConnections(server, connections, () => {
     if (connections.load().all === 0) onEmpty();
   });

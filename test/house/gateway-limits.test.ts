@@ -17,6 +17,7 @@ import { longestWaitMs } from "../../src/kube/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connections.ts";
 import type { ShareLimits } from "../../src/runtime/fair-shares.ts";
 import { frontLimits } from "../../src/runtime/front-options.ts";
+import { mostHandshakes } from "../../src/runtime/handshakes.ts";
 
 const page = readFileSync(new URL("../../docs/gateway.md", import.meta.url), "utf8");
 const [, section = ""] = page.split("\n### Limits of a replica\n");
@@ -45,6 +46,7 @@ test.each<[string, readonly string[]]>([
   [`bodies that are read whole, up to ${smallBodyBytes / 1024} KiB`, body(bodyLimits.small)],
   ["larger bodies that are read whole", body(bodyLimits.large)],
   ["answers that their clients do not read", [count(frontLimits.unread)]],
+  ["TLS handshakes in progress", [count(mostHandshakes)]],
   ["unknown credentials that wait", [count(mostWaiting)]],
   ["large answers of connected clusters", [count(mostLargeAnswers)]],
   ["TLS handshake", [seconds(frontLimits.handshakeMs)]],

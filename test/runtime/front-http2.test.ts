@@ -262,3 +262,18 @@ describe("a request over HTTP/2", () => {
     expect(session.stream(1).status).toBe(200);
   });
 });
+
+it("an unread answer to a request whose body goes on is reset when it is displaced", async () => {
+  const { session } = await started({ limits: { unread: 1 } }, { settings: [4, 0] });
+  const post = get.map(([name, value]) => [name, name === ":method" ? "POST" : value] as const);
+  for (const stream of [1, 3]) {
+    session.write(headers(stream, post, flags.endHeaders), data(stream, "a", 0));
+    await session.until(() => session.stream(stream).status !== undefined);
+  }
+  await session.until(() => session.stream(1).resetCode !== undefined);
+  expect(session.stream(1).resetCode).toBeDefined();
+  // The server would be busy with empty frames of the stream for ever.
+  session.write(windowUpdate(3, 1_000), windowUpdate(0, 1_000), ping);
+  await session.until(() => session.stream(3).isWhole);
+  expect(session.stream(3).isWhole).toBe(true);
+});
