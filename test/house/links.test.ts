@@ -62,3 +62,15 @@ test("every path of the repository in Markdown exists", () => {
   expect(paths.length).toBeGreaterThan(100);
   expect(paths.filter(({ named }) => !existsSync(join(repository, named)))).toEqual([]);
 });
+
+test("a page whose reader runs kubectl latchkey says how to install it", () => {
+  const runs = pages.filter(
+    ({ path, text }) =>
+      /^(README|docs\/[\w-]+)\.md$/.test(path) &&
+      !["docs/cli.md", "docs/dependencies.md", "docs/threat-model.md"].includes(path) &&
+      text.replaceAll(/^\|.*$/gm, "").includes("kubectl latchkey"),
+  );
+  const without = runs.filter((page) => !linksOf(page).includes("docs/cli.md#install"));
+  expect(runs.length).toBeGreaterThan(10);
+  expect(without.map(({ path }) => path)).toEqual([]);
+});
