@@ -123,10 +123,17 @@ function answered(message: string): Finding {
   return { state: "ok", reason: "Answered", message };
 }
 
+/** What kube-apiserver says if no packet comes back, or a firewall refuses. */
+const isUnreachable =
+  /deadline exceeded|timeout|timed out|no answer in|no route to host|unreachable/;
+
 /** The last part of a chain of errors, which before that names the secret path of the webhook. */
 function noAnswer(error: string): Finding {
   const cause = error.replace(/^[^]*"[^"]*": /, "").replace(/[\s\],]+$/, "");
-  const message = `The webhook did not answer a review: ${cause}; look at the log of latchkey webhook.`;
+  const advice = isUnreachable.test(cause)
+    ? "look whether a firewall or a NetworkPolicy keeps kube-apiserver from port 8443 of the webhook, and at the log of latchkey webhook"
+    : "look at the log of latchkey webhook";
+  const message = `The webhook did not answer a review: ${cause}; ${advice}.`;
   return { state: "problem", reason: "NotAnswered", message };
 }
 

@@ -48,7 +48,7 @@ test.each<[string, Partial<Answers>, readonly string[], string]>([
       ],
     },
     ["problem", "NotAnswered", "problem", "NotAnswered", "problem", "NotAnswered"],
-    `The webhook did not answer a review: ${timedOut}; look at the log of latchkey webhook.`,
+    `The webhook did not answer a review: ${timedOut}; look whether a firewall or a NetworkPolicy keeps kube-apiserver from port 8443 of the webhook, and at the log of latchkey webhook.`,
   ],
   [
     "a webhook that does not run",
@@ -59,7 +59,7 @@ test.each<[string, Partial<Answers>, readonly string[], string]>([
       ],
     },
     [...answered, "problem", "NotAnswered", ...answered],
-    "The webhook did not answer a review: connect: connection refused;",
+    "The webhook did not answer a review: connect: connection refused; look at the log of latchkey webhook.",
   ],
   [
     "a webhook whose cache is behind",
