@@ -139,7 +139,7 @@ function attempts(command: Command, usual: readonly string[]): readonly Attempt[
       const rest = { names: [name], isObject: name.includes("NAME") };
       const [kind, named] = (usual[index] ?? "").split("/");
       const wrong = named === undefined ? [word] : [word, `${kind}/${word}`];
-      const more = { args: [...usual, word], like: [...usual, usual.at(-1) ?? ""] };
+      const more = { args: [...usual, word], like: [...usual, "other"] };
       return [
         ...wrong.map((text) => ({ args: usual.with(index, text), like: usual, ...rest })),
         ...(many === true ? [{ ...more, ...rest }] : []),
