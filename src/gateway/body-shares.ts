@@ -12,7 +12,7 @@ const mebibyte = 1024 * 1024;
 export const bodyLimits = {
   small: { all: 16 * mebibyte, user: 8 * mebibyte, key: 8 * mebibyte },
   large: { all: 48 * mebibyte, user: 16 * mebibyte, key: 8 * mebibyte },
-} as const satisfies Record<string, ShareLimits>;
+} as const satisfies Record<string, Required<ShareLimits>>;
 
 /** The room for small and for large bodies, each shared by users and keys. */
 export interface BodyShares {
@@ -21,6 +21,6 @@ export interface BodyShares {
 }
 
 /** Makes the room for bodies of a replica. */
-export function bodyShares(limits: Record<keyof BodyShares, ShareLimits> = bodyLimits): BodyShares {
-  return { small: new FairShares(limits.small), large: new FairShares(limits.large) };
+export function bodyShares(): BodyShares {
+  return { small: new FairShares(bodyLimits.small), large: new FairShares(bodyLimits.large) };
 }

@@ -35,8 +35,7 @@ export const mostLargeAnswers = 8;
  * have all, for at most 10 seconds at a time.
  */
 export function largeAnswers(): FairShares {
-  const all = mostLargeAnswers;
-  return new FairShares({ all, user: all, key: all });
+  return new FairShares({ all: mostLargeAnswers });
 }
 
 /** Dependencies of {@link connectCluster}. */

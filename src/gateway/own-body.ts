@@ -2,6 +2,7 @@ import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/own-obj
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
+import { longestWaitMs } from "../kube/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
@@ -23,9 +24,6 @@ export interface OwnBody {
   readonly kind: "body";
   readonly content: Buffer;
 }
-
-/** Longest time that a body waits for its share, in milliseconds; none is read for longer. */
-const longestWaitMs = 75_000;
 
 /**
  * Whether the gateway completes the body of a request, and so reads it as a whole; a connected

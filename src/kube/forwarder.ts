@@ -65,8 +65,8 @@ export interface Forwarder {
 const idleConnectionMs = 5_000;
 const longestSilenceMs = 75_000;
 /**
- * Longest time that a request waits for a connection, in milliseconds: no request holds one for longer
- * without an answer.
+ * Longest time that a request, or its body, waits for its share, in milliseconds: no request has one
+ * for longer without an answer.
  */
 export const longestWaitMs = 75_000;
 
@@ -85,7 +85,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),
     stream: new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 }),
   };
-  const shares = new FairShares({ all: connections, user: connections, key: connections });
+  const shares = new FairShares({ all: connections });
   return {
     host: origin.host,
     forward(request, handler) {

@@ -7,9 +7,9 @@ export interface Sharer {
 /** How much there is, in the units of what is shared: requests, or bytes. */
 export interface ShareLimits {
   readonly all: number;
-  /** The most of one user, and with one key. */
-  readonly user: number;
-  readonly key: number;
+  /** The most of one user, and with one key; default: all that the others leave. */
+  readonly user?: number;
+  readonly key?: number;
 }
 
 /** A piece of work that asks for its share. */
@@ -138,7 +138,7 @@ export class FairShares {
 
   /** Why work may not start now: its user has enough, or nothing is left. */
   #obstacle(units: number, { user, key }: Place): "own-limit" | "no-room" | undefined {
-    const { all, user: mostOfUser, key: mostOfKey } = this.#limits;
+    const { all, user: mostOfUser = all, key: mostOfKey = all } = this.#limits;
     const [used, free] = [user.used + units, all - this.#used];
     if (used > mostOfUser || user.usedBy(key) + units > mostOfKey) return "own-limit";
     if (used <= free) return undefined;

@@ -12,7 +12,7 @@ export const mostHandshakes = 256;
  * that waits is open, and what its client sends is read when its turn comes.
  */
 export function shareHandshakes(server: Server, most = mostHandshakes): void {
-  const shares = new FairShares({ all: most, user: most, key: most });
+  const shares = new FairShares({ all: most });
   const pending = new Map<string, Share>();
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");

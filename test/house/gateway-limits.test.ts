@@ -32,7 +32,8 @@ const mib = (bytes: number): string => `${bytes / 1_048_576} MiB`;
 const count = (value: number): string => value.toLocaleString("en-US");
 const seconds = (ms: number): string => `${ms / 1000} s`;
 const live = ({ all, user, key }: LiveCounts): readonly string[] => [all, user, key].map(count);
-const body = ({ all, user, key }: ShareLimits): readonly string[] => [all, user, key].map(mib);
+const body = ({ all, user, key }: Required<ShareLimits>): readonly string[] =>
+  [all, user, key].map(mib);
 const pace = ({ silentMs, bytesPerMs }: Pace): string =>
   `${seconds(silentMs)} of silence; ${seconds(silentMs)} and ${(bytesPerMs * 1000) / 1024} KiB/s`;
 

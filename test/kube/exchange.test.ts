@@ -168,7 +168,7 @@ describe("large responses", () => {
 
   /** Two large responses, of which the first one has not ended; the second one is all there. */
   async function two() {
-    const shares = new FairShares({ all: 1, user: 1, key: 1 });
+    const shares = new FairShares({ all: 1 });
     const large = { fromBytes: 100, shares, sharer: { user: "peer", key: "" } };
     const setup = await over(undefined, { connections: 3, large });
     const { peer, send } = setup;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { FairShares, type Share, type ShareLimits } from "../../src/runtime/fair-shares.ts";
 
 function sharing(limits: Partial<ShareLimits>) {
-  const shares = new FairShares({ all: 4, user: 100, key: 100, ...limits });
+  const shares = new FairShares({ all: 4, ...limits });
   const started: string[] = [];
   /** Asks for a unit; the text is the user, a slash and the key. */
   const ask = (text: string, units = 1): Share => {
