@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -46,6 +46,9 @@ mutants: node_modules/.package-lock.json ## find small changes of the source tha
 
 defects: node_modules/.package-lock.json ## look for 20 defects of src with all tests: DEFECTS=0,1,...
 	@DEFECTS=$(DEFECTS) $(run) defects -- run
+
+chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, and print their digests
+	@$(run) chart
 
 # The platforms of a release.
 all_platforms = linux-x64 linux-arm64 darwin-x64 darwin-arm64 windows-x64

@@ -1,0 +1,183 @@
+import { controllerOptions } from "../../src/runtime/controller-config.ts";
+import { directEndpointOptions } from "../../src/runtime/direct-endpoint-config.ts";
+import { gatewayOptions } from "../../src/runtime/gateway-config.ts";
+import type { OptionTable } from "../../src/runtime/options.ts";
+import { webhookOptions } from "../../src/runtime/webhook-config.ts";
+import { type Chart, handWritten, type Source } from "./chart.ts";
+import { type Kustomize, nameOf } from "./kustomize.ts";
+import { type Process, processValues } from "./process-values.ts";
+import {
+  addressesOf,
+  commonValues,
+  managementRequirements,
+  managementValues,
+  rulesOf,
+  switchOf,
+} from "./shared-values.ts";
+import type { Manifest } from "./template.ts";
+
+const since136 = 'include "latchkey.since136" .';
+const namespace = { "latchkey-system": ".Release.Namespace" };
+
+/** Options of the webhook without those that only the authorizer of a connected cluster reads. */
+const managementWebhookOptions: OptionTable = Object.fromEntries(
+  Object.entries(webhookOptions).filter(([, { help }]) => !help.startsWith("with --direct")),
+);
+
+const controller: Process = {
+  ...{ key: "controller", name: "latchkey-controller", options: controllerOptions },
+  ...{ address: "issuer-address", clients: "the issuer's public keys" },
+};
+const webhook: Process = {
+  ...{ key: "webhook", name: "latchkey-webhook", options: managementWebhookOptions },
+  ...{ address: "webhook-address", clients: "kube-apiserver" },
+};
+const gateway: Process = {
+  ...{ key: "gateway", name: "latchkey-gateway", options: gatewayOptions },
+  ...{ address: "gateway-address", clients: "clients with access keys" },
+};
+const directEndpoint: Process = {
+  ...{ key: "directEndpoint", name: "latchkey-direct-endpoint", options: directEndpointOptions },
+  ...{ address: "endpoint-address", clients: "clients with direct tokens" },
+};
+const directAuthorizer: Process = {
+  ...{ key: "directAuthorizer", name: "latchkey-direct-authorizer", options: webhookOptions },
+  ...{ address: "webhook-address", clients: "kube-apiserver" },
+};
+
+/** The charts of Latchkey, from the objects of config/. */
+export function chartsOf(kustomize: Kustomize): readonly Chart[] {
+  // Helm creates the namespace of a release.
+  const installed: Kustomize = (...what) =>
+    kustomize(...what).filter((manifest) => nameOf(manifest) !== "Namespace latchkey-system");
+  return [managementChart(installed), connectedChart(installed)];
+}
+
+/** The management cluster: CRDs, RBAC, policies, controller and webhook, and the gateway. */
+function managementChart(kustomize: Kustomize): Chart {
+  const certManager = ["webhook-without-configuration"];
+  const plain = sinceVersion(kustomize("default"), kustomize("before-1.36"));
+  const issued = sinceVersion(
+    kustomize("default", certManager),
+    kustomize("before-1.36", certManager),
+  );
+  const gatewayObjects = kustomize("gateway");
+  const processes = [controller, webhook, gateway];
+  return {
+    name: "latchkey",
+    description: "Latchkey: shared secrets, access keys and tokens with an owner and a scope",
+    since: "1.34.0",
+    parts: [
+      {
+        directory: "latchkey",
+        source: { when: ".Values.webhook.certManager.enabled", yes: issued, no: plain },
+      },
+      {
+        directory: "gateway",
+        source: sinceVersion(gatewayObjects, kustomize("gateway-before-1.36")),
+        when: ".Values.gateway.enabled",
+      },
+    ],
+    templates: {
+      "_helpers.tpl": handWritten("helpers.tpl"),
+      "requesters.yaml":
+        '{{- include "latchkey.binding" (list "latchkey-requester" .Values.requesters) }}\n' +
+        '{{- include "latchkey.binding" (list "latchkey-project-sharer" .Values.projectSharers) }}\n',
+      "NOTES.txt": handWritten("notes-latchkey.txt"),
+    },
+    values: [
+      ...commonValues(processes),
+      addressesOf("apiServerAddresses", "kube-apiserver", "latchkey-webhook-api-servers"),
+      addressesOf("clientAddresses", "clients of the gateway", "latchkey-gateway-clients"),
+      ...managementValues,
+      ...processValues(controller, deploymentOf(kustomize("default"), controller)),
+      ...processValues(webhook, deploymentOf(kustomize("default"), webhook)),
+      switchOf(
+        "gateway.enabled",
+        "Install the gateway, for clusters whose kube-apiserver flags you cannot set",
+      ),
+      ...processValues(gateway, deploymentOf(gatewayObjects, gateway)),
+    ],
+    substitutions: {
+      ...namespace,
+      "replace-me-with-openssl-rand-hex-20": ".Values.webhook.admissionPath",
+    },
+    requirements: managementRequirements,
+    ...rulesOf(processes),
+  };
+}
+
+/** What a connected cluster gets: the policies, and up to three ways in. */
+function connectedChart(kustomize: Kustomize): Chart {
+  const policies = kustomize("connected-policies");
+  const others = (folder: string): readonly Manifest[] =>
+    kustomize(folder).filter((found) => !policies.some((one) => nameOf(one) === nameOf(found)));
+  const versions = (folder: string): Source =>
+    sinceVersion(others(folder), others(`${folder}-before-1.36`));
+  const endpoint = others("direct-endpoint");
+  const authorizer = others("direct-authorizer");
+  const processes = [directEndpoint, directAuthorizer];
+  return {
+    name: "latchkey-connected",
+    description: "What a cluster needs that Latchkey's access keys or direct tokens reach",
+    since: "1.33.0",
+    parts: [
+      { directory: "policies", source: policies },
+      {
+        directory: "gateway",
+        source: versions("connected-cluster"),
+        when: ".Values.gateway.enabled",
+      },
+      {
+        directory: "direct-endpoint",
+        source: versions("direct-endpoint"),
+        when: ".Values.directEndpoint.enabled",
+      },
+      {
+        directory: "direct-authorizer",
+        source: authorizer,
+        when: ".Values.directAuthorizer.enabled",
+      },
+    ],
+    templates: {
+      "_helpers.tpl": handWritten("helpers.tpl"),
+      "NOTES.txt": handWritten("notes-connected.txt"),
+    },
+    values: [
+      ...commonValues(processes),
+      addressesOf("apiServerAddresses", "kube-apiserver", "latchkey-direct-authorizer-api-servers"),
+      addressesOf(
+        "clientAddresses",
+        "clients of the direct endpoint",
+        "latchkey-direct-endpoint-clients",
+      ),
+      switchOf(
+        "gateway.enabled",
+        "Create the account with which the gateway of the management cluster acts here",
+      ),
+      switchOf(
+        "directEndpoint.enabled",
+        "Install the direct endpoint, for clusters whose kube-apiserver flags you cannot set",
+      ),
+      ...processValues(directEndpoint, deploymentOf(endpoint, directEndpoint)),
+      switchOf(
+        "directAuthorizer.enabled",
+        "Install the authorizer of direct tokens, which kube-apiserver asks",
+      ),
+      ...processValues(directAuthorizer, deploymentOf(authorizer, directAuthorizer)),
+    ],
+    substitutions: namespace,
+    requirements: [],
+    ...rulesOf(processes),
+  };
+}
+
+function sinceVersion(yes: readonly Manifest[], no: readonly Manifest[]): Source {
+  return { when: since136, yes, no };
+}
+
+function deploymentOf(manifests: readonly Manifest[], { name }: Process): Manifest {
+  const found = manifests.find((manifest) => nameOf(manifest) === `Deployment ${name}`);
+  if (found === undefined) throw new Error(`config/ has no Deployment ${name}`);
+  return found;
+}
