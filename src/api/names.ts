@@ -77,10 +77,12 @@ export const requesterPolicies = {
  */
 export const derivedCredentialsPolicy = "latchkey-derived-credentials";
 
-/** Usernames of Latchkey's own service accounts, as the policies name them. */
-export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway"].map(
-  (name) => `system:serviceaccount:latchkey-system:latchkey-${name}`,
-);
+/** Usernames of Latchkey's own service accounts in its namespace, as the policies name them. */
+export function ownAccounts(namespace: string): readonly string[] {
+  return ["controller", "webhook", "gateway"].map(
+    (name) => `system:serviceaccount:${namespace}:latchkey-${name}`,
+  );
+}
 
 /**
  * Names of Latchkey's MutatingWebhookConfigurations; the second exists only on servers before 1.36.

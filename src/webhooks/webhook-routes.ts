@@ -46,7 +46,7 @@ export interface WebhookRoutesDeps {
 
 /** Options of {@link webhookRoutes}. */
 export interface WebhookRoutesOptions extends KeyQuota {
-  /** The namespace of connector data. */
+  /** Latchkey's own namespace, which is also that of connector data. */
   readonly namespace: string;
   /** Whether admission answers only kube-apiserver, by its client certificate, as reviews do. */
   readonly requireAdmissionClientCertificate: boolean;
@@ -128,7 +128,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
     admission(webhookPaths.requesterStamp, {
       steps: [
         newObject(deciding),
-        (request) => admitted({ object: withRequesterAnnotations(request) }),
+        (request) => admitted({ object: withRequesterAnnotations(request, namespace) }),
       ],
     }),
     admission(webhookPaths.connectorData, {

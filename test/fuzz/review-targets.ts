@@ -170,7 +170,9 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     };
     return [rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey];
   },
-  stamp: () => [(request) => admitted({ object: withRequesterAnnotations(request) })],
+  stamp: () => [
+    (request) => admitted({ object: withRequesterAnnotations(request, "latchkey-system") }),
+  ],
   connectorData: () => [
     extractConnectorData({
       client: unavailableClient,

@@ -11,16 +11,21 @@ const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Sets the requester annotations of an object: those of the user on a create or takeover, the
- * stored ones on any other update. The policy `latchkey-requester-annotations` does the same on
- * servers with MutatingAdmissionPolicy.
+ * stored ones on any other update; `namespace` is Latchkey's own. The policy
+ * `latchkey-requester-annotations` does the same on servers with MutatingAdmissionPolicy.
  */
-export function withRequesterAnnotations(request: AdmissionRequest): AdmissionRequest["object"] {
+export function withRequesterAnnotations(
+  request: AdmissionRequest,
+  namespace: string,
+): AdmissionRequest["object"] {
   const { object } = request;
   const metadata = recordAt(object, "metadata");
   const others = Object.entries(recordAt(metadata, "annotations")).filter(
     ([name]) => !lockedAnnotations.includes(name),
   );
-  const due = Object.entries(dueAnnotations(request)).filter(([, value]) => value !== undefined);
+  const due = Object.entries(dueAnnotations(request, ownAccounts(namespace))).filter(
+    ([, value]) => value !== undefined,
+  );
   if (due.length === 0 && !isRecord(metadata["annotations"])) return object;
   return {
     ...object,
@@ -49,11 +54,11 @@ export function takesOver({
   return key.startsWith("sha256:") && key !== keyOf(oldObject);
 }
 
-function dueAnnotations(request: AdmissionRequest): Annotations {
+function dueAnnotations(request: AdmissionRequest, own: readonly string[]): Annotations {
   const { user, object, oldObject } = request;
   const [sent, stored] = [annotationsOf(object), annotationsOf(oldObject)];
   const isTakeOver = takesOver(request);
-  const isOwn = ownAccounts.includes(user.username);
+  const isOwn = own.includes(user.username);
   const former = {
     [annotations.formerRequester]: isTakeOver
       ? stored[annotations.requester]

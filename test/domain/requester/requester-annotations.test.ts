@@ -216,7 +216,13 @@ test.each<
     keyed("sha256:b", stamp),
   ],
 ])("requester annotations: %s", (_rule, user, object, oldObject, result) => {
-  expect(
-    withRequesterAnnotations({ uid: "r", user, isDryRun: false, namespace: "", object, oldObject }),
-  ).toEqual(result);
+  const request = { uid: "r", user, isDryRun: false, namespace: "", object, oldObject };
+  expect(withRequesterAnnotations(request, "latchkey-system")).toEqual(result);
+});
+
+test("requester annotations: the controller of another namespace is a user like any other", () => {
+  const oldObject = keyed("sha256:b", { ...stamp, ...former });
+  const object = keyed("sha256:b", stamp);
+  const request = { uid: "r", user: controller, isDryRun: false, namespace: "", object, oldObject };
+  expect(withRequesterAnnotations(request, "keys")).toEqual(oldObject);
 });
