@@ -9,6 +9,7 @@ import { type Process, processValues } from "./process-values.ts";
 import {
   addressesOf,
   commonValues,
+  connectedRequirements,
   managementRequirements,
   managementValues,
   rulesOf,
@@ -167,7 +168,7 @@ function connectedChart(kustomize: Kustomize): Chart {
       ...processValues(directAuthorizer, deploymentOf(authorizer, directAuthorizer)),
     ],
     substitutions: namespace,
-    requirements: [],
+    requirements: connectedRequirements,
     ...rulesOf(processes),
   };
 }

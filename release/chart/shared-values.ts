@@ -125,13 +125,28 @@ export const managementValues: readonly Value[] = [
   },
 ];
 
+/** What the schema requires of a value if a switch is on, as `then` of JSON Schema. */
+export function requiredIf(enabled: readonly string[], then: Schema): Schema {
+  const isOn = enabled.reduceRight<Schema>((schema, field) => at(field, schema), { const: true });
+  return Object.fromEntries([
+    ["if", isOn],
+    ["then", then],
+  ]);
+}
+
 /** With cert-manager, the segment of admission paths is required. */
 export const managementRequirements: readonly Schema[] = [
-  {
-    if: at("webhook", at("certManager", at("enabled", { const: true }))),
-    then: at("webhook", at("admissionPath", { minLength: 32 })),
-  },
+  requiredIf(
+    ["webhook", "certManager", "enabled"],
+    at("webhook", at("admissionPath", { minLength: 32 })),
+  ),
 ];
+
+/** A process that accepts direct tokens needs the name of its cluster, and their issuer. */
+export const connectedRequirements: readonly Schema[] = ["directEndpoint", "directAuthorizer"].map(
+  (key) =>
+    requiredIf([key, "enabled"], at(key, at("options", { required: ["cluster-name", "issuer"] }))),
+);
 
 /** The conditions of objects that values leave out, or keep at `helm uninstall`. */
 export function rulesOf(processes: readonly Process[]): Pick<Chart, "conditionOf" | "keptIf"> {

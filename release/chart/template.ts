@@ -26,7 +26,7 @@ const line = /^(?<prefix>\s*(?:- )*)(?:(?<key>\S+): )?HOLE_(?<index>\d+)_(?:: nu
 
 /**
  * The Helm template of an object: its YAML with an expression in each hole and in place of each
- * substituted text. Throws if a hole did not become a line of its own.
+ * substituted text. Throws if the object has no such place, or if it is not a line of its own.
  */
 export function templateOf(
   manifest: Manifest,
@@ -37,6 +37,9 @@ export function templateOf(
     (object, { path }, index) => withMark(object, path, `HOLE_${index}_`),
     manifest,
   );
+  const missing = holes.find((_, index) => !JSON.stringify(marked).includes(`HOLE_${index}_`));
+  if (missing !== undefined)
+    throw new Error(`${missing.path.join(".")} is not in ${stringAt(manifest, "kind")}`);
   const text = dump(marked, { lineWidth: -1, noRefs: true }).replaceAll("{{", '{{ "{{" }}');
   return substituted(text, substitutions)
     .split("\n")

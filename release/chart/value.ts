@@ -38,14 +38,33 @@ export function valuesSchema(values: readonly Value[], requirements: readonly Sc
   };
 }
 
-/** The rows of a table in Markdown. */
-export function valuesTable(values: readonly Value[]): string {
-  const cell = (text: string): string => text.replaceAll("|", "\\|");
-  const rows = values.map(
-    ({ name, initial, help }) =>
-      `| \`${name}\` | ${cell(initial === "" ? "" : `\`${JSON.stringify(initial)}\``)} | ${cell(help)} |`,
+/** docs/chart-values.md: a table of the values of each chart. */
+export function valuesPage(
+  charts: readonly { readonly name: string; readonly values: readonly Value[] }[],
+): string {
+  const tables = charts.map(
+    ({ name, values }) =>
+      `## Chart ${name}\n\n| value | default | meaning |\n| --- | --- | --- |\n${rowsOf(values).join("\n")}\n`,
   );
-  return ["| value | default | what it is |", "| --- | --- | --- |", ...rows].join("\n");
+  return `# Values of the Helm charts
+
+A chart refuses values that are not in its table, and [options](options.md) that its process does
+not have. \`npm run chart -- --values\` prints this page.
+
+${tables.join("\n")}`;
+}
+
+/** One row for values that differ only in the process that they belong to. */
+function rowsOf(values: readonly Value[]): readonly string[] {
+  const alike = Map.groupBy(values, ({ name, initial, help }) =>
+    JSON.stringify([name.replace(/^[^.]+/, ""), initial, help]),
+  );
+  return [...alike.values()].map((rows) => {
+    const names = rows.map(({ name }) => `\`${name}\``);
+    const { initial, help } = rows[0] ?? { initial: "", help: "" };
+    const shown = initial === "" ? "" : `\`${JSON.stringify(initial)}\``;
+    return `| ${names.join(", ")} | ${shown} | ${help.replaceAll("|", "\\|")} |`;
+  });
 }
 
 function groupOf(values: readonly Value[]): Group {
