@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -63,6 +63,9 @@ build: node_modules/.package-lock.json ## build the bundle of the image, and kub
 	  if [ "$$platform" = none ]; then echo "kubectl latchkey is built for Node.js only: bun does not run on this machine"; continue; fi; \
 	  npm run --silent build:program -- --target=bun-$$platform --outfile=dist/kubectl-latchkey-$$platform dist/kubectl-latchkey/kubectl-latchkey.mjs >/dev/null || exit 1; \
 	done
+
+image: node_modules/.package-lock.json ## write the image as an OCI layout to dist/image, without Docker
+	@$(run) image
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete
 # and up to date.

@@ -31,6 +31,8 @@ export interface LatchkeyOptions {
   nodeFlags?: readonly string[];
   /** The program to run; `src/main.ts` by default. */
   program?: string;
+  /** The words that start the program, in place of Node, its flags and `program`. */
+  command?: readonly string[];
   /** `at-once` (the default) restarts it whenever it exits; `never` leaves that to `start()`. */
   restart?: "at-once" | "never";
   /**
@@ -169,9 +171,7 @@ async function startLatchkey(
   };
   const program = options.program ?? join(repository, "src", "main.ts");
   const command = [
-    process.execPath,
-    ...(options.nodeFlags ?? []),
-    program,
+    ...(options.command ?? [process.execPath, ...(options.nodeFlags ?? []), program]),
     ...words,
     ...(options.args ?? []),
   ];

@@ -1,0 +1,82 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringAt } from "../../src/api/parse.ts";
+import { bundle } from "../../test/support/bundle.ts";
+import { buildOnce } from "../../test/support/cached-build.ts";
+import { runConfig } from "../../test/support/image.ts";
+import { repository } from "../../test/support/install.ts";
+import { registry } from "../registry.ts";
+import { packLayer, readLayer, type Layer } from "./layer.ts";
+import { type PlatformImage, type WrittenImage, writeLayout } from "./layout.ts";
+import { pinsOf, type Platform, platforms } from "./pins.ts";
+
+type Report = (line: string) => void;
+
+/** The version of Latchkey, which is the tag of its image. */
+export const version =
+  stringAt(JSON.parse(readFileSync(join(repository, "package.json"), "utf8")), "version") ?? "";
+
+/** The name of the image, without its tag. */
+export const imageName = `${registry}/latchkey`;
+
+/** Writes the image of these sources as an OCI image layout to a directory. */
+export async function buildImage(directory: string, report: Report): Promise<ImageReport> {
+  const scratch = mkdtempSync(join(tmpdir(), "latchkey-image-"));
+  try {
+    const program = programLayer(await bundle(report), scratch);
+    const images: PlatformImage[] = [];
+    for (const platform of platforms) {
+      const layers = [...(await stableLayers(platform, report)), program];
+      images.push({ architecture: platform.name, layers });
+    }
+    const content = { name: imageName, tag: version, config: runConfig(), images };
+    return { ...writeLayout(directory, content), images };
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+/** An image with its layers. */
+export interface ImageReport extends WrittenImage {
+  readonly images: readonly PlatformImage[];
+}
+
+function programLayer(program: string, scratch: string): Layer {
+  const app = join(scratch, "root", "app");
+  mkdirSync(app, { recursive: true });
+  copyFileSync(program, join(app, "latchkey.mjs"));
+  copyFileSync(join(repository, "LICENSE"), join(app, "LICENSE"));
+  packLayer(join(scratch, "root"), join(scratch, "program.tar.gz"));
+  return readLayer(join(scratch, "program.tar.gz"));
+}
+
+/** Debian and Node.js of a platform: built once for each version of the pins. */
+async function stableLayers(platform: Platform, report: Report): Promise<readonly Layer[]> {
+  const sources = [
+    join(import.meta.dirname, "write-layers.ts"),
+    join(import.meta.dirname, "layer.ts"),
+    join(repository, "test", "support", "debian-packages.ts"),
+  ].map((file) => readFileSync(file, "utf8"));
+  const built = await buildOnce(
+    {
+      name: `image layers ${platform.name}`,
+      takes: "20 seconds",
+      inputs: [JSON.stringify(pinsOf(platform)), ...sources],
+      keeps: 2,
+      command: (draft) => ({
+        words: [
+          process.execPath,
+          join(import.meta.dirname, "write-layers.ts"),
+          platform.name,
+          draft,
+        ],
+        cwd: repository,
+        env: process.env,
+      }),
+      progress: (lines) => lines.at(-2) ?? "",
+    },
+    { report },
+  );
+  return ["debian.tar.gz", "node.tar.gz"].map((file) => readLayer(join(built, file)));
+}
