@@ -12,8 +12,13 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`.padStart(8);
 
 const [argument = join("dist", "image")] = process.argv.slice(2);
-if (argument === "--pin") pin();
-else await image(argument);
+try {
+  if (argument === "--pin") pin();
+  else await image(argument);
+} catch (error) {
+  process.exitCode = 1;
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+}
 
 function pin(): void {
   const scratch = mkdtempSync(join(tmpdir(), "latchkey-pins-"));

@@ -25,6 +25,9 @@ if (platform === undefined) throw new Error(`"${name}" is no platform of the ima
 const scratch = mkdtempSync(join(tmpdir(), "latchkey-image-"));
 try {
   writeLayers(platform, pinsOf(platform));
+} catch (error) {
+  process.exitCode = 1;
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 } finally {
   rmSync(scratch, { recursive: true });
 }
@@ -64,10 +67,10 @@ function downloaded(
 ): string {
   try {
     return served.download(`${wanted}=${version}`);
-  } catch (cause) {
+  } catch (error) {
     throw new Error(
-      `the apt sources of this machine do not serve ${wanted} ${version} for ${of.name}. If they are those of Debian 12, pin the versions of today: npm run image -- --pin`,
-      { cause },
+      `the apt sources of this machine do not serve ${wanted} ${version} for ${of.name}. If they are those of Debian 12, pin the versions that they serve now: npm run image -- --pin`,
+      { cause: error },
     );
   }
 }
