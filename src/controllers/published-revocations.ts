@@ -96,10 +96,10 @@ export class RevokedPolls {
     const after = new URLSearchParams(query).get("after") ?? "";
     const waitMs = waitMsAfter(after, this.#current());
     if (seq !== undefined && waitMs > 0) {
-      await this.#polls.wait(address, (done) => {
-        onClose?.(() => done.abort());
-        return this.#change(seq, waitMs, done);
-      });
+      const done = new AbortController();
+      onClose?.(() => done.abort());
+      const leave = this.#polls.begin(address, () => done.abort());
+      await this.#change(seq, waitMs, done).finally(leave);
       if (!published.isFresh()) return staleResponse;
       if (this.#seq() === after) return { status: 304, headers: noStore, body: "" };
     }

@@ -45,6 +45,9 @@ export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstr
   readonly log: Logger;
 }
 
+/** A reason of its own: AbortController makes one with a stack, which costs more than a refusal. */
+const isOver = new Error("the request is over");
+
 /**
  * A request from its head to its end. It counts from the moment at which its credential is known, so
  * also while it waits for the decision about it.
@@ -55,7 +58,7 @@ export class RequestInProgress implements Entry, LiveRequest {
   username = "";
   readonly #deps: RequestInProgressDeps;
   readonly #carrier: Carrier;
-  readonly #left = new AbortController();
+  #left: AbortController | undefined;
   #credential: Credential | undefined;
   #admitted: AdmittedRequest | undefined;
   #forwarded: Forwarded | undefined;
@@ -85,6 +88,7 @@ export class RequestInProgress implements Entry, LiveRequest {
     if (problem !== undefined) return problem;
     this.#credential = credential;
     this.#leaveLive = this.#deps.live.add(this);
+    this.#left = new AbortController();
     this.#carrier.onClose(() => {
       if (this.#forwarded === undefined) this.#over();
     });
@@ -159,7 +163,7 @@ export class RequestInProgress implements Entry, LiveRequest {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#leaveLive();
-    if (this.#forwarded === undefined) this.#left.abort();
+    if (this.#forwarded === undefined) this.#left?.abort(isOver);
   }
 }
 

@@ -11,7 +11,6 @@ import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts"
 import { isKubeError } from "../kube/errors.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { aborted } from "../runtime/sleep.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import type { TokenProblem, VerifiedToken } from "../tokens/verify.ts";
 import {
@@ -50,10 +49,15 @@ export function tokenAuthenticator(deps: TokenAuthenticatorDeps): Authenticator 
   const { tokens, keys, revoked, clock, onResult } = deps;
   const refreshes = new BoundedWaits(mostWaiting);
   /** Waits for the keys of now; false if there are no other ones, true at once if it is let go. */
-  const refresh = (peerAddress: string): Promise<boolean> =>
-    refreshes.wait(peerAddress, ({ signal }) =>
-      Promise.race([keys.refresh(), aborted(signal).then(() => true)]),
-    );
+  const refresh = async (peerAddress: string): Promise<boolean> => {
+    const letGo = Promise.withResolvers<true>();
+    const leave = refreshes.begin(peerAddress, () => letGo.resolve(true));
+    try {
+      return await Promise.race([keys.refresh(), letGo.promise]);
+    } finally {
+      leave();
+    }
+  };
   return {
     async authenticate(presented, peerAddress = "") {
       const [problem] = keys.problems();

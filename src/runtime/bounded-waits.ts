@@ -2,7 +2,7 @@ import { ItemsByOwner } from "./items-by-owner.ts";
 
 interface Wait {
   readonly owner: string;
-  readonly done: AbortController;
+  readonly onLetGo: () => void;
 }
 
 /**
@@ -22,22 +22,18 @@ export class BoundedWaits {
     return this.#waits.size;
   }
 
-  /** Waits until the promise of `begin` settles; `done` is aborted when the wait is let go. */
-  async wait<T>(owner: string, begin: (done: AbortController) => Promise<T>): Promise<T> {
-    const wait = { owner, done: new AbortController() };
+  /** Begins a wait; `onLetGo` is called when it is let go. Returns a function that ends it. */
+  begin(owner: string, onLetGo: () => void): () => void {
+    const wait = { owner, onLetGo };
     this.#waits.add(owner, wait);
     if (this.#waits.size > this.#most) this.#letOneGo();
-    try {
-      return await begin(wait.done);
-    } finally {
-      this.#waits.remove(owner, wait);
-    }
+    return () => void this.#waits.remove(owner, wait);
   }
 
   #letOneGo(): void {
     const [oldest] = this.#waits.ofLargestOwner();
     if (oldest === undefined) return;
     this.#waits.remove(oldest.owner, oldest);
-    oldest.done.abort();
+    oldest.onLetGo();
   }
 }
