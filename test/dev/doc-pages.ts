@@ -39,7 +39,6 @@ export const otherBlocks: readonly OtherBlock[] = [
   },
   { page: "docs/gitops.md", begins: "kubectl patch configmap argocd-cm", why: "needs Argo CD" },
   { page: "docs/operations.md", begins: "kubectl -n latchkey-system port-forward", why: nodes },
-  { page: "docs/operations.md", begins: "kubectl delete sharedsecrets", why: "removes Latchkey" },
   { page: "docs/operations.md", begins: "kubectl --namespace latchkey-system scale", why: nodes },
   { page: "docs/operations.md", begins: "jq -r 'select(.stageTimestamp", why: ownFile },
   { page: "docs/runbooks.md", begins: 'grep "$uid" audit.log', why: ownFile },
