@@ -50,7 +50,7 @@ export function processValues(process: Process, deployment: Manifest): readonly 
     }),
     of.hole("options", {
       path: [...inContainer, "args", "+"],
-      text: `{{- include "latchkey.options" .Values.${key}.options | nindent @ }}`,
+      text: `{{- include "latchkey.options" .Values.${key}.options | trim | nindent @ }}`,
       when: `.Values.${key}.options`,
       initial: {},
       schema: optionsSchema(process),

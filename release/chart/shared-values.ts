@@ -90,7 +90,7 @@ export function addressesOf(name: string, who: string, policy: string): Value {
       [`NetworkPolicy ${policy}`]: [
         {
           path: ["spec", "ingress", 0, "from"],
-          text: `{{- include "latchkey.addresses" .Values.${value} | nindent @ }}`,
+          text: `{{- include "latchkey.addresses" .Values.${value} | trim | nindent @ }}`,
         },
       ],
     },

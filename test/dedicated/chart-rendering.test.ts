@@ -56,7 +56,7 @@ const equalRows: readonly EqualRow[] = [
   ["1.36", {}, [["default"]]],
   ["a version with a suffix", { version: "v1.36.1-gke.100" }, [["default"]]],
   ["1.35", { version: "v1.35.4-eks-3abc" }, [["before-1.36"]]],
-  ["1.34", { version: "v1.34.0" }, [["before-1.36"]]],
+  ["1.34, as Argo CD gives it", { version: "1.34" }, [["before-1.36"]]],
   ["a version by value", { values: { kubernetesVersion: "1.35" } }, [["before-1.36"]]],
   ["the gateway", { values: gateway }, [["default"], ["gateway"]]],
   [

@@ -73,6 +73,20 @@ describe("files of src", () => {
   });
 });
 
+describe("files of release", () => {
+  const files = typeScriptIn("release/").map((path) => fileIn("release", path));
+
+  test("have descriptive names, and at most as many lines as those of src", () => {
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.map(({ path }) => path).filter(isJunkDrawer)).toEqual([]);
+    expect(files.filter(({ text }) => text.split("\n").length - 1 > longest)).toEqual([]);
+  });
+
+  test("describe each export in a doc comment", () => {
+    expect(files.flatMap(undocumented)).toEqual([]);
+  });
+});
+
 describe("files of test", () => {
   const tests = typeScriptIn("test/");
 
@@ -156,7 +170,14 @@ describe("files of test", () => {
 });
 
 function testFile(path: string): SourceFile {
-  return sourceFile(path, readFileSync(join(import.meta.dirname, "..", path), "utf8"));
+  return fileIn("test", path);
+}
+
+function fileIn(directory: string, path: string): SourceFile {
+  return sourceFile(
+    path,
+    readFileSync(join(import.meta.dirname, "../..", directory, path), "utf8"),
+  );
 }
 
 /** The path of a test that neither has the name of a file of src nor imports two of its directory. */

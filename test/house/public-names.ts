@@ -72,6 +72,7 @@ export async function publicNames(): Promise<readonly string[]> {
     ...pathNames(),
     ...Object.values(directKeys).map((key) => `data-key ${key}`),
     ...configNames(),
+    ...chartNames(),
     ...Object.entries(untabledNames).flatMap(([kind, list]) =>
       list.map((name) => `${kind} ${name}`),
     ),
@@ -199,6 +200,22 @@ function configNames(): readonly string[] {
     ...objects.map((name) => `object ${name}`),
     `object ConfigMap ${revokedTokensName(0).replace(/0$/, "<n>")}`,
   ];
+}
+
+/** Values of the charts and their defaults, from the page that the generator of the charts prints. */
+function chartNames(): readonly string[] {
+  const page = readFileSync(join(repository, "docs/chart-values.md"), "utf8");
+  return page.split(/^## Chart /m).flatMap((section) => {
+    const chart = section.split("\n", 1)[0] ?? "";
+    return [...section.matchAll(/^\| (`.*?`) +\| (.*?) +\|/gm)].flatMap(
+      ([, names = "", cell = ""]) => {
+        const initial = cell === "" ? "" : ` (${cell.replaceAll("`", "")})`;
+        return names
+          .split(", ")
+          .map((name) => `value ${chart} ${name.replaceAll("`", "")}${initial}`);
+      },
+    );
+  });
 }
 
 function kindsOfOwn(field: string): string {
