@@ -47,7 +47,7 @@ mutants: node_modules/.package-lock.json ## find small changes of the source tha
 defects: node_modules/.package-lock.json ## look for 20 defects of src with all tests: DEFECTS=0,1,...
 	@DEFECTS=$(DEFECTS) $(run) defects -- run
 
-chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, and print their digests
+chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, their digests, and the manifests dist/latchkey*.yaml
 	@$(run) chart
 
 # The platforms of a release.

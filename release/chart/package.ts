@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { dump } from "js-yaml";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { archiveOf } from "../archive.ts";
+import { registry } from "../registry.ts";
 import { type Chart, filesOf } from "./chart.ts";
+import type { Manifest } from "./template.ts";
 
 /** A packaged chart. */
 export interface PackagedChart {
@@ -24,4 +27,13 @@ export function packageChart(chart: Chart, directory: string): PackagedChart {
   const archive = `${chart.name}-${latchkeyVersion}.tgz`;
   writeFileSync(join(directory, archive), content);
   return { archive, digest: `sha256:${createHash("sha256").update(content).digest("hex")}` };
+}
+
+/** The objects of a folder of config/ as one file for `kubectl apply`, with the released image. */
+export function manifestFile(manifests: readonly Manifest[]): string {
+  const documents = manifests.map(
+    (manifest) => `---\n${dump(manifest, { lineWidth: -1, noRefs: true })}`,
+  );
+  const image = `image: ${registry}/latchkey:${latchkeyVersion}`;
+  return documents.join("").replaceAll(/\bimage: latchkey:\S+$/gm, image);
 }

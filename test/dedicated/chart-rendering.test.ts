@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nameOf } from "../../release/chart/kustomize.ts";
+import { manifestFile } from "../../release/chart/package.ts";
 import type { Manifest } from "../../release/chart/template.ts";
 import { registry } from "../../release/registry.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
@@ -20,12 +22,11 @@ function applied(
 ): readonly Manifest[] {
   return manifests
     .filter((manifest) => nameOf(manifest) !== "Namespace latchkey-system")
-    .map((manifest) =>
-      stringAt(manifest, "kind") === "Deployment" ? withImage(manifest, args) : manifest,
-    );
+    .map((manifest) => withImage(manifest, args));
 }
 
 function withImage(deployment: Manifest, args: readonly string[]): Manifest {
+  if (stringAt(deployment, "kind") !== "Deployment") return deployment;
   const spec = recordAt(deployment, "spec");
   const template = recordAt(spec, "template");
   const pod = recordAt(template, "spec");
@@ -104,6 +105,12 @@ describe("the chart has the objects of config/", () => {
     expect(byName(await charts.rendered(rendering))).toEqual(
       byName(listAt({ wanted }, "wanted").filter(isRecord)),
     );
+  });
+
+  test("and so has the manifest for kubectl", () => {
+    const manifests = charts.kustomize("before-1.36");
+    const read = loadAll(manifestFile(manifests)).filter(isRecord);
+    expect(read).toEqual(manifests.map((manifest) => withImage(manifest, [])));
   });
 
   test("for all of a connected cluster together", async () => {
