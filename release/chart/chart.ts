@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
-import type { ArchivedFile } from "../archive.ts";
 import { nameOf } from "./kustomize.ts";
 import { type Hole, type Manifest, type Substitutions, templateOf } from "./template.ts";
 import { type Schema, type Value, valuesFile, valuesSchema } from "./value.ts";
@@ -18,6 +17,12 @@ export interface Part {
   readonly source: Source;
   /** The condition for all of its objects; undefined: always. */
   readonly when?: string;
+}
+
+/** A file of a chart; its path is relative. */
+export interface ChartFile {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** A Helm chart. */
@@ -40,7 +45,7 @@ export interface Chart {
 }
 
 /** The files of a chart, below a directory with its name. */
-export function filesOf(chart: Chart, version: string): readonly ArchivedFile[] {
+export function filesOf(chart: Chart, version: string): readonly ChartFile[] {
   const templates = chart.parts.flatMap((part) => templatesOf(chart, part));
   const written = Object.entries(chart.templates).map(([path, text]) => ({ path, text }));
   const files = [
@@ -69,7 +74,7 @@ function metadataOf({ name, description, since }: Chart, version: string): Manif
 }
 
 /** One file for each kind of object. */
-function templatesOf(chart: Chart, { directory, source, when }: Part): readonly ArchivedFile[] {
+function templatesOf(chart: Chart, { directory, source, when }: Part): readonly ChartFile[] {
   const names = [...new Set(objectsOf(source).map(nameOf))];
   const kinds = Map.groupBy(names, (name) => name.split(" ")[0]?.toLowerCase() ?? "");
   return [...kinds].map(([kind, those]) => {

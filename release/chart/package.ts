@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { dump } from "js-yaml";
 import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
-import { archiveOf } from "../archive.ts";
+import { digestOf, packLayer } from "../image/layer.ts";
 import { registry } from "../registry.ts";
 import { type Chart, filesOf } from "./chart.ts";
 import type { Manifest } from "./template.ts";
@@ -18,15 +17,13 @@ export interface PackagedChart {
 
 /** Writes a chart into a directory: `<name>-<version>.tgz`, and its files beside it. */
 export function packageChart(chart: Chart, directory: string): PackagedChart {
-  const files = filesOf(chart, latchkeyVersion);
-  for (const { path, text } of files) {
+  for (const { path, text } of filesOf(chart, latchkeyVersion)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), text);
   }
-  const content = archiveOf(files);
   const archive = `${chart.name}-${latchkeyVersion}.tgz`;
-  writeFileSync(join(directory, archive), content);
-  return { archive, digest: `sha256:${createHash("sha256").update(content).digest("hex")}` };
+  packLayer(directory, join(directory, archive), chart.name);
+  return { archive, digest: digestOf(readFileSync(join(directory, archive))) };
 }
 
 /** The objects of a folder of config/ as one file for `kubectl apply`, with the released image. */

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chartsOf } from "../../release/chart/charts.ts";
 import { nameOf } from "../../release/chart/kustomize.ts";
-import { manifestFile } from "../../release/chart/package.ts";
+import { manifestFile, packageChart } from "../../release/chart/package.ts";
 import type { Manifest } from "../../release/chart/template.ts";
 import { registry } from "../../release/registry.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
@@ -122,6 +123,15 @@ describe("the chart has the objects of config/", () => {
     const names = folders.flatMap((folder) => applied(charts.kustomize(folder)).map(nameOf));
     expect(Object.keys(byName(all)).toSorted()).toEqual([...new Set(names)].toSorted());
   });
+});
+
+test("the archives are the same each time", () => {
+  const again = join(charts.directory, "again");
+  const digests = [charts.directory, again].map((directory) =>
+    chartsOf(charts.kustomize).map((made) => packageChart(made, directory).digest),
+  );
+  expect(digests[0]).toHaveLength(2);
+  expect(digests[0]).toEqual(digests[1]);
 });
 
 test.each(["latchkey", chart])("helm lint --strict accepts %s", async (name) => {
