@@ -27,6 +27,8 @@ export interface LatchkeyOptions {
    * the namespace.
    */
   env?: Readonly<Record<string, string>>;
+  /** The namespace of its service account and of what it keeps; latchkey-system by default. */
+  namespace?: string;
   /** Flags of Node itself. */
   nodeFlags?: readonly string[];
   /** The program to run; `src/main.ts` by default. */
@@ -153,9 +155,11 @@ async function startLatchkey(
 ): Promise<LatchkeyProcess> {
   const directory =
     options.directory ?? mkdtempSync(join(options.controlPlane.directory, `${name}-`));
+  const { namespace = "latchkey-system" } = options;
   const login = await accountKubeconfig(options.controlPlane, {
     directory,
     account: `latchkey-${name}`,
+    namespace,
   });
   const address = `127.0.0.1:${await freePort()}`;
   const identity = options.identity ?? `supervised-${address}`;
@@ -166,7 +170,7 @@ async function startLatchkey(
     KUBECONFIG: login.kubeconfig,
     LATCHKEY_HTTP_ADDRESS: address,
     LATCHKEY_IDENTITY: identity,
-    LATCHKEY_NAMESPACE: "latchkey-system",
+    LATCHKEY_NAMESPACE: namespace,
     ...options.env,
   };
   const program = options.program ?? join(repository, "src", "main.ts");
