@@ -102,10 +102,19 @@ function variantOf(chart: Chart, source: Source, name: string): string | undefin
 
 function documentOf(chart: Chart, manifest: Manifest): string {
   const name = nameOf(manifest);
-  const decided = chart.values.flatMap(({ holes = {} }) => holes[name] ?? []);
+  const decided = chart.values.flatMap((value) => (value.holes?.[name] ?? []).map(withName(value)));
   const holes = [...decided, ...keepHoles(manifest, chart.keptIf(manifest))];
   const text = `---\n${templateOf(manifest, holes, chart.substitutions)}`;
   return onlyIf(chart.conditionOf(manifest), text);
+}
+
+/** The hole with the expression of its value in place of VALUE. */
+function withName({ name }: Value): (hole: Hole) => Hole {
+  const named = (text: string): string => text.replaceAll("VALUE", `.Values.${name}`);
+  return ({ path, text, when }) => ({
+    ...{ path, text: named(text) },
+    ...(when !== undefined && { when: named(when) }),
+  });
 }
 
 function keepHoles(manifest: Manifest, when: string | undefined): readonly Hole[] {

@@ -1,6 +1,6 @@
 import { listAt, numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { flagOf, type OptionTable } from "../../src/runtime/options.ts";
-import type { Hole, Manifest, Path } from "./template.ts";
+import type { Manifest, Path } from "./template.ts";
 import type { Schema, Value } from "./value.ts";
 
 /** A process of Latchkey in a chart: one Deployment, and what belongs to it. */
@@ -33,174 +33,147 @@ const ownOptions = [
 
 /** The values of a process; the defaults are those of its Deployment. */
 export function processValues(process: Process, deployment: Manifest): readonly Value[] {
-  const { key, name } = process;
-  const pod = recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec");
+  const spec = recordAt(deployment, "spec");
+  const pod = recordAt(recordAt(spec, "template"), "spec");
   const [container] = listAt(pod, "containers");
-  const of = valueOf({ key, deployment: `Deployment ${name}` });
-  const heap = variableOf(container, "NODE_OPTIONS");
-  const budget = `PodDisruptionBudget ${name}`;
-  const budgetPath = `.Values.${key}.podDisruptionBudget`;
+  const replicas: Place = {
+    ...{ field: "replicas", at: ["spec", "replicas"], text: scalar },
+    ...{ initial: spec["replicas"], schema: count, help: "Number of pods" },
+  };
+  const places = [replicas, ...containerPlaces(process, container), ...podPlaces(pod)];
   return [
-    of.hole("replicas", {
-      path: ["spec", "replicas"],
-      text: `{{ .Values.${key}.replicas }}`,
-      initial: recordAt(deployment, "spec")["replicas"],
-      schema: count,
-      help: "Number of pods",
-    }),
-    of.hole("options", {
-      path: [...inContainer, "args", "+"],
-      text: `{{- include "latchkey.options" .Values.${key}.options | trim | nindent @ }}`,
-      when: `.Values.${key}.options`,
-      initial: {},
-      schema: optionsSchema(process),
-      help: "Options by their names without dashes, such as `log-level: debug`",
-    }),
-    of.hole("extraEnv", {
-      path: [...inContainer, "env", "+"],
-      text: `{{- toYaml .Values.${key}.extraEnv | nindent @ }}`,
-      when: `.Values.${key}.extraEnv`,
-      initial: [],
-      schema: list,
-      help: "More environment variables, as in a container",
-    }),
-    of.hole("resources", {
-      path: [...inContainer, "resources"],
-      text: `{{- toYaml .Values.${key}.resources | nindent @ }}`,
-      initial: recordAt(container, "resources"),
-      schema: { type: "object" },
-      help: "Requests and limits; set `heapMegabytes` with the memory limit",
-    }),
-    of.hole("heapMegabytes", {
-      path: [...inContainer, "env", "NODE_OPTIONS", "value"],
-      text: heap.replace(/=\d+/, `={{ .Values.${key}.heapMegabytes }}`),
-      initial: Number(/--max-old-space-size=(\d+)/.exec(heap)?.[1]),
-      schema: { type: "integer", minimum: 64 },
-      help: "Maximum size of the heap in MiB; leave at least 100 of the memory limit to other memory",
-    }),
+    ...places.map((place) => valueOf(process.key, `Deployment ${process.name}`, place)),
     listening(
       process,
-      "port",
-      portOf(container, (found) => found !== "http"),
+      portOf(container, (name) => name !== "http"),
       {
-        flag: process.address,
+        ...{ field: "port", flag: process.address },
         help: `Port at which the container serves ${process.clients}; the port of the Service stays 443`,
       },
     ),
     listening(
       process,
-      "httpPort",
-      portOf(container, (found) => found === "http"),
+      portOf(container, (name) => name === "http"),
       {
-        flag: "http-address",
+        ...{ field: "httpPort", flag: "http-address" },
         help: "Port at which the container serves metrics and health",
       },
     ),
-    of.hole("hostNetwork", {
-      path: [...inPod, "+"],
-      text: "hostNetwork: true\ndnsPolicy: ClusterFirstWithHostNet",
-      when: `.Values.${key}.hostNetwork`,
-      initial: false,
-      schema: { type: "boolean" },
-      help: "Run in the network of the node; give `port` and `httpPort` numbers that are free there, and label the namespace `pod-security.kubernetes.io/enforce: privileged`",
-    }),
-    of.optional("nodeSelector", [...inPod, "nodeSelector"], {
-      initial: {},
-      schema: map,
-      help: "Labels of the nodes that pods may run on",
-    }),
-    of.optional("tolerations", [...inPod, "tolerations"], {
-      initial: [],
-      schema: list,
-      help: "Taints of nodes that pods tolerate",
-    }),
-    of.optional("affinity", [...inPod, "affinity"], {
-      initial: {},
-      schema: { type: "object" },
-      help: "Affinity of pods",
-    }),
-    of.optional("topologySpreadConstraints", [...inPod, "topologySpreadConstraints"], {
-      initial: pod["topologySpreadConstraints"],
-      schema: list,
-      help: "How pods spread over nodes and zones",
-    }),
-    of.hole("priorityClassName", {
-      path: [...inPod, "priorityClassName"],
-      text: `{{ .Values.${key}.priorityClassName | quote }}`,
-      when: `.Values.${key}.priorityClassName`,
-      initial: "",
-      schema: text,
-      help: "PriorityClass of pods, such as `system-cluster-critical`",
-    }),
-    of.optional("podAnnotations", ["spec", "template", "metadata", "annotations"], {
-      initial: {},
-      schema: map,
-      help: "Annotations of pods",
-    }),
-    of.hole("podLabels", {
-      path: ["spec", "template", "metadata", "labels", "+"],
-      text: `{{- toYaml .Values.${key}.podLabels | nindent @ }}`,
-      when: `.Values.${key}.podLabels`,
-      initial: {},
-      schema: map,
-      help: "More labels of pods",
-    }),
-    {
-      name: `${key}.serviceAccount.annotations`,
-      initial: {},
-      schema: map,
-      help: "Annotations of the ServiceAccount",
-      holes: {
-        [`ServiceAccount ${name}`]: [
-          blockHole(["metadata", "annotations"], `.Values.${key}.serviceAccount.annotations`),
-        ],
-      },
-    },
-    {
-      name: `${key}.podDisruptionBudget.enabled`,
-      initial: true,
-      schema: { type: "boolean" },
-      help: "Whether a PodDisruptionBudget limits how many pods are evicted at a time",
-    },
-    {
-      name: `${key}.podDisruptionBudget.maxUnavailable`,
-      initial: 1,
-      schema: numberOrPercentage,
-      help: "How many pods may be evicted at a time: a number or a percentage",
-      holes: {
-        [budget]: [
-          { path: ["spec", "maxUnavailable"], text: `{{ ${budgetPath}.maxUnavailable }}` },
-        ],
-      },
-    },
+    ...valuesOfOthers(process),
   ];
 }
 
 const inPod: Path = ["spec", "template", "spec"];
 const inContainer: Path = [...inPod, "containers", 0];
+const scalar = "{{ VALUE }}";
+const block = "{{- toYaml VALUE | nindent @ }}";
 
-interface Described {
-  readonly initial: unknown;
-  readonly schema: Schema;
-  readonly help: string;
+/** A place of an object, and the value of a process that decides it. */
+interface Place extends Omit<Value, "name" | "holes"> {
+  readonly field: string;
+  readonly at: Path;
+  /** The template; without one, a block that is there only if the value is not empty. */
+  readonly text?: string;
+  readonly when?: string;
 }
 
-/** A place that is present only if the value is not empty. */
-function blockHole(path: Path, expression: string): Hole {
-  return { path, text: `{{- toYaml ${expression} | nindent @ }}`, when: expression };
+function valueOf(key: string, object: string, place: Place): Value {
+  const { field, at, text: given, when, initial, schema, help } = place;
+  const condition = given === undefined ? "VALUE" : when;
+  const hole = { path: at, text: given ?? block, ...(condition && { when: condition }) };
+  return { name: `${key}.${field}`, initial, schema, help, holes: { [object]: [hole] } };
 }
 
-/** Values that decide one place of a Deployment. */
-function valueOf({ key, deployment }: { readonly key: string; readonly deployment: string }) {
-  const hole = (name: string, { initial, schema, help, ...place }: Described & Hole): Value => ({
-    ...{ name: `${key}.${name}`, initial, schema, help },
-    holes: { [deployment]: [place] },
-  });
-  return {
-    hole,
-    optional: (name: string, path: Path, described: Described): Value =>
-      hole(name, { ...described, ...blockHole(path, `.Values.${key}.${name}`) }),
-  };
+function containerPlaces(process: Process, container: unknown): readonly Place[] {
+  const variable = listAt(container, "env").find(
+    (found) => stringAt(found, "name") === "NODE_OPTIONS",
+  );
+  const flags = stringAt(variable, "value") ?? "";
+  return [
+    {
+      ...{ field: "options", at: [...inContainer, "args", "+"] },
+      text: '{{- include "latchkey.options" VALUE | trim | nindent @ }}',
+      ...{ when: "VALUE", initial: {}, schema: optionsSchema(process) },
+      help: "Options by their names without dashes, such as `log-level: debug`",
+    },
+    {
+      ...{ field: "extraEnv", at: [...inContainer, "env", "+"], initial: [], schema: list },
+      help: "More environment variables, as in a container",
+    },
+    {
+      ...{ field: "resources", at: [...inContainer, "resources"], text: block },
+      ...{ initial: recordAt(container, "resources"), schema: { type: "object" } },
+      help: "Requests and limits; set `heapMegabytes` with the memory limit",
+    },
+    {
+      ...{ field: "heapMegabytes", at: [...inContainer, "env", "NODE_OPTIONS", "value"] },
+      text: flags.replace(/=\d+/, `=${scalar}`),
+      initial: Number(/--max-old-space-size=(\d+)/.exec(flags)?.[1]),
+      schema: { type: "integer", minimum: 64 },
+      help: "Maximum size of the heap in MiB; leave at least 100 of the memory limit to other memory",
+    },
+  ];
+}
+
+function podPlaces(pod: Manifest): readonly Place[] {
+  const spread = "topologySpreadConstraints";
+  const metadata: Path = ["spec", "template", "metadata"];
+  return [
+    {
+      ...{ field: "hostNetwork", at: [...inPod, "+"] },
+      text: "hostNetwork: true\ndnsPolicy: ClusterFirstWithHostNet",
+      ...{ when: "VALUE", initial: false, schema: { type: "boolean" } },
+      help: "Run in the network of the node; give `port` and `httpPort` numbers that are free there, and label the namespace `pod-security.kubernetes.io/enforce: privileged`",
+    },
+    {
+      ...{ field: "nodeSelector", at: [...inPod, "nodeSelector"], initial: {}, schema: map },
+      help: "Labels of the nodes that pods may run on",
+    },
+    {
+      ...{ field: "tolerations", at: [...inPod, "tolerations"], initial: [], schema: list },
+      help: "Taints of nodes that pods tolerate",
+    },
+    {
+      ...{ field: "affinity", at: [...inPod, "affinity"], initial: {} },
+      ...{ schema: { type: "object" }, help: "Affinity of pods" },
+    },
+    {
+      ...{ field: spread, at: [...inPod, spread], initial: pod[spread], schema: list },
+      help: "How pods spread over nodes and zones",
+    },
+    {
+      ...{ field: "priorityClassName", at: [...inPod, "priorityClassName"] },
+      ...{ text: "{{ VALUE | quote }}", when: "VALUE", initial: "", schema: text },
+      help: "PriorityClass of pods, such as `system-cluster-critical`",
+    },
+    {
+      ...{ field: "podAnnotations", at: [...metadata, "annotations"], initial: {}, schema: map },
+      help: "Annotations of pods",
+    },
+    {
+      ...{ field: "podLabels", at: [...metadata, "labels", "+"], initial: {}, schema: map },
+      help: "More labels of pods",
+    },
+  ];
+}
+
+function valuesOfOthers({ key, name }: Process): readonly Value[] {
+  return [
+    valueOf(key, `ServiceAccount ${name}`, {
+      ...{ field: "serviceAccount.annotations", at: ["metadata", "annotations"], initial: {} },
+      ...{ schema: map, help: "Annotations of the ServiceAccount" },
+    }),
+    {
+      ...{ name: `${key}.podDisruptionBudget.enabled`, initial: true },
+      schema: { type: "boolean" },
+      help: "Whether a PodDisruptionBudget limits how many pods are evicted at a time",
+    },
+    valueOf(key, `PodDisruptionBudget ${name}`, {
+      ...{ field: "podDisruptionBudget.maxUnavailable", at: ["spec", "maxUnavailable"] },
+      ...{ text: scalar, initial: 1, schema: numberOrPercentage },
+      help: "How many pods may be evicted at a time: a number or a percentage",
+    }),
+  ];
 }
 
 interface Port {
@@ -211,29 +184,20 @@ interface Port {
 /** A port: of the container, and of the option that it needs if it is not the default. */
 function listening(
   { key, name }: Process,
-  field: string,
   found: Port,
-  { flag, help }: { readonly flag: string; readonly help: string },
+  { field, flag, help }: { readonly field: string; readonly flag: string; readonly help: string },
 ): Value {
-  const expression = `.Values.${key}.${field}`;
-  return {
-    name: `${key}.${field}`,
-    initial: found.number,
-    schema: port,
-    help,
-    holes: {
-      [`Deployment ${name}`]: [
-        {
-          path: [...inContainer, "ports", found.name, "containerPort"],
-          text: `{{ ${expression} }}`,
-        },
-        {
-          path: [...inContainer, "args", "+"],
-          text: `- --${flag}=0.0.0.0:{{ ${expression} }}`,
-          when: `ne (int ${expression}) ${found.number}`,
-        },
-      ],
+  const holes = [
+    { path: [...inContainer, "ports", found.name, "containerPort"], text: scalar },
+    {
+      path: [...inContainer, "args", "+"],
+      text: `- --${flag}=0.0.0.0:${scalar}`,
+      when: `ne (int VALUE) ${found.number}`,
     },
+  ];
+  return {
+    ...{ name: `${key}.${field}`, initial: found.number, schema: port, help },
+    holes: { [`Deployment ${name}`]: holes },
   };
 }
 
@@ -247,11 +211,6 @@ function portOf(container: unknown, isWanted: (name: string) => boolean): Port {
   if (port === undefined || others.length > 0)
     throw new Error('a container must have the port "http" and one more');
   return port;
-}
-
-function variableOf(container: unknown, name: string): string {
-  const found = listAt(container, "env").find((item) => stringAt(item, "name") === name);
-  return stringAt(found, "value") ?? "";
 }
 
 function optionsSchema({ options, address }: Process): Schema {

@@ -48,8 +48,8 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
       help: "When nodes pull the image; if empty, what Kubernetes decides by the tag",
       holes: ofEach({
         path: [...inPod, "containers", 0, "imagePullPolicy"],
-        text: "{{ .Values.image.pullPolicy }}",
-        when: ".Values.image.pullPolicy",
+        text: "{{ VALUE }}",
+        when: "VALUE",
       }),
     },
     {
@@ -59,8 +59,8 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
       help: "Secrets with which nodes pull the image, such as `[{name: registry}]`",
       holes: ofEach({
         path: [...inPod, "imagePullSecrets"],
-        text: "{{- toYaml .Values.imagePullSecrets | nindent @ }}",
-        when: ".Values.imagePullSecrets",
+        text: "{{- toYaml VALUE | nindent @ }}",
+        when: "VALUE",
       }),
     },
     {
@@ -80,9 +80,8 @@ export function commonValues(processes: readonly Process[]): readonly Value[] {
 
 /** The value with the addresses of `who`, which may connect to the port of a NetworkPolicy. */
 export function addressesOf(name: string, who: string, policy: string): Value {
-  const value = `networkPolicy.${name}`;
   return {
-    name: value,
+    name: `networkPolicy.${name}`,
     initial: ["0.0.0.0/0", "::/0"],
     schema: { type: "array", minItems: 1, items: { ...text, pattern: "/[0-9]+$" } },
     help: `Address ranges of ${who}`,
@@ -90,7 +89,7 @@ export function addressesOf(name: string, who: string, policy: string): Value {
       [`NetworkPolicy ${policy}`]: [
         {
           path: ["spec", "ingress", 0, "from"],
-          text: `{{- include "latchkey.addresses" .Values.${value} | trim | nindent @ }}`,
+          text: '{{- include "latchkey.addresses" VALUE | trim | nindent @ }}',
         },
       ],
     },

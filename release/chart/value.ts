@@ -13,7 +13,7 @@ export interface Value {
   readonly schema: Schema;
   /** A sentence without a dot at the end, in Markdown. */
   readonly help: string;
-  /** The places that it decides, by kind and name of the object. */
+  /** The places that it decides, by kind and name of the object; VALUE in them is its expression. */
   readonly holes?: Readonly<Record<string, readonly Hole[]>>;
 }
 
