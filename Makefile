@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -49,6 +49,9 @@ defects: node_modules/.package-lock.json ## look for 20 defects of src with all 
 
 chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, their digests, and the manifests dist/latchkey*.yaml
 	@$(run) chart
+
+kind: node_modules/.package-lock.json ## create a kind cluster with image, chart and samples, whose API server accepts access keys
+	@$(run) kind
 
 # The platforms of a release.
 all_platforms = linux-x64 linux-arm64 darwin-x64 darwin-arm64 windows-x64
