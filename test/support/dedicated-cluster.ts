@@ -40,6 +40,10 @@ import {
  */
 export const hasDedicatedClusters =
   process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
+if (!hasDedicatedClusters)
+  process.stderr.write(
+    "tests with a control plane of their own are skipped: none can be started\n",
+  );
 
 const gatewayNames = ["--external-names=localhost,127.0.0.1"];
 

@@ -33,6 +33,7 @@ export async function startPrepared(
 ): Promise<PreparedControlPlane> {
   const source = await findOrBuildControlPlane(report);
   if (source.kind === "existing") {
+    report("tests that read the audit log are skipped: tests do not reach that of this cluster");
     const controlPlane = await startControlPlane(source, options);
     const installation = await applyLatchkey(controlPlane, report);
     await servesOwnKinds(controlPlane);
