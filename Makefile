@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind life-cycle
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -49,6 +49,9 @@ defects: node_modules/.package-lock.json ## look for 20 defects of src with all 
 
 chart: node_modules/.package-lock.json ## write the Helm charts to dist/charts, their digests, and the manifests dist/latchkey*.yaml
 	@$(run) chart
+
+life-cycle: node_modules/.package-lock.json ## install, upgrade, roll back, uninstall and install the chart again: what stays, and the times
+	@$(run) life-cycle
 
 kind: node_modules/.package-lock.json ## create a kind cluster with image, chart and samples, whose API server accepts access keys
 	@$(run) kind

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { endServer, KeptSockets, listenLocally } from "./local-server.ts";
@@ -9,11 +10,12 @@ export interface ConnectProxy {
 }
 
 /**
- * Starts a proxy on 127.0.0.1 that stands for DNS and for a load balancer: it connects each
+ * Starts a proxy on 127.0.0.1, or on a Unix socket, that stands for DNS and for a load balancer: it connects each
  * `host:port` of the routes to the URL there, and refuses all others.
  */
 export async function startConnectProxy(
   routes: Readonly<Record<string, string>>,
+  { socket }: { readonly socket?: string } = {},
 ): Promise<ConnectProxy> {
   const sockets = new KeptSockets();
   const server = createServer((_, response) => response.writeHead(405).end());
@@ -30,9 +32,10 @@ export async function startConnectProxy(
     upstream.on("close", () => client.destroy());
     client.on("close", () => upstream.destroy());
   });
-  const port = await listenLocally(server);
+  if (socket !== undefined) await once(server.listen(socket), "listening");
+  const url = socket ?? `http://127.0.0.1:${await listenLocally(server)}`;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     stop() {
       server.closeAllConnections();
       return endServer(server, sockets);
