@@ -21,8 +21,9 @@ export interface ChartProcesses {
 /** A control plane on which helm installs charts. */
 export interface ChartCluster {
   readonly cluster: DedicatedCluster;
-  /** The chart of these sources. */
+  /** The charts of these sources: of the management cluster, and of a connected one. */
   readonly chart: string;
+  readonly connectedChart: string;
   /** Runs helm as the administrator; throws with what it prints if it fails. */
   helm(...args: readonly string[]): Promise<string>;
   /**
@@ -53,7 +54,9 @@ export async function startChartCluster(): Promise<ChartCluster> {
   const { controlPlane } = cluster;
   const helm = await findHelm({ kubeconfig: controlPlane.adminKubeconfig });
   return {
-    ...{ cluster, chart: join(charts.directory, "latchkey") },
+    cluster,
+    chart: join(charts.directory, "latchkey"),
+    connectedChart: join(charts.directory, "latchkey-connected"),
     async helm(...args) {
       const { code, stdout, stderr } = await helm(args);
       if (code !== 0) throw new Error(`helm ${args.join(" ")}: ${stderr}`);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { numberAt, parseConditions, recordAt } from "../../src/api/parse.ts";
 import { type ChartCluster, type ChartProcesses, startChartCluster } from "./chart-cluster.ts";
-import { get, post } from "../support/cluster-connection.ts";
+import { get, mergePatch, post } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters, settled } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply, policiesCount } from "../support/install.ts";
@@ -228,5 +228,37 @@ describe.skipIf(!hasDedicatedClusters)("an installation by kubectl apply -k", ()
     await expect(chart.helm(...install)).rejects.toThrow("invalid ownership metadata");
     await chart.helm(...install, "--take-ownership", "--force-conflicts");
     expect(await kept()).toEqual(before);
+  });
+});
+
+describe.skipIf(!hasDedicatedClusters)("the chart of a connected cluster", () => {
+  const keptKeys = `/api/v1/namespaces/${namespace}/secrets/latchkey-direct-endpoint-keys`;
+  const options = "cluster-name=east,directEndpoint.options.issuer=https://latchkey.example.com";
+  const endpoint = `--set=directEndpoint.enabled=true,directEndpoint.options.${options}`;
+
+  beforeAll(async () => {
+    chart = await startChartCluster();
+  });
+
+  afterAll(() => chart?.stop());
+
+  it("keeps policies, and the keys of direct tokens that a process has written", async () => {
+    const install = ["install", "latchkey", chart.connectedChart, ...inNamespace, endpoint];
+    await chart.helm(...install);
+    // As the process does when it has read the keys of the issuer.
+    const written = { "jwks.json": Buffer.from("{}").toString("base64") };
+    await chart.cluster.arrange(mergePatch(keptKeys, { data: written }));
+    const state = async () => {
+      const { metadata, ...secret } = await read(keptKeys);
+      return [metadata["uid"], secret["data"], await chart.keptUids()];
+    };
+    const before = await state();
+    expect(before).toContainEqual(written);
+    await chart.helm("upgrade", ...install.slice(1), "--set=gateway.enabled=true");
+    expect(await state()).toEqual(before);
+    await chart.helm("uninstall", "latchkey", `--namespace=${namespace}`);
+    expect(await state()).toEqual(before);
+    await chart.helm(...install);
+    expect(await state()).toEqual(before);
   });
 });
