@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind life-cycle
+.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind life-cycle pods
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -72,6 +72,9 @@ build: node_modules/.package-lock.json ## build the bundle of the image, and kub
 
 image: node_modules/.package-lock.json ## write the image as an OCI layout to dist/image, without Docker
 	@$(run) image
+
+pods: node_modules/.package-lock.json ## run the image in pods of a real kubelet, and upgrade it under load; needs root and Debian
+	@$(run) pods
 
 # npm writes this file last, so it is newer than the lock file only if the installation is complete
 # and up to date.

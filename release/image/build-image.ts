@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stringAt } from "../../src/api/parse.ts";
+import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
 import { bundle } from "../../test/support/bundle.ts";
 import { buildOnce } from "../../test/support/cached-build.ts";
 import { runConfig } from "../../test/support/image.ts";
@@ -13,11 +13,7 @@ import { pinsOf, type Platform, platforms } from "./pins.ts";
 
 type Report = (line: string) => void;
 
-/** The version of Latchkey, which is the tag of its image. */
-export const version =
-  stringAt(JSON.parse(readFileSync(join(repository, "package.json"), "utf8")), "version") ?? "";
-
-/** The name of the image, without its tag. */
+/** The name of the image; its tag is the version of Latchkey. */
 export const imageName = `${registry}/latchkey`;
 
 /** Writes the image of these sources as an OCI image layout to a directory. */
@@ -30,7 +26,7 @@ export async function buildImage(directory: string, report: Report): Promise<Ima
       const layers = [...(await stableLayers(platform, report)), program];
       images.push({ architecture: platform.name, layers });
     }
-    const content = { name: imageName, tag: version, config: runConfig(), images };
+    const content = { name: imageName, tag: latchkeyVersion, config: runConfig(), images };
     return { ...writeLayout(directory, content), images };
   } finally {
     rmSync(scratch, { recursive: true });

@@ -14,9 +14,9 @@ export interface Layer {
 }
 
 /**
- * Packs a part of a directory, all of it by default, into an archive that is the same on every machine: sorted, of root,
- * of 1970, without the bits that a umask decides. gzip and not zlib compresses it, because the
- * output of Node's zlib depends on the processor.
+ * Packs a part of a directory, all of it by default, into an archive that is the same on every
+ * machine: sorted, of root, of 1970, without the bits that a umask decides. gzip and not zlib
+ * compresses it, because the output of Node's zlib depends on the processor.
  */
 export function packLayer(directory: string, path: string, part = "."): void {
   const tar = [

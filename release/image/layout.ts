@@ -20,7 +20,7 @@ export interface PlatformImage {
 
 /** What a layout has in it: its name, how its containers start, and an image for each platform. */
 export interface ImageContent {
-  /** Such as `registry.example.com/latchkey`, and its tag. */
+  /** Such as `images.example.com/latchkey`, and its tag. */
   readonly name: string;
   readonly tag: string;
   readonly config: RunConfig;

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildImage, imageName, version } from "./build-image.ts";
+import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { buildImage, imageName } from "./build-image.ts";
 import { platforms, writePins } from "./pins.ts";
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -31,7 +32,7 @@ function pin(): void {
 
 async function image(directory: string): Promise<void> {
   const { index, manifests, images } = await buildImage(directory, say);
-  say(`wrote ${directory}: ${imageName}:${version}@${index.digest}`);
+  say(`wrote ${directory}: ${imageName}:${latchkeyVersion}@${index.digest}`);
   for (const [at, { name }] of platforms.entries()) {
     const layers = images[at]?.layers ?? [];
     const size = layers.reduce((sum, layer) => sum + layer.size, 0);

@@ -13,13 +13,16 @@ function versionsIn(module: string): ReadonlyMap<string, string> {
 
 const controlPlane = versionsIn("controlplane");
 
-describe.each(["oracle", "kubelet", "exec-client", "kind-config"])("the Go module %s", (module) => {
-  test("has Kubernetes in the version of the control plane", () => {
-    // kubeadm alone needs k8s.io/system-validators.
-    const kubernetes = [...versionsIn(module)].filter(
-      ([name]) => name.startsWith("k8s.io/") && controlPlane.has(name),
-    );
-    expect(kubernetes.length).toBeGreaterThan(2);
-    expect(kubernetes.map(([name]) => [name, controlPlane.get(name)])).toEqual(kubernetes);
-  });
-});
+describe.each(["oracle", "kubelet", "node-programs", "exec-client", "kind-config"])(
+  "the Go module %s",
+  (module) => {
+    test("has Kubernetes in the version of the control plane", () => {
+      // kubeadm alone needs k8s.io/system-validators.
+      const kubernetes = [...versionsIn(module)].filter(
+        ([name]) => name.startsWith("k8s.io/") && controlPlane.has(name),
+      );
+      expect(kubernetes.length).toBeGreaterThan(2);
+      expect(kubernetes.map(([name]) => [name, controlPlane.get(name)])).toEqual(kubernetes);
+    });
+  },
+);

@@ -30,6 +30,15 @@ export function controlPlaneModule({ KUBERNETES_MINOR: minor = "" }: NodeJS.Proc
   };
 }
 
+/** The programs of a node with pods, kubelet and kube-scheduler, in the newest of these versions. */
+export const nodeModule: GoModule = {
+  directory: join(import.meta.dirname, "node-programs"),
+  name: "kubelet and scheduler",
+  takes: "4 minutes",
+  packages: "tool",
+  linkerFlags: (env) => versionFlags(kubernetesVersion(nodeModule.directory, env)),
+};
+
 /**
  * Read from the module, so that it cannot differ from the build; this also downloads the
  * dependencies.

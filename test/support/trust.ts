@@ -32,15 +32,18 @@ export async function trustWebhook(
   await servesOwnKinds(controlPlane);
 }
 
-/** Writes the files with which kube-apiserver asks the webhook about keys; returns its flags. */
+/**
+ * Writes the files with which kube-apiserver asks the webhook about keys; returns its flags. Without
+ * a URL it is the Service of the webhook.
+ */
 export async function trustFiles(
   controlPlane: Pick<StartedControlPlane, "adminKubeconfig" | "directory">,
-  { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
+  { webhookUrl }: Partial<Pick<WebhookProcess, "webhookUrl">> = {},
 ): Promise<readonly string[]> {
   const files = join(controlPlane.directory, "trust");
   const options = [
     `--kubeconfig=${controlPlane.adminKubeconfig}`,
-    `--webhook-url=${admissionUrl(webhookUrl)}`,
+    ...(webhookUrl === undefined ? [] : [`--webhook-url=${admissionUrl(webhookUrl)}`]),
     `--directory=${files}`,
     `--output=${files}`,
   ];
