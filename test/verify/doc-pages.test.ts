@@ -1,31 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { applySamples } from "../dev/dev-samples.ts";
 import { findChromium } from "../support/chromium.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
-import {
-  type DocBlock,
-  type DocStep,
-  hasCommands,
-  isPrinted,
-  stepsOf,
-} from "../support/doc-blocks.ts";
+import { type DocBlock, hasCommands, stepsOf } from "../support/doc-blocks.ts";
 import { docPages, isRun, prerequisites } from "../dev/doc-pages.ts";
 import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { type DevProcess, startDev } from "./dev-process.ts";
-
-/** A command that did not do what its page says. */
-interface Surprise {
-  readonly command: string;
-  readonly code: number;
-  readonly printed: string;
-  readonly expected: string | undefined;
-}
+import { surprises } from "./page-shell.ts";
 
 /** Kinds of which a page may leave objects, which would change the next page. */
 const kinds = ["namespaces", "clusterroles", "clusterrolebindings"];
@@ -121,36 +108,4 @@ function pageDirectory({ directory }: DevProcess, blocks: readonly DocBlock[]): 
     if (language === "yaml" && name !== undefined) writeFileSync(join(page, `${name}.yaml`), text);
   }
   return page;
-}
-
-/** Runs commands in one shell without a pause, and returns those that surprise a reader. */
-async function surprises(
-  steps: readonly DocStep[],
-  directory: string,
-): Promise<readonly Surprise[]> {
-  const results = join(directory, ".results");
-  mkdirSync(results);
-  const script = steps.map(
-    ({ command }, at) =>
-      `{\n${command}\n} > ${results}/${at} 2>&1\nc=$?; echo $c > ${results}/${at}.code; (exit $c)\n`,
-  );
-  writeFileSync(join(results, "script"), script.join(""));
-  const shell = spawn("bash", [join(results, "script")], {
-    ...{ cwd: directory, stdio: "ignore" },
-    env: { PATH: process.env.PATH, HOME: directory, KUBERC: "off" },
-  });
-  await new Promise((resolve) => shell.once("exit", resolve));
-  return steps.flatMap((step, at) => {
-    const code = Number(readFileSync(join(results, `${at}.code`), "utf8"));
-    const printed = readFileSync(join(results, String(at)), "utf8");
-    const { command, expected } = step;
-    return isAsSaid(step, code, printed) ? [] : [{ command, code, printed, expected }];
-  });
-}
-
-/** A refused command fails with a refusal of the API server, every other one succeeds. */
-function isAsSaid({ expected, isRefused }: DocStep, code: number, printed: string): boolean {
-  if (isRefused && (code === 0 || !/forbidden|unauthorized|invalid/i.test(printed))) return false;
-  if (expected !== undefined) return isPrinted(expected, printed);
-  return isRefused || code === 0;
 }
