@@ -18,6 +18,11 @@ export interface Process {
 
 const text: Schema = { type: "string" };
 const map: Schema = { type: "object", additionalProperties: text };
+/** Selectors of Deployments, Services and NetworkPolicies find pods by the other labels. */
+const moreLabels: Schema = {
+  ...map,
+  properties: { "app.kubernetes.io/name": { not: {} }, "app.kubernetes.io/component": { not: {} } },
+};
 const list: Schema = { type: "array", items: { type: "object" } };
 const port: Schema = { type: "integer", minimum: 1, maximum: 65535 };
 const count: Schema = { type: "integer", minimum: 0 };
@@ -151,7 +156,7 @@ function podPlaces(pod: Manifest): readonly Place[] {
       help: "Annotations of pods",
     },
     {
-      ...{ field: "podLabels", at: [...metadata, "labels", "+"], initial: {}, schema: map },
+      ...{ field: "podLabels", at: [...metadata, "labels", "+"], initial: {}, schema: moreLabels },
       help: "More labels of pods",
     },
   ];

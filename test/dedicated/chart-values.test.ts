@@ -254,6 +254,11 @@ describe("the schema refuses", () => {
       { gateway: { enabled: "yes" } },
       "at '/gateway/enabled': got string, want boolean",
     ],
+    [
+      "another value of a label that selectors use",
+      { webhook: { podLabels: { "app.kubernetes.io/name": "other" } } },
+      "at '/webhook/podLabels/app.kubernetes.io~1name': 'not' failed",
+    ],
     ["a digest that is a tag", { image: { digest: "v1" } }, "at '/image/digest'"],
     [
       "an address without a size",
