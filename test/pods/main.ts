@@ -69,8 +69,9 @@ async function prepare(): Promise<InsideSettings> {
   rmSync(logs, { recursive: true, force: true });
   mkdirSync(logs, { recursive: true });
   await findOrBuildTools(say);
-  const [latchkey] = chartsOf(await findKustomize(say));
-  if (latchkey?.name !== "latchkey") throw new Error("the first chart is not that of Latchkey");
+  const charts = chartsOf(await findKustomize(say));
+  const latchkey = charts.find(({ name }) => name === "latchkey");
+  if (latchkey === undefined) throw new Error("no chart has the name latchkey");
   const chart = join(work, packageChart(latchkey, work).archive);
   const image = { name: imageName, tag: latchkeyVersion };
   return { place: { work, debian, cgroup }, binaries, programs, image, chart, logs };

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +7,15 @@ import { describe, expect, it } from "vitest";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { repository } from "../support/install.ts";
 
-const isPossible =
-  hasDedicatedClusters && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+const isPossible = hasDedicatedClusters && existsSync("/usr/bin/apt-get") && mayUnshare();
 if (!isPossible)
-  process.stderr.write("make pods is skipped: it needs root, Go and Debian's apt-get\n");
+  process.stderr.write("make pods is skipped: it needs root with namespaces, Go, and apt-get\n");
+
+/** False also for root of a container without privileges. */
+function mayUnshare(): boolean {
+  const words = ["--mount", "--net", "--pid", "--fork", "--mount-proc", "true"];
+  return process.getuid?.() === 0 && spawnSync("unshare", words).status === 0;
+}
 
 /** Where kubelet and containerd write on a machine of their own, and where `make pods` works. */
 const places = [
@@ -24,9 +29,10 @@ function traces(): readonly string[] {
     ...places.flatMap((place) => namesIn(place).map((name) => join(place, name))),
     ...namesIn(tmpdir()).filter((name) => name.startsWith("latchkey-pods-")),
   ];
+  // Each program has a file of that directory among its arguments.
   const programs = namesIn("/proc")
-    .map((pid) => nameOf(pid))
-    .filter((name) => /^(?:kubelet|containerd.*|runc)$/.test(name));
+    .map((pid) => commandOf(pid))
+    .filter((command) => command.includes("latchkey-pods-"));
   const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
   return [...entries, ...programs, ...mounts].toSorted();
 }
@@ -35,9 +41,9 @@ function namesIn(directory: string): readonly string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-function nameOf(pid: string): string {
+function commandOf(pid: string): string {
   try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
     return "";
   }
