@@ -11,7 +11,7 @@ import {
   type ChartCluster,
   type ChartProcesses,
   startChartCluster,
-} from "../support/chart-cluster.ts";
+} from "../dedicated/chart-cluster.ts";
 import { plugin } from "../support/cli-form.ts";
 import {
   type DedicatedCluster,
