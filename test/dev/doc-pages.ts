@@ -55,6 +55,7 @@ const key = (name: string): string => `kubectl latchkey keys create ${name} --us
 
 /** What a page takes for granted beside the samples, as commands. */
 export const prerequisites: Readonly<Record<string, string>> = {
+  "docs/audit.md": "ln -s .dev/logs/audit.log audit.log",
   "docs/direct-cluster-endpoint-token.md": "kubectl delete dcet laptop",
   "docs/moving.md": `kubectl -n team-a delete sharedsecrets --all
 kubectl -n web-dev delete secret orders-db

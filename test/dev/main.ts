@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type ControlPlaneSource, findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import {
@@ -32,6 +33,7 @@ import {
   applyLatchkey,
   type Installation,
   policiesCount,
+  repository,
 } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
@@ -74,6 +76,7 @@ async function up(fail: (what: string) => void): Promise<void> {
     directory: devDirectory,
     logs: devPaths.logs,
     onDeath: fail,
+    extraApiServerFlags: [`--audit-policy-file=${join(repository, "config/audit/policy.yaml")}`],
   });
   started.push(() => controlPlane.stop());
   say("installing the CRDs, RBAC and policies");
