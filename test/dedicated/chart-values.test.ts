@@ -5,322 +5,340 @@ import { chartsOf } from "../../release/chart/charts.ts";
 import { valuesPage } from "../../release/chart/value.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { byName, type Charts, ofEast, packageCharts } from "./chart-fixture.ts";
+import { hasTools } from "../support/tools.ts";
+
+const isRun = hasTools((line) => process.stderr.write(`${line}\n`));
 
 let charts: Charts;
-beforeAll(async () => {
-  charts = await packageCharts();
-});
-afterAll(() => charts.remove());
 
-const chart = "latchkey-connected";
-const gateway = { gateway: { enabled: true } };
-const endpoint = { directEndpoint: { enabled: true, ...ofEast } };
-const authorizer = { directAuthorizer: { enabled: true, ...ofEast } };
-
-/** Values of a process, and what its Deployment then has. */
-const processRows: readonly (readonly [field: string, value: unknown, expected: object])[] = [
-  ["replicas", 5, { spec: { replicas: 5 } }],
-  ["options", { "log-level": "debug" }, container({ args: hasItem("--log-level=debug") })],
-  ["extraEnv", [{ name: "A", value: "b" }], container({ env: hasItem({ name: "A", value: "b" }) })],
-  [
-    "resources",
-    { limits: { memory: "1Gi" } },
-    container({ resources: { limits: { memory: "1Gi" } } }),
-  ],
-  ["heapMegabytes", 900, container({ env: hasHeap(900) })],
-  [
-    "port",
-    10250,
-    container({
-      ports: hasItem(expect.objectContaining({ containerPort: 10250 })),
-      args: hasItem(expect.stringMatching(/^--[a-z]+-address=0\.0\.0\.0:10250$/)),
-    }),
-  ],
-  [
-    "httpPort",
-    9080,
-    container({
-      ports: hasItem({ name: "http", containerPort: 9080 }),
-      args: hasItem("--http-address=0.0.0.0:9080"),
-    }),
-  ],
-  ["hostNetwork", true, pod({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" })],
-  ["nodeSelector", { a: "b" }, pod({ nodeSelector: { a: "b" } })],
-  ["tolerations", [{ operator: "Exists" }], pod({ tolerations: [{ operator: "Exists" }] })],
-  ["affinity", { podAffinity: {} }, pod({ affinity: { podAffinity: {} } })],
-  [
-    "topologySpreadConstraints",
-    [{ maxSkew: 2 }],
-    pod({ topologySpreadConstraints: [{ maxSkew: 2 }] }),
-  ],
-  ["priorityClassName", "high", pod({ priorityClassName: "high" })],
-  ["podAnnotations", { a: "b" }, { spec: { template: { metadata: { annotations: { a: "b" } } } } }],
-  ["podLabels", { a: "b" }, { spec: { template: { metadata: { labels: { a: "b" } } } } }],
-];
-
-/** Values of a process that other objects have, by kind. */
-const otherRows: readonly (readonly [
-  field: string,
-  kind: string,
-  values: object,
-  expected: unknown,
-])[] = [
-  [
-    "serviceAccount.annotations",
-    "ServiceAccount",
-    { serviceAccount: { annotations: { a: "b" } } },
-    expect.objectContaining({ metadata: expect.objectContaining({ annotations: { a: "b" } }) }),
-  ],
-  [
-    "podDisruptionBudget.maxUnavailable",
-    "PodDisruptionBudget",
-    { podDisruptionBudget: { maxUnavailable: "50%" } },
-    expect.objectContaining({ spec: expect.objectContaining({ maxUnavailable: "50%" }) }),
-  ],
-  [
-    "podDisruptionBudget.enabled",
-    "PodDisruptionBudget",
-    { podDisruptionBudget: { enabled: false } },
-    undefined,
-  ],
-];
-
-const processes = [
-  ["latchkey", "controller", "latchkey-controller"],
-  ["latchkey", "webhook", "latchkey-webhook"],
-  ["latchkey", "gateway", "latchkey-gateway"],
-  [chart, "directEndpoint", "latchkey-direct-endpoint"],
-  [chart, "directAuthorizer", "latchkey-direct-authorizer"],
-] as const;
-
-/** Values of a process that is installed. */
-function valuesOf(key: string, values: object): object {
-  const options = key.startsWith("direct") ? ofEast.options : {};
-  const given = recordAt({ values }, "values");
-  const enabled = ["controller", "webhook"].includes(key) ? {} : { enabled: true };
-  return {
-    [key]: { ...enabled, ...given, options: { ...options, ...recordAt(given, "options") } },
-  };
-}
-
-describe.each(processes)("in %s, the values of %s", (name, key, object) => {
-  test.each(processRows)("%s", async (field, value, expected) => {
-    const values = valuesOf(key, { [field]: value });
-    const objects = byName(await charts.rendered({ chart: name, values }));
-    expect(objects[`Deployment ${object}`]).toMatchObject(expected);
+describe.skipIf(!isRun)("values of the charts", () => {
+  beforeAll(async () => {
+    charts = await packageCharts();
   });
+  afterAll(() => charts?.remove());
 
-  test.each(otherRows)("%s", async (_field, kind, values, expected) => {
-    const objects = byName(await charts.rendered({ chart: name, values: valuesOf(key, values) }));
-    expect(objects[`${kind} ${object}`]).toEqual(expected);
-  });
-});
+  const chart = "latchkey-connected";
+  const gateway = { gateway: { enabled: true } };
+  const endpoint = { directEndpoint: { enabled: true, ...ofEast } };
+  const authorizer = { directAuthorizer: { enabled: true, ...ofEast } };
 
-const address = { ingress: [{ from: [{ ipBlock: { cidr: "192.0.2.0/24" } }] }] };
-const addresses = { apiServerAddresses: ["192.0.2.0/24"], clientAddresses: ["192.0.2.0/24"] };
-const digest = `sha256:${"0".repeat(64)}`;
-const account = { namespace: "ci", name: "bot" };
-const subjects = { users: ["ann"], groups: ["dev:all"], serviceAccounts: [account] };
-const subjectsOf = {
-  subjects: [
-    { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "ann" },
-    { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "dev:all" },
-    { kind: "ServiceAccount", ...account },
-  ],
-};
+  /** Values of a process, and what its Deployment then has. */
+  const processRows: readonly (readonly [field: string, value: unknown, expected: object])[] = [
+    ["replicas", 5, { spec: { replicas: 5 } }],
+    ["options", { "log-level": "debug" }, container({ args: hasItem("--log-level=debug") })],
+    [
+      "extraEnv",
+      [{ name: "A", value: "b" }],
+      container({ env: hasItem({ name: "A", value: "b" }) }),
+    ],
+    [
+      "resources",
+      { limits: { memory: "1Gi" } },
+      container({ resources: { limits: { memory: "1Gi" } } }),
+    ],
+    ["heapMegabytes", 900, container({ env: hasHeap(900) })],
+    [
+      "port",
+      10250,
+      container({
+        ports: hasItem(expect.objectContaining({ containerPort: 10250 })),
+        args: hasItem(expect.stringMatching(/^--[a-z]+-address=0\.0\.0\.0:10250$/)),
+      }),
+    ],
+    [
+      "httpPort",
+      9080,
+      container({
+        ports: hasItem({ name: "http", containerPort: 9080 }),
+        args: hasItem("--http-address=0.0.0.0:9080"),
+      }),
+    ],
+    ["hostNetwork", true, pod({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" })],
+    ["nodeSelector", { a: "b" }, pod({ nodeSelector: { a: "b" } })],
+    ["tolerations", [{ operator: "Exists" }], pod({ tolerations: [{ operator: "Exists" }] })],
+    ["affinity", { podAffinity: {} }, pod({ affinity: { podAffinity: {} } })],
+    [
+      "topologySpreadConstraints",
+      [{ maxSkew: 2 }],
+      pod({ topologySpreadConstraints: [{ maxSkew: 2 }] }),
+    ],
+    ["priorityClassName", "high", pod({ priorityClassName: "high" })],
+    [
+      "podAnnotations",
+      { a: "b" },
+      { spec: { template: { metadata: { annotations: { a: "b" } } } } },
+    ],
+    ["podLabels", { a: "b" }, { spec: { template: { metadata: { labels: { a: "b" } } } } }],
+  ];
 
-type OwnRow = readonly [fields: string, values: object, object: string, expected: object];
+  /** Values of a process that other objects have, by kind. */
+  const otherRows: readonly (readonly [
+    field: string,
+    kind: string,
+    values: object,
+    expected: unknown,
+  ])[] = [
+    [
+      "serviceAccount.annotations",
+      "ServiceAccount",
+      { serviceAccount: { annotations: { a: "b" } } },
+      expect.objectContaining({ metadata: expect.objectContaining({ annotations: { a: "b" } }) }),
+    ],
+    [
+      "podDisruptionBudget.maxUnavailable",
+      "PodDisruptionBudget",
+      { podDisruptionBudget: { maxUnavailable: "50%" } },
+      expect.objectContaining({ spec: expect.objectContaining({ maxUnavailable: "50%" }) }),
+    ],
+    [
+      "podDisruptionBudget.enabled",
+      "PodDisruptionBudget",
+      { podDisruptionBudget: { enabled: false } },
+      undefined,
+    ],
+  ];
 
-const ownRows: readonly OwnRow[] = [
-  [
-    "image.repository image.tag",
-    { image: { repository: "r/l", tag: "2" } },
-    "Deployment latchkey-webhook",
-    container({ image: "r/l:2" }),
-  ],
-  [
-    "image.digest",
-    { image: { repository: "r/l", tag: "2", digest } },
-    "Deployment latchkey-gateway",
-    container({ image: `r/l@${digest}` }),
-  ],
-  [
-    "image.pullPolicy",
-    { image: { pullPolicy: "Always" } },
-    "Deployment latchkey-controller",
-    container({ imagePullPolicy: "Always" }),
-  ],
-  [
-    "imagePullSecrets",
-    { imagePullSecrets: [{ name: "r" }] },
-    "Deployment latchkey-webhook",
-    pod({ imagePullSecrets: [{ name: "r" }] }),
-  ],
-  [
-    "networkPolicy.apiServerAddresses",
-    { networkPolicy: addresses },
-    "NetworkPolicy latchkey-webhook-api-servers",
-    { spec: address },
-  ],
-  [
-    "networkPolicy.clientAddresses",
-    { networkPolicy: addresses },
-    "NetworkPolicy latchkey-gateway-clients",
-    { spec: address },
-  ],
-  [
-    "requesters.users requesters.groups requesters.serviceAccounts",
-    { requesters: subjects },
-    "ClusterRoleBinding latchkey-requester",
-    subjectsOf,
-  ],
-  [
-    "projectSharers.users projectSharers.groups projectSharers.serviceAccounts",
-    { projectSharers: subjects },
-    "ClusterRoleBinding latchkey-project-sharer",
-    subjectsOf,
-  ],
-];
+  const processes = [
+    ["latchkey", "controller", "latchkey-controller"],
+    ["latchkey", "webhook", "latchkey-webhook"],
+    ["latchkey", "gateway", "latchkey-gateway"],
+    [chart, "directEndpoint", "latchkey-direct-endpoint"],
+    [chart, "directAuthorizer", "latchkey-direct-authorizer"],
+  ] as const;
 
-/** Values without which an object is left out. */
-const absentRows = [
-  ["networkPolicy.enabled", { networkPolicy: { enabled: false } }, "NetworkPolicy"],
-  ["crds.enabled", { crds: { enabled: false } }, "CustomResourceDefinition"],
-] as const;
+  /** Values of a process that is installed. */
+  function valuesOf(key: string, values: object): object {
+    const options = key.startsWith("direct") ? ofEast.options : {};
+    const given = recordAt({ values }, "values");
+    const enabled = ["controller", "webhook"].includes(key) ? {} : { enabled: true };
+    return {
+      [key]: { ...enabled, ...given, options: { ...options, ...recordAt(given, "options") } },
+    };
+  }
 
-describe("in latchkey, the values", () => {
-  test.each(ownRows)("%s", async (_fields, values, object, expected) => {
-    const objects = byName(await charts.rendered({ values: { ...gateway, ...values } }));
-    expect(objects[object]).toMatchObject(expected);
-  });
+  describe.each(processes)("in %s, the values of %s", (name, key, object) => {
+    test.each(processRows)("%s", async (field, value, expected) => {
+      const values = valuesOf(key, { [field]: value });
+      const objects = byName(await charts.rendered({ chart: name, values }));
+      expect(objects[`Deployment ${object}`]).toMatchObject(expected);
+    });
 
-  test.each(absentRows)("%s", async (_field, values, kind) => {
-    const kindsIn = async (given: object): Promise<readonly string[]> =>
-      (await charts.rendered({ values: given })).map((manifest) => String(manifest["kind"]));
-    expect(await kindsIn({})).toContain(kind);
-    expect(await kindsIn(values)).not.toContain(kind);
-  });
-});
-
-describe("in latchkey-connected, the values", () => {
-  test.each([
-    ["apiServerAddresses", "NetworkPolicy latchkey-direct-authorizer-api-servers"],
-    ["clientAddresses", "NetworkPolicy latchkey-direct-endpoint-clients"],
-  ])("networkPolicy.%s", async (_field, object) => {
-    const values = { ...endpoint, ...authorizer, networkPolicy: addresses };
-    expect(byName(await charts.rendered({ chart, values }))[object]).toMatchObject({
-      spec: address,
+    test.each(otherRows)("%s", async (_field, kind, values, expected) => {
+      const objects = byName(await charts.rendered({ chart: name, values: valuesOf(key, values) }));
+      expect(objects[`${kind} ${object}`]).toEqual(expected);
     });
   });
-});
 
-test("every value of the charts is in a row above", () => {
-  // The rows about equality and about what Helm keeps have the others.
-  const others = ["kubernetesVersion", "policies.keep", "crds.keep"];
-  const switches = ["gateway", "directEndpoint", "directAuthorizer"].map((key) => `${key}.enabled`);
-  const issued = ["webhook.certManager.enabled", "webhook.admissionPath"];
-  const fields = [...processRows.map(([field]) => field), ...otherRows.map(([field]) => field)];
-  const covered = [
-    ...[...others, ...switches, ...issued],
-    ...ownRows.flatMap(([names]) => names.split(" ")),
-    ...absentRows.map(([name]) => name),
-    ...processes.flatMap(([, key]) => fields.map((field) => `${key}.${field}`)),
-  ];
-  const names = chartsOf(charts.kustomize).flatMap(({ values }) => values.map(({ name }) => name));
-  expect([...new Set(names)].toSorted()).toEqual(covered.toSorted());
-});
+  const address = { ingress: [{ from: [{ ipBlock: { cidr: "192.0.2.0/24" } }] }] };
+  const addresses = { apiServerAddresses: ["192.0.2.0/24"], clientAddresses: ["192.0.2.0/24"] };
+  const digest = `sha256:${"0".repeat(64)}`;
+  const account = { namespace: "ci", name: "bot" };
+  const subjects = { users: ["ann"], groups: ["dev:all"], serviceAccounts: [account] };
+  const subjectsOf = {
+    subjects: [
+      { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "ann" },
+      { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "dev:all" },
+      { kind: "ServiceAccount", ...account },
+    ],
+  };
 
-describe("the schema refuses", () => {
-  type Refusal = readonly [what: string, values: object, message: string, chart?: string];
-  const refusals: readonly Refusal[] = [
-    ["a misspelt process", { contoller: {} }, "'contoller'"],
+  type OwnRow = readonly [fields: string, values: object, object: string, expected: object];
+
+  const ownRows: readonly OwnRow[] = [
     [
-      "a misspelt field",
-      { webhook: { replica: 3 } },
-      "at '/webhook': additional properties 'replica' not allowed",
+      "image.repository image.tag",
+      { image: { repository: "r/l", tag: "2" } },
+      "Deployment latchkey-webhook",
+      container({ image: "r/l:2" }),
     ],
     [
-      "an option that the process does not have",
-      { webhook: { options: { "quota-token": 1 } } },
-      "at '/webhook/options': additional properties 'quota-token' not allowed",
+      "image.digest",
+      { image: { repository: "r/l", tag: "2", digest } },
+      "Deployment latchkey-gateway",
+      container({ image: `r/l@${digest}` }),
     ],
     [
-      "an option that the chart sets",
-      { webhook: { options: { namespace: "a" } } },
-      "at '/webhook/options': additional properties 'namespace' not allowed",
+      "image.pullPolicy",
+      { image: { pullPolicy: "Always" } },
+      "Deployment latchkey-controller",
+      container({ imagePullPolicy: "Always" }),
     ],
     [
-      "a switch that is text",
-      { gateway: { enabled: "yes" } },
-      "at '/gateway/enabled': got string, want boolean",
+      "imagePullSecrets",
+      { imagePullSecrets: [{ name: "r" }] },
+      "Deployment latchkey-webhook",
+      pod({ imagePullSecrets: [{ name: "r" }] }),
     ],
     [
-      "another value of a label that selectors use",
-      { webhook: { podLabels: { "app.kubernetes.io/name": "other" } } },
-      "at '/webhook/podLabels/app.kubernetes.io~1name': 'not' failed",
-    ],
-    ["a digest that is a tag", { image: { digest: "v1" } }, "at '/image/digest'"],
-    [
-      "an address without a size",
-      { networkPolicy: { apiServerAddresses: ["10.0.0.1"] } },
-      "at '/networkPolicy/apiServerAddresses/0'",
+      "networkPolicy.apiServerAddresses",
+      { networkPolicy: addresses },
+      "NetworkPolicy latchkey-webhook-api-servers",
+      { spec: address },
     ],
     [
-      "cert-manager without a path segment",
-      { webhook: { certManager: { enabled: true } } },
-      "at '/webhook/admissionPath': minLength: got 0, want 32",
+      "networkPolicy.clientAddresses",
+      { networkPolicy: addresses },
+      "NetworkPolicy latchkey-gateway-clients",
+      { spec: address },
     ],
     [
-      "a direct endpoint without the name of its cluster",
-      { directEndpoint: { enabled: true } },
-      "at '/directEndpoint/options': missing properties 'cluster-name', 'issuer'",
-      chart,
+      "requesters.users requesters.groups requesters.serviceAccounts",
+      { requesters: subjects },
+      "ClusterRoleBinding latchkey-requester",
+      subjectsOf,
     ],
     [
-      "a direct authorizer without it",
-      { directAuthorizer: { enabled: true } },
-      "at '/directAuthorizer/options': missing properties 'cluster-name', 'issuer'",
-      chart,
+      "projectSharers.users projectSharers.groups projectSharers.serviceAccounts",
+      { projectSharers: subjects },
+      "ClusterRoleBinding latchkey-project-sharer",
+      subjectsOf,
     ],
   ];
 
-  const rows = refusals.map(
-    ([what, values, message, of = "latchkey"]) => [what, of, values, message] as const,
-  );
-  test.each(rows)("%s, and names the field", async (_what, name, values, message) => {
-    const { code, stderr } = await charts.render({ chart: name, values });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+  /** Values without which an object is left out. */
+  const absentRows = [
+    ["networkPolicy.enabled", { networkPolicy: { enabled: false } }, "NetworkPolicy"],
+    ["crds.enabled", { crds: { enabled: false } }, "CustomResourceDefinition"],
+  ] as const;
+
+  describe("in latchkey, the values", () => {
+    test.each(ownRows)("%s", async (_fields, values, object, expected) => {
+      const objects = byName(await charts.rendered({ values: { ...gateway, ...values } }));
+      expect(objects[object]).toMatchObject(expected);
+    });
+
+    test.each(absentRows)("%s", async (_field, values, kind) => {
+      const kindsIn = async (given: object): Promise<readonly string[]> =>
+        (await charts.rendered({ values: given })).map((manifest) => String(manifest["kind"]));
+      expect(await kindsIn({})).toContain(kind);
+      expect(await kindsIn(values)).not.toContain(kind);
+    });
   });
 
-  test("no values of a chart that this one is part of", async () => {
-    const { code } = await charts.render({ values: { global: { anything: 1 } } });
-    expect(code).toBe(0);
+  describe("in latchkey-connected, the values", () => {
+    test.each([
+      ["apiServerAddresses", "NetworkPolicy latchkey-direct-authorizer-api-servers"],
+      ["clientAddresses", "NetworkPolicy latchkey-direct-endpoint-clients"],
+    ])("networkPolicy.%s", async (_field, object) => {
+      const values = { ...endpoint, ...authorizer, networkPolicy: addresses };
+      expect(byName(await charts.rendered({ chart, values }))[object]).toMatchObject({
+        spec: address,
+      });
+    });
   });
+
+  test("every value of the charts is in a row above", () => {
+    // The rows about equality and about what Helm keeps have the others.
+    const others = ["kubernetesVersion", "policies.keep", "crds.keep"];
+    const switches = ["gateway", "directEndpoint", "directAuthorizer"].map(
+      (key) => `${key}.enabled`,
+    );
+    const issued = ["webhook.certManager.enabled", "webhook.admissionPath"];
+    const fields = [...processRows.map(([field]) => field), ...otherRows.map(([field]) => field)];
+    const covered = [
+      ...[...others, ...switches, ...issued],
+      ...ownRows.flatMap(([names]) => names.split(" ")),
+      ...absentRows.map(([name]) => name),
+      ...processes.flatMap(([, key]) => fields.map((field) => `${key}.${field}`)),
+    ];
+    const names = chartsOf(charts.kustomize).flatMap(({ values }) =>
+      values.map(({ name }) => name),
+    );
+    expect([...new Set(names)].toSorted()).toEqual(covered.toSorted());
+  });
+
+  describe("the schema refuses", () => {
+    type Refusal = readonly [what: string, values: object, message: string, chart?: string];
+    const refusals: readonly Refusal[] = [
+      ["a misspelt process", { contoller: {} }, "'contoller'"],
+      [
+        "a misspelt field",
+        { webhook: { replica: 3 } },
+        "at '/webhook': additional properties 'replica' not allowed",
+      ],
+      [
+        "an option that the process does not have",
+        { webhook: { options: { "quota-token": 1 } } },
+        "at '/webhook/options': additional properties 'quota-token' not allowed",
+      ],
+      [
+        "an option that the chart sets",
+        { webhook: { options: { namespace: "a" } } },
+        "at '/webhook/options': additional properties 'namespace' not allowed",
+      ],
+      [
+        "a switch that is text",
+        { gateway: { enabled: "yes" } },
+        "at '/gateway/enabled': got string, want boolean",
+      ],
+      [
+        "another value of a label that selectors use",
+        { webhook: { podLabels: { "app.kubernetes.io/name": "other" } } },
+        "at '/webhook/podLabels/app.kubernetes.io~1name': 'not' failed",
+      ],
+      ["a digest that is a tag", { image: { digest: "v1" } }, "at '/image/digest'"],
+      [
+        "an address without a size",
+        { networkPolicy: { apiServerAddresses: ["10.0.0.1"] } },
+        "at '/networkPolicy/apiServerAddresses/0'",
+      ],
+      [
+        "cert-manager without a path segment",
+        { webhook: { certManager: { enabled: true } } },
+        "at '/webhook/admissionPath': minLength: got 0, want 32",
+      ],
+      [
+        "a direct endpoint without the name of its cluster",
+        { directEndpoint: { enabled: true } },
+        "at '/directEndpoint/options': missing properties 'cluster-name', 'issuer'",
+        chart,
+      ],
+      [
+        "a direct authorizer without it",
+        { directAuthorizer: { enabled: true } },
+        "at '/directAuthorizer/options': missing properties 'cluster-name', 'issuer'",
+        chart,
+      ],
+    ];
+
+    const rows = refusals.map(
+      ([what, values, message, of = "latchkey"]) => [what, of, values, message] as const,
+    );
+    test.each(rows)("%s, and names the field", async (_what, name, values, message) => {
+      const { code, stderr } = await charts.render({ chart: name, values });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+    });
+
+    test("no values of a chart that this one is part of", async () => {
+      const { code } = await charts.render({ values: { global: { anything: 1 } } });
+      expect(code).toBe(0);
+    });
+  });
+
+  test("docs/chart-values.md has the values", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/chart-values.md"), "utf8");
+    expect(cellsOf(page)).toEqual(cellsOf(valuesPage(chartsOf(charts.kustomize))));
+  });
+
+  /** The text without the line breaks and the columns that the formatter makes. */
+  function cellsOf(page: string): string {
+    return page.replaceAll(/\| :?-+:? (?=\|)/g, "| - ").replaceAll(/\s+/g, " ");
+  }
+
+  function pod(expected: object): object {
+    return { spec: { template: { spec: expected } } };
+  }
+
+  function container(expected: object): object {
+    return pod({ containers: [expected] });
+  }
+
+  function hasItem(item: unknown): unknown {
+    return expect.arrayContaining([item]);
+  }
+
+  function hasHeap(megabytes: number): unknown {
+    const value: unknown = expect.stringContaining(`--max-old-space-size=${megabytes}`);
+    return hasItem({ name: "NODE_OPTIONS", value });
+  }
 });
-
-test("docs/chart-values.md has the values", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/chart-values.md"), "utf8");
-  expect(cellsOf(page)).toEqual(cellsOf(valuesPage(chartsOf(charts.kustomize))));
-});
-
-/** The text without the line breaks and the columns that the formatter makes. */
-function cellsOf(page: string): string {
-  return page.replaceAll(/\| :?-+:? (?=\|)/g, "| - ").replaceAll(/\s+/g, " ");
-}
-
-function pod(expected: object): object {
-  return { spec: { template: { spec: expected } } };
-}
-
-function container(expected: object): object {
-  return pod({ containers: [expected] });
-}
-
-function hasItem(item: unknown): unknown {
-  return expect.arrayContaining([item]);
-}
-
-function hasHeap(megabytes: number): unknown {
-  const value: unknown = expect.stringContaining(`--max-old-space-size=${megabytes}`);
-  return hasItem({ name: "NODE_OPTIONS", value });
-}

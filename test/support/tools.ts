@@ -14,6 +14,13 @@ export interface ReleaseTools {
   readonly crane: string;
 }
 
+/** Whether the programs can be had; reports what is skipped if not. */
+export function hasTools(report: (line: string) => void): boolean {
+  const has = findGo(module, process.env) !== undefined;
+  if (!has) report("the charts are not rendered with helm: Go, which builds it, is not installed");
+  return has;
+}
+
 /** Finds the programs, and builds them if necessary; throws if Go is not installed. */
 export async function findOrBuildTools(report: (line: string) => void): Promise<ReleaseTools> {
   const go = findGo(module, process.env);
