@@ -68,7 +68,7 @@ function isComplete(command: string): boolean {
 
 /** What of a printed text may differ from run to run, and how. */
 const varying: readonly (readonly [part: RegExp, pattern: string])[] = [
-  [/\d{4}-\d\d-\d\dT[\d:]+Z/, String.raw`\d{4}-\d\d-\d\dT[\d:]+Z`],
+  [/\d{4}-\d\d-\d\dT[\d:.]+Z/, String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`],
   [/(?<![\w.-])\d+[smhd](?:\d+[smhd])?(?![\w.-])/, String.raw`\d+[smhd](?:\d+[smhd])?`],
   [/127\.0\.0\.1:\d+/, String.raw`127\.0\.0\.1:\d+`],
   [/(?<=-)[0-9a-f]{16}(?![0-9a-f])/, "[0-9a-f]{16}"],
