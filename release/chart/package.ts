@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { dump } from "js-yaml";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { digestOf, packLayer } from "../image/layer.ts";
 import { registry } from "../registry.ts";
 import { type Chart, filesOf } from "./chart.ts";

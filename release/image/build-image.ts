@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { bundle } from "../../test/support/bundle.ts";
 import { buildOnce } from "../../test/support/cached-build.ts";
 import { runConfig } from "../../test/support/image.ts";

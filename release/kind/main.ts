@@ -5,7 +5,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { clientProgram } from "../../test/support/trust.ts";
 import { repository } from "../../test/support/install.ts";

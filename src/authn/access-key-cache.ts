@@ -9,9 +9,10 @@ import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import { locationOf } from "../domain/scope/request-location.ts";
 import type { RequestLocation } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
-import { isFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import { isFresh, staleReason, watchReadings } from "../kube/freshness.ts";
 import { Informer } from "../kube/informer.ts";
 import type { InformerDeps } from "../kube/informer-deps.ts";
+import type { WatchReading } from "../runtime/metrics.ts";
 import { accessKeyCacheEntry } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
@@ -37,7 +38,7 @@ export interface AccessKeyCache {
   isFresh(): boolean;
   /** Why the cache is not fresh, one sentence for each resource; empty if it is fresh. */
   staleReasons(): readonly string[];
-  /** When the oldest watch of each resource was opened. */
+  /** The watches and the number of objects of each resource. */
   watches(): readonly WatchReading[];
   /**
    * Whether the watch of keys is open, so that the cache contains keys that were created a moment

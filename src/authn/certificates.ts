@@ -110,7 +110,7 @@ export class Certificates {
         clock,
         yielder,
         log,
-        metrics: metrics.controller(name),
+        metrics: metrics.controller(name, 1),
       }),
     ]);
   }

@@ -5,7 +5,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
 import { KeptSecret, type KeptSecretDeps } from "./kept-secret.ts";
 import { RevokedListKeeper } from "./revoked-list-keeper.ts";
-import { revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
+import { listRefusals, revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
 export interface FollowIssuerOptions {
@@ -74,7 +74,7 @@ export function followIssuer(
   const revoked = new RevokedTokens(
     {
       ...{ document: list, keys, keeper, clock, random, log, onChange: onList },
-      onRefused: (reason) => metrics.revokedList.refused(reason),
+      onRefused: metrics.revokedList.refusals(listRefusals),
     },
     { issuer, url: listUrl, maximumAge: options.maximumListAge },
   );

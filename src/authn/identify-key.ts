@@ -7,12 +7,16 @@ import type { Clock } from "../runtime/clock.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 
 /** The result of authentication with a presented key, for metrics; the client never gets it. */
-export type IdentificationResult =
-  | "authenticated"
-  | "malformed"
-  | "unknown"
-  | "refused"
-  | "not-ready";
+export const identificationResults = [
+  "authenticated",
+  "malformed",
+  "unknown",
+  "refused",
+  "not-ready",
+] as const;
+
+/** One of these results. */
+export type IdentificationResult = (typeof identificationResults)[number];
 
 /** Who presents a key, or why nobody is accepted. */
 export type Identification =

@@ -69,7 +69,7 @@ export class LastActivity {
       clock,
       yielder,
       log,
-      metrics: metrics.controller(name),
+      metrics: metrics.controller(name, writers),
     });
     const left = [...this.#uses.keys()];
     const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));

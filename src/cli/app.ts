@@ -25,7 +25,7 @@ import {
 } from "../runtime/options.ts";
 import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
 import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
-import { latchkeyVersion } from "./latchkey-version.ts";
+import { latchkeyVersion } from "../runtime/latchkey-version.ts";
 import { isUsageError, usageText } from "./usage-text.ts";
 
 /** Exit code for an invalid command line or configuration. */

@@ -14,6 +14,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
+import type { RequestMetrics } from "../runtime/work-metrics.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 import { sizeOfIn } from "./object-size.ts";
@@ -117,11 +118,13 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
 class Transports {
   readonly #deps: AssemblyDeps;
   readonly #yielder: Yielder;
+  readonly #requests: RequestMetrics;
   readonly #opened: Transport[] = [];
 
   constructor(deps: AssemblyDeps, yielder: Yielder) {
     this.#deps = deps;
     this.#yielder = yielder;
+    this.#requests = deps.metrics.requests(new URL(deps.credentials.server).host);
   }
 
   open(
@@ -129,15 +132,14 @@ class Transports {
       readonly timeoutMs?: number;
     },
   ): Transport {
-    const { credentials, clock, metrics } = this.#deps;
-    const { host } = new URL(credentials.server);
+    const { credentials, clock } = this.#deps;
     const transport = createTransport({
       credentials,
       clock,
       yielder: this.#yielder,
       timeoutMs: requestTimeoutMs,
       mostBytes: mostOwnResponseBytes,
-      onResponse: (seen) => metrics.request({ ...seen, host }),
+      metrics: this.#requests,
       ...rest,
     });
     this.#opened.push(transport);

@@ -8,7 +8,7 @@ import {
 } from "../domain/access-key/connector-data.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
-import type { WatchReading } from "../kube/freshness.ts";
+import type { WatchReading } from "../runtime/metrics.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
@@ -21,7 +21,7 @@ export interface ConnectorDataDeps extends ApplyPlanDeps {
   readonly namespace: string;
   readonly stores: Stores;
   /** When the watch of each resource was opened, see {@link WatchReading}. */
-  readonly watches: () => readonly WatchReading[];
+  readonly watches: () => readonly Pick<WatchReading, "resource" | "openedAt">[];
 }
 
 const waitForChange: Result = { kind: "done" };

@@ -80,11 +80,12 @@ export interface Controller {
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   const { recovery = new Recovery() } = deps;
-  const counts = new ObjectCounts(deps.metrics);
+  const { metrics } = deps;
+  const counts = new ObjectCounts(deps.clock);
   /** Set while this process is the leader. */
   let enqueuer: Enqueuer | undefined;
   const informers = createInformers(
-    { ...deps, recovery },
+    { ...deps, recovery, onInterrupted: metrics.watchInterrupted },
     {
       ...options,
       onChange(changed) {
@@ -93,7 +94,13 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       },
     },
   );
-  deps.metrics.watches(informers.watches);
+  metrics.watches(informers.watches);
+  metrics.objects(() => counts.readings());
+  // Replicas that do not lead have the series, too.
+  for (const { controller, workers } of informers.reconcilers) {
+    metrics.queue(controller);
+    metrics.controller(controller, workers(options));
+  }
   return {
     informers,
     follow: (signal) => informers.run(signal),
@@ -174,7 +181,7 @@ async function runLoops(leading: Leading): Promise<void> {
         clock,
         yielder,
         log,
-        metrics: metrics.controller(controller),
+        metrics: metrics.controller(controller, workers(options)),
       }),
     ),
   );

@@ -3,17 +3,12 @@ import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
-import {
-  provingWatchTimes,
-  untilFresh,
-  staleReasons,
-  type WatchReading,
-  watchReadings,
-} from "../kube/freshness.ts";
+import { provingWatchTimes, untilFresh, staleReasons, watchReadings } from "../kube/freshness.ts";
 import { Informer } from "../kube/informer.ts";
 import type { InformerDeps } from "../kube/informer-deps.ts";
 import { rawKey, selects } from "../kube/raw-object.ts";
 import type { ReadStore } from "../kube/store.ts";
+import type { WatchReading } from "../runtime/metrics.ts";
 import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";

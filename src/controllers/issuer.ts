@@ -2,7 +2,7 @@ import type { ServiceNames } from "../authn/service-certificates.ts";
 import { followCertificateFiles } from "../runtime/certificate-files.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ControllerConfig } from "../runtime/controller-config.ts";
-import { type HttpServer, startHttpServer } from "../runtime/http-server.ts";
+import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type Route, served } from "../runtime/routes.ts";
@@ -14,7 +14,7 @@ export interface IssuerDeps {
   readonly assembly: Pick<Assembly, "keepCertificates">;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, "refusedHttp">;
+  readonly metrics: Pick<Metrics, "httpRefusals">;
   /** Called if it cannot listen. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -38,7 +38,7 @@ export function createIssuer(
     const server = await startHttpServer({
       ...config.issuerAddress,
       ...served(routes),
-      onRefused: (reason) => metrics.refusedHttp("issuer", reason),
+      onRefused: metrics.httpRefusals("issuer", httpRefusals),
       clock,
       log,
       tls,

@@ -1,38 +1,110 @@
+import { keyOf } from "../api/object.ts";
+import { stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { objectStates, syncTargetsOf } from "../domain/object-groups.ts";
-import { type Metrics, type ObjectGroup, syncTargetStates } from "../runtime/metrics.ts";
+import { notReadyReason, objectStates, syncTargetsOf } from "../domain/object-groups.ts";
+import type { Clock } from "../runtime/clock.ts";
+import {
+  type NotReadyObject,
+  type ObjectGroup,
+  type ObjectReadings,
+  syncTargetStates,
+} from "../runtime/metrics.ts";
 import type { Changed } from "./informers.ts";
 import type { CountedObject } from "./kinds/watched-kind.ts";
 
-/** Counts objects for metrics, by their conditions, and the targets of SharedSecrets. */
-export class ObjectCounts {
-  readonly #metrics: Pick<Metrics, "objects" | "syncTargets">;
-  readonly #counts = new Map<string, number>();
-  readonly #targets = { synced: 0, conflict: 0, failed: 0, pending: 0 };
+/** Maximum number of objects that metrics name. */
+const mostNamed = 100;
+const hourMs = 3_600_000;
+/** Times within which metrics count lifetimes that end, in hours. */
+const expiringHours = { "1d": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+const { sharedSecrets, ownedAccessKeys, endpointTokens } = resources;
 
-  constructor(metrics: Pick<Metrics, "objects" | "syncTargets">) {
-    this.#metrics = metrics;
+/**
+ * Counts objects for metrics, with each change: by their conditions, by the hour in which their
+ * lifetime ends, and the targets of SharedSecrets. So a scrape reads counts and no object.
+ */
+export class ObjectCounts {
+  readonly #clock: Pick<Clock, "now">;
+  /** By the words of the group; a group that had an object stays, with 0. */
+  readonly #groups = new Map<string, readonly [ObjectGroup, number]>();
+  readonly #targets = { synced: 0, conflict: 0, failed: 0, pending: 0 };
+  /** The longest first, by kind and key. */
+  readonly #notReady = new Map<string, NotReadyObject>();
+  /** Numbers of objects by kind and by the hours since the epoch at which their lifetime ends. */
+  readonly #ends = new Map<string, Map<number, number>>();
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+    for (const { kind } of [sharedSecrets, ownedAccessKeys, endpointTokens])
+      this.#add({ kind, condition: "Ready", status: "Unknown", reason: "" }, 0);
+    for (const { kind } of [ownedAccessKeys, endpointTokens]) this.#ends.set(kind, new Map());
   }
 
   /** Counts a change. */
   record({ resource, before, after }: Pick<Changed, "resource" | "before" | "after">): void {
-    if (before === undefined && after === undefined) return;
-    this.#move(resource.kind, before, -1);
-    this.#move(resource.kind, after, 1);
-    if (resource === resources.sharedSecrets) this.#retarget(before, after);
+    const { kind } = resource;
+    if (before !== undefined) this.#move(kind, before, -1);
+    if (after !== undefined) this.#move(kind, after, 1);
+    const current = after ?? before;
+    if (current !== undefined) this.#note(kind, current, after);
+    if (resource === sharedSecrets) this.#retarget(before, after);
   }
 
-  #move(kind: string, object: CountedObject | undefined, by: 1 | -1): void {
-    for (const state of object === undefined ? [] : objectStates(object.conditions))
-      this.#add({ kind, ...state }, by);
+  /** What was counted until now. */
+  readings(): ObjectReadings {
+    return {
+      groups: this.#groups.values(),
+      targets: this.#targets,
+      notReady: this.#firstNotReady(),
+      omitted: Math.max(0, this.#notReady.size - mostNamed),
+      expiring: [...this.#ends].flatMap(([kind, ends]) =>
+        Object.entries(expiringHours).map(([within, hours]) => ({
+          ...{ kind, within },
+          count: this.#endsWithin(ends, hours),
+        })),
+      ),
+    };
   }
 
-  #add(group: ObjectGroup, by: 1 | -1): void {
-    const id = JSON.stringify(group);
-    const count = (this.#counts.get(id) ?? 0) + by;
-    if (count === 0) this.#counts.delete(id);
-    else this.#counts.set(id, count);
-    this.#metrics.objects(group, count);
+  #firstNotReady(): readonly NotReadyObject[] {
+    const first: NotReadyObject[] = [];
+    for (const object of this.#notReady.values()) {
+      if (first.length === mostNamed) break;
+      first.push(object);
+    }
+    return first;
+  }
+
+  #endsWithin(ends: ReadonlyMap<number, number>, hours: number): number {
+    const first = Math.floor(this.#clock.now() / hourMs);
+    let sum = 0;
+    for (let hour = first; hour < first + hours; hour += 1) sum += ends.get(hour) ?? 0;
+    return sum;
+  }
+
+  #move(kind: string, { conditions, status }: CountedObject, by: 1 | -1): void {
+    for (const state of objectStates(conditions)) this.#add({ kind, ...state }, by);
+    const hour = Math.floor(Date.parse(stringAt(status, "expiresAt") ?? "") / hourMs);
+    const ends = this.#ends.get(kind);
+    if (ends === undefined || Number.isNaN(hour)) return;
+    const count = (ends.get(hour) ?? 0) + by;
+    if (count === 0) ends.delete(hour);
+    else ends.set(hour, count);
+  }
+
+  #add(group: ObjectGroup, by: 1 | 0 | -1): void {
+    const { kind, condition, status, reason } = group;
+    const id = `${kind} ${condition} ${status} ${reason}`;
+    const [, count] = this.#groups.get(id) ?? [group, 0];
+    this.#groups.set(id, [group, count + by]);
+  }
+
+  #note(kind: string, { metadata }: CountedObject, after: CountedObject | undefined): void {
+    const id = `${kind}/${keyOf(metadata)}`;
+    const reason = after === undefined ? undefined : notReadyReason(after.conditions);
+    const { namespace = "", name } = metadata;
+    if (reason === undefined) this.#notReady.delete(id);
+    else this.#notReady.set(id, { kind, namespace, name, reason });
   }
 
   #retarget(before: CountedObject | undefined, after: CountedObject | undefined): void {
@@ -40,9 +112,6 @@ export class ObjectCounts {
       syncTargetsOf(before?.status ?? {}),
       syncTargetsOf(after?.status ?? {}),
     ];
-    for (const state of syncTargetStates) {
-      this.#targets[state] += current[state] - former[state];
-      this.#metrics.syncTargets(state, this.#targets[state]);
-    }
+    for (const state of syncTargetStates) this.#targets[state] += current[state] - former[state];
   }
 }

@@ -3,7 +3,7 @@ import { keyOf } from "../api/object.ts";
 import { loadCredentials } from "../kube/load-credentials.ts";
 import { readPodApiServer, uniqueIdentity } from "../runtime/config.ts";
 import type { ControllerConfig } from "../runtime/controller-config.ts";
-import { startHttpServer } from "../runtime/http-server.ts";
+import { httpRefusals, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import {
@@ -56,7 +56,7 @@ export async function runController(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
-    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    onRefused: metrics.httpRefusals("http", httpRefusals),
     clock,
     log,
   });

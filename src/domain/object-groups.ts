@@ -1,18 +1,19 @@
 import { type Condition, reasons } from "../api/conditions.ts";
+import { troubleIn } from "./plan/events.ts";
 import { numberAt, recordAt } from "../api/parse.ts";
 
 /** The state of one condition of an object; the reason is one of {@link reasons}, or empty. */
 export interface ObjectState {
-  readonly condition: "Ready" | "Synced";
+  readonly condition: (typeof counted)[number];
   readonly status: Condition["status"];
   readonly reason: string;
 }
 
-const counted = ["Ready", "Synced"] as const;
+const counted = ["Ready", "Synced", "Expiring"] as const;
 
 /**
- * The states of an object: Ready (Unknown if no controller has set it), and Synced if the object
- * has it.
+ * The states of an object: Ready (Unknown if no controller has set it), and Synced and Expiring if
+ * the object has them.
  */
 export function objectStates(conditions: readonly Condition[]): readonly ObjectState[] {
   return counted.flatMap((condition): readonly ObjectState[] => {
@@ -22,11 +23,24 @@ export function objectStates(conditions: readonly Condition[]): readonly ObjectS
         {
           condition,
           status: found.status,
-          reason: Object.hasOwn(reasons, found.reason) ? found.reason : "",
+          reason: knownReason(found),
         },
       ];
     return condition === "Ready" ? [{ condition, status: "Unknown", reason: "" }] : [];
   });
+}
+
+/**
+ * Why an object is not ready or not synced, or an empty text for a reason that is not in the table;
+ * undefined if it is well, if the reason is temporary or intended, or if its lifetime has ended.
+ */
+export function notReadyReason(conditions: readonly Condition[]): string | undefined {
+  const trouble = troubleIn(conditions, ["Ready", "Synced"]);
+  return trouble === undefined || trouble.reason === "Expired" ? undefined : knownReason(trouble);
+}
+
+function knownReason({ reason }: Pick<Condition, "reason">): string {
+  return Object.hasOwn(reasons, reason) ? reason : "";
 }
 
 /** The number of targets of a SharedSecret in each state, from its status. */

@@ -18,14 +18,14 @@ import { bodyShares } from "./body-shares.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
-import { LiveRequests } from "./live-requests.ts";
+import { cutReasons, LiveRequests } from "./live-requests.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
-import { type NamePrefixes, tokenAuthenticator } from "./token-authenticator.ts";
+import { type NamePrefixes, tokenAuthenticator, tokenResults } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
 export interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOptions {
@@ -47,7 +47,7 @@ export function assembleDirectEndpoint(
   const live = new LiveRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => revoked.isKnown(),
-    onCut: (reason) => metrics.gateway.cuts(reason),
+    onCut: metrics.gateway.cuts(cutReasons),
   });
   const tokens = new VerifiedTokens(new Map(), {
     issuer,
@@ -69,7 +69,7 @@ export function assembleDirectEndpoint(
     ...{ clock, live, log, routes: directRoutes(namedUpstream(clusterName)) },
     authenticator: tokenAuthenticator({
       ...{ tokens, keys, revoked, clock, prefixes, namespace },
-      onResult: (result) => metrics.gateway.authentications(result),
+      onResult: metrics.gateway.authentications(tokenResults),
     }),
     findUpstream: () => own,
     ...{ limits: liveLimits, bodies: bodyShares() },

@@ -1,7 +1,7 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
 import { serviceCertificates } from "../authn/service-certificates.ts";
-import { SecondLooks } from "../authn/identify-key.ts";
+import { identificationResults, SecondLooks } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
@@ -16,13 +16,14 @@ import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { bodyShares } from "./body-shares.ts";
 import { PublishedClusterList } from "./published-cluster-list.ts";
+import { ClusterProbes } from "./cluster-probes.ts";
 import { connectCluster, largeAnswers } from "./connect-cluster.ts";
 import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { keyAuthenticator } from "./key-authenticator.ts";
-import { LiveRequests } from "./live-requests.ts";
+import { cutReasons, LiveRequests } from "./live-requests.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
@@ -55,13 +56,12 @@ export function assembleGateway(
   const live = new LiveRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => accessKeys.isFresh(),
-    onCut: (reason) => metrics.gateway.cuts(reason),
+    onCut: metrics.gateway.cuts(cutReasons),
   });
   const accessKeys = createAccessKeyCache(
     { ...following, onChange: () => live.changed() },
     options,
   );
-  exposeCache(metrics, { accessKeys, live });
   const lastActivity = new LastActivity({ ...following, accessKeys, client, metrics });
   const events = eventRecorder(client, options, deps);
   const mismatches = new KeyMismatches({ events, clock });
@@ -75,6 +75,8 @@ export function assembleGateway(
     options,
     deps,
   );
+  const probes = new ClusterProbes({ clusters, clock });
+  exposeCache(metrics, { accessKeys, live, clusters, probes });
   const handler = gatewayHandler({
     ...{ clock, live, log, routes: gatewayRoutes },
     authenticator: keyAuthenticator({
@@ -82,7 +84,7 @@ export function assembleGateway(
       onUse: (key) => lastActivity.note(key),
       secondLooks: new SecondLooks(),
       onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
-      onResult: (result) => metrics.gateway.authentications(result),
+      onResult: metrics.gateway.authentications(identificationResults),
     }),
     findUpstream: findUpstreamIn({ credentials, discovery, forwarder }, (name) =>
       clusters.find(name),
@@ -91,7 +93,7 @@ export function assembleGateway(
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });
-  const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, impersonation];
+  const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, probes, impersonation];
   return {
     ...{ accessKeys, handler, live },
     problems: () => [...accessKeys.staleReasons(), ...impersonation.problems()],
@@ -134,9 +136,18 @@ function eventRecorder(
 
 function exposeCache(
   metrics: Metrics,
-  { accessKeys, live }: Pick<GatewayAssembly, "accessKeys" | "live">,
+  {
+    accessKeys,
+    live,
+    clusters,
+    probes,
+  }: Pick<GatewayAssembly, "accessKeys" | "live"> & {
+    readonly clusters: Pick<ConnectedClusters, "watches">;
+    readonly probes: Pick<ClusterProbes, "readings">;
+  },
 ): void {
-  metrics.watches(() => accessKeys.watches());
+  metrics.watches(() => [...accessKeys.watches(), ...clusters.watches()]);
   metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());
   metrics.gateway.live(() => live.counts());
+  metrics.gateway.clusters(() => probes.readings());
 }

@@ -4,7 +4,8 @@ import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
 import { createClient } from "../kube/http-client.ts";
-import { createTransport } from "../kube/transport.ts";
+import { isKubeError } from "../kube/errors.ts";
+import { createTransport, type Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -78,7 +79,19 @@ export function connectCluster(
       ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
     }),
     secrets: new SecretGuard({ client: createClient(objects, gatewayFieldManager), clock }),
+    isReachable: () => isReachable(objects),
     close: async () =>
       void (await Promise.all([documents.close(), objects.close(), forwarder.close()])),
   };
+}
+
+/** A 403 is an answer to an accepted credential: clusters may restrict who reads their version. */
+async function isReachable(transport: Pick<Transport, "request">): Promise<boolean> {
+  try {
+    const { status } = await transport.request({ method: "GET", path: "/version" });
+    return status < 500 && status !== 401;
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return false;
+  }
 }

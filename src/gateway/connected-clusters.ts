@@ -22,9 +22,11 @@ import {
 } from "../domain/gateway/direct-address.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
+import { watchReadings } from "../kube/freshness.ts";
 import { Informer } from "../kube/informer.ts";
 import type { InformerDeps } from "../kube/informer-deps.ts";
 import type { Change } from "../kube/store.ts";
+import type { WatchReading } from "../runtime/metrics.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Dependencies of {@link ConnectedClusters}. */
@@ -38,6 +40,8 @@ export interface ConnectedClustersDeps extends InformerDeps {
 
 /** The way to a connected cluster. */
 export interface ConnectedUpstream extends GatewayUpstream {
+  /** Whether the API server answers, and accepts the credential of the kubeconfig. */
+  isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -109,8 +113,18 @@ export class ConnectedClusters {
     );
   }
 
+  /** The names of all clusters, those with a kubeconfig that is not usable included. */
+  names(): readonly string[] {
+    return [...this.#informer.store.namesIn(nameIndex)].filter((name) => name !== "");
+  }
+
+  /** The watch and the number of Secrets. */
+  watches(): readonly WatchReading[] {
+    return watchReadings([this.#informer], this.#deps.clock);
+  }
+
   /** The way to a cluster; undefined if no Secret with a usable kubeconfig has its name. */
-  find(name: string): GatewayUpstream | undefined {
+  find(name: string): ConnectedUpstream | undefined {
     const access = this.#access(name);
     if (access === undefined) return undefined;
     const { digest, kubeconfig } = access;

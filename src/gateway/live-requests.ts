@@ -27,13 +27,16 @@ export interface LiveRequest {
   cut(decision: Decision): void;
 }
 
+/** Why a request in progress is ended, for metrics. */
+export const cutReasons = ["denied", "not-ready", "displaced"] as const;
+
 /** What following requests needs. */
 export interface LiveRequestsDeps {
   readonly clock: Clock;
   readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */
   readonly isFresh: () => boolean;
-  readonly onCut: (reason: Decision["kind"] | "displaced") => void;
+  readonly onCut: (reason: (typeof cutReasons)[number]) => void;
 }
 
 /** At most four times a second everything is decided again. */

@@ -86,7 +86,7 @@ export class PublishedClusterList {
         queue: this.#queue,
         reconcile: () => this.#reconcile(),
         workers: 1,
-        metrics: metrics.controller(name),
+        metrics: metrics.controller(name, 1),
       }),
     ]);
   }

@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer } from "../runtime/config.ts";
 import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
 import type { HostPort } from "../runtime/config-values.ts";
-import { type ServerTls, startHttpServer } from "../runtime/http-server.ts";
+import { httpRefusals, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import type { LogLevel } from "../runtime/log-level.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
@@ -69,7 +69,7 @@ export async function runFront(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
-    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    onRefused: metrics.httpRefusals("http", httpRefusals),
     clock,
     log,
   });
@@ -127,7 +127,7 @@ function frontOf(
     readonly assembly: FrontAssembly;
     readonly clock: Clock;
     readonly log: Logger;
-    readonly metrics: Pick<Metrics, "refusedHttp">;
+    readonly metrics: Pick<Metrics, "httpRefusals">;
     readonly onFailure: (error: unknown) => void;
   },
 ): TlsListener<FrontServer> {
@@ -135,7 +135,7 @@ function frontOf(
     const server = await startFrontServer({
       ...{ ...address, ...assembly.handler, clock, tls },
       isUpgrade: asksForUpgrade,
-      onRefused: (reason) => metrics.refusedHttp("gateway", reason),
+      onRefused: metrics.httpRefusals("gateway", ["connection"]),
     });
     log.info({ port: server.port }, `${name} listens`);
     return server;

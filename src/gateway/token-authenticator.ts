@@ -12,7 +12,7 @@ import { isKubeError } from "../kube/errors.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import type { TokenProblem, VerifiedToken } from "../tokens/verify.ts";
+import { tokenProblems, type VerifiedToken } from "../tokens/verify.ts";
 import {
   type Authenticator,
   type Credential,
@@ -28,7 +28,10 @@ export interface NamePrefixes {
 }
 
 /** The result of authenticating a direct token; a closed set for metrics. */
-export type TokenResult = "authenticated" | TokenProblem | "revoked";
+export const tokenResults = ["authenticated", ...tokenProblems, "revoked"] as const;
+
+/** One of these results. */
+export type TokenResult = (typeof tokenResults)[number];
 
 /** What decides about direct tokens. */
 export interface TokenAuthenticatorDeps {

@@ -1,5 +1,6 @@
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { WatchReading } from "../runtime/metrics.ts";
 import { sleep } from "../runtime/sleep.ts";
 
 /** Durations of the watches of an informer. */
@@ -104,25 +105,26 @@ export async function untilFresh(
   while (!areProven() && !signal.aborted) await sleep(pollMs, { clock, signal });
 }
 
-/**
- * When the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.
- */
-export interface WatchReading {
-  readonly resource: string;
-  readonly openedAt: number;
-}
-
-/** One reading for each resource: that of the informer with the oldest watch. */
+/** One reading for each resource: the oldest watch and all objects of its informers. */
 export function watchReadings(
-  informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[],
+  informers: readonly {
+    readonly resource: Resource;
+    readonly watchState: WatchState;
+    readonly store: { readonly size: number };
+  }[],
   clock: Pick<Clock, "now" | "monotonic">,
 ): readonly WatchReading[] {
   const [now, monotonic] = [clock.now(), clock.monotonic()];
-  const readings = new Map<string, number>();
-  for (const { resource, watchState } of informers) {
+  const readings = new Map<string, WatchReading>();
+  for (const { resource, watchState, store } of informers) {
     const { openedAt } = watchState;
-    const reading = openedAt === undefined ? 0 : (now - (monotonic - openedAt)) / 1000;
-    readings.set(resource.plural, Math.min(reading, readings.get(resource.plural) ?? Infinity));
+    const seconds = openedAt === undefined ? 0 : (now - (monotonic - openedAt)) / 1000;
+    const other = readings.get(resource.plural);
+    readings.set(resource.plural, {
+      resource: resource.plural,
+      openedAt: Math.min(seconds, other?.openedAt ?? Infinity),
+      objects: store.size + (other?.objects ?? 0),
+    });
   }
-  return [...readings].map(([resource, openedAt]) => ({ resource, openedAt }));
+  return [...readings.values()];
 }

@@ -16,4 +16,6 @@ export interface InformerDeps {
   readonly watchTimes?: WatchTimes;
   /** Shared by all informers of a process; default: a new one. */
   readonly recovery?: Recovery;
+  /** Called for each failed list or watch of a resource. */
+  readonly onInterrupted?: (resource: string, code: string) => void;
 }

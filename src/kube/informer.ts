@@ -206,8 +206,10 @@ export class Informer<T> {
       this.#markEmpty();
       return this.#times.longestAbsenceMs;
     }
+    const { plural } = this.resource;
     const cause = isKubeError(error) ? { code: error.code, why: error.message } : { error };
-    this.#deps.log.warn({ resource: this.resource.plural, ...cause }, "watch interrupted");
+    this.#deps.log.warn({ resource: plural, ...cause }, "watch interrupted");
+    this.#deps.onInterrupted?.(plural, isKubeError(error) ? error.code : "Unexpected");
     return this.#times.longestBackoffMs;
   }
 

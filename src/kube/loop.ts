@@ -2,7 +2,7 @@ import type { Key } from "../api/object.ts";
 import type { Result } from "../api/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { ControllerMetrics } from "../runtime/metrics.ts";
+import type { ControllerMetrics } from "../runtime/work-metrics.ts";
 import { isKubeError } from "./errors.ts";
 import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
@@ -47,6 +47,7 @@ async function work(options: LoopOptions): Promise<void> {
 async function pass(key: Key, options: LoopOptions): Promise<void> {
   const { queue, metrics, clock } = options;
   const began = clock.monotonic();
+  metrics.began();
   const seconds = (): number => (clock.monotonic() - began) / 1000;
   try {
     const next = await options.reconcile(key);

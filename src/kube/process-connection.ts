@@ -33,14 +33,14 @@ export function ownTransport({ credentials, clock, metrics }: ProcessConnectionD
     connections,
     timeoutMs: requestTimeoutMs,
     mostBytes: mostOwnResponseBytes,
-    onResponse: (seen) => metrics.request({ ...seen, host }),
+    metrics: metrics.requests(host),
   });
 }
 
 /** What its informers need; their watches prove that their stores are current. */
 export function provingInformerDeps(
   transport: Transport,
-  { clock, random, log }: ProcessConnectionDeps,
+  { clock, random, log, metrics }: ProcessConnectionDeps,
 ): InformerDeps {
   return {
     ...{ clock, log, random },
@@ -48,5 +48,6 @@ export function provingInformerDeps(
     yielder: new Yielder(clock),
     watchTimes: provingWatchTimes,
     recovery: new Recovery(),
+    onInterrupted: metrics.watchInterrupted,
   };
 }

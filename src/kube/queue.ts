@@ -1,6 +1,6 @@
 import type { Key } from "../api/object.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { QueueMetrics } from "../runtime/metrics.ts";
+import type { QueueMetrics } from "../runtime/work-metrics.ts";
 import { DelayQueue } from "./delay-queue.ts";
 import { Fifo } from "./fifo.ts";
 
@@ -37,6 +37,16 @@ const easedFailures = 7;
 interface Item {
   readonly key: Key;
   readonly urgency: Priority;
+  /** When the key was first added (monotonic). */
+  readonly since: number;
+}
+
+/** A key in process. */
+interface Work {
+  /** When it began (monotonic). */
+  readonly since: number;
+  /** The priority of an `add` meanwhile. */
+  readonly urgency: Priority | undefined;
 }
 
 /**
@@ -53,8 +63,7 @@ export class WorkQueue {
     low: new Fifo(),
   };
   readonly #waiting = new Map<Key, Item>();
-  /** Keys in process, with the priority of an `add` meanwhile. */
-  readonly #working = new Map<Key, Priority | undefined>();
+  readonly #working = new Map<Key, Work>();
   readonly #waiters = new Fifo<(key: Key | undefined) => void>();
   readonly #failures = new Map<Key, number>();
   readonly #instants: DelayQueue;
@@ -65,6 +74,9 @@ export class WorkQueue {
     this.#clock = clock;
     this.#random = random;
     this.#metrics = metrics;
+    metrics?.inProgress(() =>
+      [...this.#working.values()].map(({ since }) => this.#secondsSince(since)),
+    );
     const wakeAfter = clock.wakeAfter.bind(clock);
     const wake = (key: Key): void => this.add(key, "high");
     this.#instants = new DelayQueue({ now: () => clock.now(), wakeAfter, wake });
@@ -79,13 +91,14 @@ export class WorkQueue {
   /** Adds `key`; a waiting key moves up if the new priority is higher. */
   add(key: Key, urgency: Priority): void {
     if (this.#closed) return;
-    if (this.#working.has(key)) {
-      this.#working.set(key, moreUrgent(this.#working.get(key), urgency));
+    const work = this.#working.get(key);
+    if (work !== undefined) {
+      this.#working.set(key, { ...work, urgency: moreUrgent(work.urgency, urgency) });
       return;
     }
-    const existing = this.#waiting.get(key)?.urgency;
-    if (existing === undefined || moreUrgent(existing, urgency) !== existing)
-      this.#enqueue({ key, urgency });
+    const existing = this.#waiting.get(key);
+    if (existing === undefined || moreUrgent(existing.urgency, urgency) !== existing.urgency)
+      this.#enqueue({ key, urgency, since: existing?.since ?? this.#clock.monotonic() });
   }
 
   /**
@@ -147,9 +160,11 @@ export class WorkQueue {
 
   /** Ends the processing of `key`; adds it again if it was added meanwhile. */
   done(key: Key): void {
-    const urgency = this.#working.get(key);
+    const work = this.#working.get(key);
+    if (work === undefined) return;
     this.#working.delete(key);
-    if (urgency !== undefined) this.add(key, urgency);
+    this.#metrics?.done(this.#secondsSince(work.since));
+    if (work.urgency !== undefined) this.add(key, work.urgency);
   }
 
   /** Stops the queue; remaining keys are dropped, because the next leader enqueues all keys. */
@@ -174,19 +189,23 @@ export class WorkQueue {
     for (const urgency of priorities) {
       const line = this.#lanes[urgency];
       for (let ticket = line.shift(); ticket !== undefined; ticket = line.shift()) {
-        if (this.#waiting.get(ticket.key) === ticket) return this.#startWork(ticket.key);
+        if (this.#waiting.get(ticket.key) === ticket) return this.#startWork(ticket);
       }
     }
     return undefined;
   }
 
   /** Forgets the scheduled requeue of a key: the reconcile that starts now returns a new one. */
-  #startWork(key: Key): Key {
+  #startWork({ key, since }: Item): Key {
     this.#waiting.delete(key);
     this.#instants.delete(key);
-    this.#working.set(key, undefined);
-    this.#metrics?.taken(this.depth);
+    this.#working.set(key, { since: this.#clock.monotonic(), urgency: undefined });
+    this.#metrics?.taken(this.depth, this.#secondsSince(since));
     return key;
+  }
+
+  #secondsSince(monotonic: number): number {
+    return (this.#clock.monotonic() - monotonic) / 1000;
   }
 }
 

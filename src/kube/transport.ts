@@ -1,5 +1,6 @@
 import { Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
+import type { RequestMetrics } from "../runtime/work-metrics.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
@@ -70,7 +71,7 @@ export interface TransportOptions {
   readonly large?: LargeResponses;
   /** Milliseconds until the process must stop writing; absent without leader election. */
   readonly fence?: () => number;
-  readonly onResponse?: (seen: { readonly method: string; readonly code: string }) => void;
+  readonly metrics?: RequestMetrics;
   /**
    * Called with the maximum number of concurrent requests, which is lower after responses with
    * status 429.
@@ -140,6 +141,8 @@ class PooledTransport implements Transport {
     const authorization = await this.#options.credentials.authorization();
     // Checked after encoding the body and reading the credential, which may take long.
     const allowedMs = timeAllowed(call, this.#options);
+    const { clock, mostBytes, large, metrics } = this.#options;
+    const began = clock.monotonic();
     const { status, retryAfter, text } = await exchange(
       this.#requests,
       {
@@ -150,13 +153,10 @@ class PooledTransport implements Transport {
       },
       // Checked again then: a process that was suspended meanwhile may not hold the Lease any more.
       {
-        clock: this.#options.clock,
-        allowedMs,
-        mostBytes: this.#options.mostBytes,
-        large: this.#options.large,
+        ...{ clock, allowedMs, mostBytes, large },
         onWrite: () => void timeAllowed(call, this.#options),
       },
-    );
+    ).finally(() => metrics?.took(call.method, (clock.monotonic() - began) / 1000));
     const retryAfterMs = Number(retryAfter) * 1000;
     return {
       status,
@@ -225,11 +225,11 @@ class PooledTransport implements Transport {
   ): Promise<T> {
     try {
       const answer = await work();
-      this.#options.onResponse?.({ method: call.method, code: String(answer.status) });
+      this.#options.metrics?.ended({ method: call.method, code: String(answer.status) });
       return answer;
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      this.#options.onResponse?.({ method: call.method, code: "<error>" });
+      this.#options.metrics?.ended({ method: call.method, code: "<error>" });
       throw networkError(call, error);
     }
   }

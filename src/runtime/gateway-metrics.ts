@@ -23,9 +23,18 @@ const verbs: ReadonlySet<string> = new Set([
   "proxy",
 ]);
 
-/** The gateway's metrics, with labels from closed sets. */
+/** Refusals whose series exist from the start. */
+const firstRefusals = {
+  ...{ malformed: 400, unauthenticated: 401, identity: 403, impersonation: 403, scope: 403 },
+  ...{ "not-found": 404, method: 405, limit: 429, "not-ready": 503 },
+} as const;
+
+/** The gateway's metrics, with labels from closed sets; those of trouble are 0 from the start. */
 export function gatewayMetrics(metrics: Pick<Metrics, "gateway">): GatewayMetrics {
   const { gateway } = metrics;
+  for (const [cause, status] of Object.entries(firstRefusals))
+    gateway.refusals(cause, String(status), 0);
+  for (const verb of verbs) for (const code of ["502", "504"]) gateway.requests(verb, code, 0);
   return {
     answered: (verb, status) =>
       gateway.requests(verbs.has(verb) ? verb : "other", status === 0 ? "<none>" : String(status)),

@@ -23,6 +23,16 @@ export const metricTable = {
     help: "Reconciles that failed with an unexpected error, which is a bug.",
     labelNames: ["controller"],
   },
+  activeWorkers: {
+    name: "controller_runtime_active_workers",
+    help: "Reconciles in progress.",
+    labelNames: ["controller"],
+  },
+  maximumReconciles: {
+    name: "controller_runtime_max_concurrent_reconciles",
+    help: "Maximum number of concurrent reconciles.",
+    labelNames: ["controller"],
+  },
   queueDepth: {
     name: "workqueue_depth",
     help: "Items in the queue.",
@@ -38,10 +48,35 @@ export const metricTable = {
     help: "Items added to the queue again after a failure.",
     labelNames: ["name"],
   },
+  queueSeconds: {
+    name: "workqueue_queue_duration_seconds",
+    help: "Time that an item waits in the queue, in seconds.",
+    labelNames: ["name"],
+  },
+  workSeconds: {
+    name: "workqueue_work_duration_seconds",
+    help: "Duration of the processing of an item in seconds.",
+    labelNames: ["name"],
+  },
+  unfinishedSeconds: {
+    name: "workqueue_unfinished_work_seconds",
+    help: "Sum of the durations of the work in progress in seconds; a value that grows means stuck reconciles.",
+    labelNames: ["name"],
+  },
+  longestSeconds: {
+    name: "workqueue_longest_running_processor_seconds",
+    help: "Duration of the longest work in progress in seconds.",
+    labelNames: ["name"],
+  },
   requests: {
     name: "rest_client_requests_total",
     help: "Requests to the API server; code is <error> when there was no response.",
     labelNames: ["code", "method", "host"],
+  },
+  requestSeconds: {
+    name: "rest_client_request_duration_seconds",
+    help: "Duration of a request to the API server in seconds, without the wait for its turn; watches and streamed lists are not counted.",
+    labelNames: ["verb", "host"],
   },
   requestLimit: {
     name: "latchkey_request_concurrency_limit",
@@ -53,10 +88,20 @@ export const metricTable = {
     help: "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: the token is not an access key; invalid: the extras of the user are not those of a valid key or token.",
     labelNames: ["kind", "result"],
   },
-  reviewSeconds: {
-    name: "latchkey_review_duration_seconds",
-    help: "Duration of a review from kube-apiserver in seconds.",
-    labelNames: ["kind"],
+  webhookRequests: {
+    name: "controller_runtime_webhook_requests_total",
+    help: "Requests of kube-apiserver to the webhook by path, without the secret segment, and HTTP status code.",
+    labelNames: ["webhook", "code"],
+  },
+  webhookSeconds: {
+    name: "controller_runtime_webhook_latency_seconds",
+    help: "Duration of a request of kube-apiserver in seconds.",
+    labelNames: ["webhook"],
+  },
+  webhookInFlight: {
+    name: "controller_runtime_webhook_requests_in_flight",
+    help: "Requests of kube-apiserver in progress.",
+    labelNames: ["webhook"],
   },
   certificateEnd: {
     name: "latchkey_certificate_expiry_timestamp_seconds",
@@ -70,13 +115,28 @@ export const metricTable = {
   },
   objects: {
     name: "latchkey_objects",
-    help: "Objects by kind and by status and reason of a condition (Ready, and Synced of SharedSecrets); status is Unknown before the first reconcile. Every replica of the controller counts all of them.",
+    help: "Objects by kind and by status and reason of a condition (Ready, Expiring, and Synced of SharedSecrets); status is Unknown before the first reconcile. Every replica of the controller counts all of them.",
     labelNames: ["kind", "condition", "status", "reason"],
   },
   syncTargets: {
     name: "latchkey_sync_targets",
     help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a rejected write) and pending. Every replica of the controller counts all of them.",
     labelNames: ["state"],
+  },
+  notReady: {
+    name: "latchkey_object_not_ready",
+    help: "1 for each object whose Ready, or Synced, is False for a reason that is not temporary, intended or Expired; for at most 100 objects, those that are not ready for longest.",
+    labelNames: ["kind", "namespace", "name", "reason"],
+  },
+  notReadyOmitted: {
+    name: "latchkey_objects_not_ready_omitted",
+    help: "Objects that are not ready and have no series of latchkey_object_not_ready.",
+    labelNames: [],
+  },
+  expiring: {
+    name: "latchkey_objects_expiring",
+    help: "Objects whose lifetime ends within 1d, 7d or 30d, to the hour; a longer time includes the shorter ones.",
+    labelNames: ["kind", "within"],
   },
   revokedTokens: {
     name: "latchkey_revoked_tokens",
@@ -91,6 +151,16 @@ export const metricTable = {
   watchOpened: {
     name: "latchkey_watch_opened_timestamp_seconds",
     help: "Time when the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.",
+    labelNames: ["resource"],
+  },
+  watchInterruptions: {
+    name: "latchkey_watch_interruptions_total",
+    help: "Lists and watches that failed, by resource and code; Unexpected is a bug.",
+    labelNames: ["resource", "code"],
+  },
+  cacheObjects: {
+    name: "latchkey_cache_objects",
+    help: "Objects in the caches of the process by resource.",
     labelNames: ["resource"],
   },
   cacheFresh: {
@@ -133,6 +203,16 @@ export const metricTable = {
     help: "Requests in progress by kind: answer, stream (watches, followed logs and proxied responses) and upgrade (exec, attach and port-forward).",
     labelNames: ["kind"],
   },
+  clusterReachable: {
+    name: "latchkey_connected_cluster_reachable",
+    help: "1 if the API server of a connected cluster accepts the credential of its kubeconfig, 0 if it does not, does not answer, or the kubeconfig is not usable; for at most 100 clusters, those at 0 first.",
+    labelNames: ["cluster"],
+  },
+  clusters: {
+    name: "latchkey_connected_clusters",
+    help: "Connected clusters by state: reachable and unreachable.",
+    labelNames: ["state"],
+  },
   revokedListRefusals: {
     name: "latchkey_revoked_list_refusals_total",
     help: "Lists of revoked tokens of the issuer that a direct endpoint or direct authorizer refused, by reason; older: the list is older than the list in use.",
@@ -147,5 +227,10 @@ export const metricTable = {
     name: "leader_election_master_status",
     help: "1 while this process holds the Lease, else 0.",
     labelNames: ["name"],
+  },
+  buildInfo: {
+    name: "latchkey_build_info",
+    help: "1, with the version of Latchkey.",
+    labelNames: ["version"],
   },
 } as const;

@@ -11,13 +11,14 @@ import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import { type Handler, type HttpResponse, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
-/** How a SubjectAccessReview ended, for metrics. */
-export type AccessReviewResult =
-  | "no-opinion"
-  | "denied"
-  /** Denied, because the extras of its user are not those of a valid key or token. */
-  | "invalid"
-  | "not-ready";
+/**
+ * How a SubjectAccessReview ended, for metrics; invalid: denied, because the extras of its user are
+ * not those of a valid key or token.
+ */
+export const accessReviewResults = ["no-opinion", "denied", "invalid", "not-ready"] as const;
+
+/** One of these results. */
+export type AccessReviewResult = (typeof accessReviewResults)[number];
 
 /** Dependencies of {@link accessReviewHandler}. */
 export interface AccessReviewDeps extends AuthorizeKeyDeps {

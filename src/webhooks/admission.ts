@@ -12,7 +12,10 @@ import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How an AdmissionReview ended, for metrics. */
-export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
+export const admissionResults = ["allowed", "changed", "refused", "failed"] as const;
+
+/** One of these results. */
+export type AdmissionResult = (typeof admissionResults)[number];
 
 /** The decision of a step: the object for the next step, or why the write is refused. */
 export type Decision =

@@ -12,6 +12,7 @@ import { createDiscovery } from "../kube/discovery.ts";
 import { createClient } from "../kube/http-client.ts";
 import { ServerProbe } from "../kube/server-probe.ts";
 import { apiServerName } from "./client-credentials.ts";
+import { accessReviewResults } from "./access-review.ts";
 import { directAccessReviewHandler } from "./direct-access-review.ts";
 import {
   ownTransport,
@@ -51,14 +52,11 @@ export function assembleDirectAuthorizer(
   const handler = directAccessReviewHandler({
     ...{ revoked, discovery, namespace },
     location: connectedLocation(namedUpstream(clusterName)),
-    onResult: (result) => metrics.reviewed("access", result),
+    onResult: metrics.reviews("access", accessReviewResults),
   });
   return {
     routes: [
-      reviewRoute(
-        { path: webhookPaths.accessReview, kind: "access", handler },
-        { clock, metrics, certificates },
-      ),
+      reviewRoute({ path: webhookPaths.accessReview, handler }, { clock, metrics, certificates }),
     ],
     isAdmissionSegment: () => false,
     run: async (signal) =>

@@ -80,7 +80,7 @@ export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInje
           clock,
           yielder,
           log,
-          metrics: metrics.controller(name),
+          metrics: metrics.controller(name, 1),
         }),
       ])),
     publish(published) {

@@ -3,7 +3,7 @@ import { loadCredentials } from "../kube/load-credentials.ts";
 import { followCertificateFiles } from "../runtime/certificate-files.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer } from "../runtime/config.ts";
-import { type HttpServer, startHttpServer } from "../runtime/http-server.ts";
+import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
@@ -56,7 +56,7 @@ export async function runWebhook(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
-    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    onRefused: metrics.httpRefusals("http", httpRefusals),
     clock,
     log,
   });
@@ -126,7 +126,7 @@ function reviewServer({
       startHttpServer({
         ...config.webhookAddress,
         ...served(assembly.routes, assembly.isAdmissionSegment),
-        onRefused: (reason) => metrics.refusedHttp("webhook", reason),
+        onRefused: metrics.httpRefusals("webhook", httpRefusals),
         ...{ clock, log, tls },
       }),
     onFailure,

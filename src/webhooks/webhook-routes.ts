@@ -1,15 +1,15 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
-import { SecondLooks } from "../authn/identify-key.ts";
+import { identificationResults, SecondLooks } from "../authn/identify-key.ts";
 import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
-import type { Handler, Route } from "../runtime/routes.ts";
-import { accessReviewHandler } from "./access-review.ts";
-import { type AdmissionDeps, admissionHandler, admitted } from "./admission.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import type { Route } from "../runtime/routes.ts";
+import { accessReviewHandler, accessReviewResults } from "./access-review.ts";
+import { type AdmissionDeps, admissionHandler, admissionResults, admitted } from "./admission.ts";
 import type { CertificateServing } from "./certificate-serving.ts";
 import { requireApiServer } from "./client-credentials.ts";
 import { extractConnectorData } from "./connector-data.ts";
@@ -26,7 +26,7 @@ import {
 } from "./key-admission.ts";
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
-import { type Review, reviewRoute, timed } from "./review-route.ts";
+import { reviewRoute, timed } from "./review-route.ts";
 import { enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
@@ -41,7 +41,7 @@ export interface WebhookRoutesDeps {
   readonly mismatches: KeyMismatches;
   readonly certificates: Pick<CertificateServing, "shown">;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "reviewed" | "reviewTook">;
+  readonly metrics: Pick<Metrics, "reviews" | "webhook">;
 }
 
 /** Options of {@link webhookRoutes}. */
@@ -62,30 +62,21 @@ export function webhookRoutes(
 
 function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const { accessKeys, clock, discovery, lastActivity, mismatches, metrics } = deps;
-  const reviewing = (kind: ReviewKind) => ({
-    accessKeys,
-    clock,
-    onUse: lastActivity.note.bind(lastActivity),
-    onResult: (result: string): void => metrics.reviewed(kind, result),
-  });
-  const review = (path: string, kind: Review["kind"], handler: Handler): Route =>
-    reviewRoute({ path, kind, handler }, deps);
-  return [
-    review(
-      webhookPaths.tokenReview,
-      "token",
-      tokenReviewHandler({
-        ...reviewing("token"),
-        secondLooks: new SecondLooks(),
-        onMismatch: mismatches.note.bind(mismatches),
-      }),
-    ),
-    review(
-      webhookPaths.accessReview,
-      "access",
-      accessReviewHandler({ ...reviewing("access"), discovery }),
-    ),
-  ];
+  const reviewing = { accessKeys, clock, onUse: lastActivity.note.bind(lastActivity) };
+  const handlers = {
+    [webhookPaths.tokenReview]: tokenReviewHandler({
+      ...reviewing,
+      secondLooks: new SecondLooks(),
+      onMismatch: mismatches.note.bind(mismatches),
+      onResult: metrics.reviews("token", identificationResults),
+    }),
+    [webhookPaths.accessReview]: accessReviewHandler({
+      ...reviewing,
+      discovery,
+      onResult: metrics.reviews("access", accessReviewResults),
+    }),
+  };
+  return Object.entries(handlers).map(([path, handler]) => reviewRoute({ path, handler }, deps));
 }
 
 /**
@@ -97,18 +88,12 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
   const { namespace, requireAdmissionClientCertificate } = options;
   const deciding = { accessKeys, client, clock, quota: options };
+  const onResult = metrics.reviews("admission", admissionResults);
   const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
     method: "POST",
     path,
-    handler: timed(
-      "admission",
-      admissionHandler({
-        ...parts,
-        onResult: (result) => metrics.reviewed("admission", result),
-      }),
-      deps,
-    ),
+    handler: timed(path, admissionHandler({ ...parts, onResult }), deps),
     isHidden: true,
     ...(requireAdmissionClientCertificate ? { refuses: requireApiServer } : {}),
   });

@@ -279,6 +279,7 @@ test("the cache is not fresh 30 s after the last watch of a resource was opened"
   expect([accessKeys.isFresh(), accessKeys.staleReasons()]).toEqual([true, []]);
   expect(accessKeys.watches()).toContainEqual({
     resource: "ownedaccesskeys",
+    objects: 0,
     openedAt: clock.now() / 1000,
   });
   await clock.run(30_000);
@@ -296,6 +297,7 @@ test("the cache is not fresh 30 s after the last watch of a resource was opened"
   ]);
   expect(accessKeys.watches()).toContainEqual({
     resource: "ownedaccesskeys",
+    objects: 0,
     openedAt: clock.now() / 1000 - 30,
   });
   stop.abort();

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { CredentialsError } from "../../src/kube/credentials.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { outcomeOf } from "./command-line.ts";

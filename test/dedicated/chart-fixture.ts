@@ -8,7 +8,7 @@ import { findKustomize, type Kustomize, nameOf } from "../../release/chart/kusto
 import { packageChart } from "../../release/chart/package.ts";
 import type { Manifest } from "../../release/chart/template.ts";
 import { isRecord, recordAt } from "../../src/api/parse.ts";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { findHelm, type Helm, type HelmResult } from "../support/helm.ts";
 
 /** What `helm template` renders: with the defaults, the chart latchkey on 1.36 in latchkey-system. */

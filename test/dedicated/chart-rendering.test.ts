@@ -7,7 +7,7 @@ import { manifestFile, packageChart } from "../../release/chart/package.ts";
 import type { Manifest } from "../../release/chart/template.ts";
 import { registry } from "../../release/registry.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { byName, type Charts, ofEast, packageCharts, type Rendering } from "./chart-fixture.ts";
 import { hasTools } from "../support/tools.ts";
 

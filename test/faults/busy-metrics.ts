@@ -17,6 +17,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
   let leading = false;
   return {
     controller: () => ({
+      began() {},
       ended() {
         working -= 1;
         onChange();
@@ -32,29 +33,32 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
         depths.set(name, depth);
         working += 1;
       },
+      done() {},
       retried() {},
+      inProgress() {},
     }),
-    request() {},
+    requests: () => ({ ended() {}, took() {} }),
     requestLimit() {},
-    reviewed() {},
-    reviewTook() {},
+    reviews: () => () => {},
+    webhook: () => ({ began() {}, ended() {} }),
     certificateEnd() {},
     certificateProblem() {},
     objects() {},
-    syncTargets() {},
     revoked() {},
     watches() {},
+    watchInterrupted() {},
     cacheFresh() {},
     gateway: {
       requests() {},
       refusals() {},
-      authentications() {},
+      authentications: () => () => {},
       overheadSeconds() {},
-      cuts() {},
+      cuts: () => () => {},
       live() {},
+      clusters() {},
     },
-    revokedList: { refused() {}, confirmedAt() {} },
-    refusedHttp() {},
+    revokedList: { refusals: () => () => {}, confirmedAt() {} },
+    httpRefusals: () => () => {},
     leading: (_, isLeading) => void (leading = isLeading),
     render: async () => ({ contentType: "text/plain", text: "" }),
     busy: () => working + [...depths.values()].reduce((sum, depth) => sum + depth, 0),

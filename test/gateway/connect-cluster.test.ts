@@ -188,3 +188,26 @@ test("a policy of more than 256 KiB is unknown", async () => {
   const { cluster } = await connect(({ answer }) => answer.end(" ".repeat(256 * 1024 - 1) + "{}"));
   expect(await cluster.secrets?.problem()).toMatchObject({ status: 503 });
 });
+
+test.each([
+  [200, true],
+  [403, true],
+  [401, false],
+  [503, false],
+])("a cluster that answers with %d is reachable: %s", async (status, isReachable) => {
+  const { connect } = gateway();
+  const { cluster } = await connect(({ answer }) => {
+    answer.statusCode = status;
+    answer.end("{}");
+  });
+  expect(await cluster.isReachable()).toBe(isReachable);
+});
+
+test("a cluster that does not answer is not reachable after 10 s", async () => {
+  const { connect, clock } = gateway();
+  const { cluster } = await connect(() => {});
+  const answered = cluster.isReachable();
+  await settled();
+  await clock.run(10_000);
+  expect(await answered).toBe(false);
+});

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const directory = mkdtempSync(join(tmpdir(), "latchkey-bundle-"));

@@ -63,10 +63,10 @@ test("controllers detect a dead connection within 45 s", () => {
   expect(relaxedWatchTimes.watchSeconds.most * 1000 + watchGraceMs).toBeLessThanOrEqual(45_000);
 });
 
-test("watchReadings returns the oldest watch of each resource, by the wall clock", () => {
+test("watchReadings returns the oldest watch of each resource, by the wall clock, and the number of objects", () => {
   const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
   const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
-    resource,
+    ...{ resource, store: { size: 2 } },
     watchState: { isSynced: true, openedAt, freshForMs },
   });
   expect(
@@ -75,8 +75,8 @@ test("watchReadings returns the oldest watch of each resource, by the wall clock
       clock,
     ),
   ).toEqual([
-    { resource: "secrets", openedAt: 990 },
-    { resource: "namespaces", openedAt: 0 },
+    { resource: "secrets", openedAt: 990, objects: 4 },
+    { resource: "namespaces", openedAt: 0, objects: 2 },
   ]);
 });
 

@@ -47,7 +47,7 @@ async function following(
     new ScriptedListWatch(...lists),
     new AbortController(),
   ];
-  const changes: string[] = [];
+  const [changes, interruptions]: [string[], string[]] = [[], []];
   const informer = new Informer<number>(
     {
       listOptions: { resource: resources.secrets },
@@ -56,13 +56,17 @@ async function following(
         void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5, watchTimes, recovery },
+    {
+      ...{ listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
+      ...{ watchTimes, recovery },
+      onInterrupted: (...interruption) => void interruptions.push(interruption.join(" ")),
+    },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
   await settled();
   const takeChanges = (): readonly string[] => changes.splice(0);
-  return { clock, log, listWatch, informer, stop, ended, takeChanges };
+  return { clock, log, listWatch, informer, stop, ended, takeChanges, interruptions };
 }
 
 test("the store contains all pages of the list before it is synced, and is then watched", async () => {
@@ -140,18 +144,20 @@ describe("an event of the watch", () => {
 });
 
 describe("after an interruption", () => {
-  test.for<[string, Error | undefined]>([
-    ["a failure of the network", failure("Network")],
-    ["a failure of the server", failure("ServerError")],
-    ["a bug", new TypeError("undefined is not a function")],
-    ["a regular end", undefined],
-  ])("by %s it resumes at the last resourceVersion, also of a bookmark", async ([, error]) => {
-    const { clock, listWatch } = await following([listed(7)]);
+  test.for<[string, Error | undefined, string[]]>([
+    ["a failure of the network", failure("Network"), ["secrets Network"]],
+    ["a failure of the server", failure("ServerError"), ["secrets ServerError"]],
+    ["a bug", new TypeError("undefined is not a function"), ["secrets Unexpected"]],
+    ["a regular end", undefined, []],
+  ])("by %s it resumes at the last resourceVersion, also of a bookmark", async (given) => {
+    const [, error, counted] = given;
+    const { clock, listWatch, interruptions } = await following([listed(7)]);
     await clock.run(30_000);
     listWatch.send(["ADDED", thing("a", 8)], ["BOOKMARK", thing("", 12)]);
     listWatch.end(error);
     await clock.run(800);
     expect(listWatch.calls).toEqual(["list", "watch 7", "watch 12"]);
+    expect(interruptions).toEqual(counted);
   });
 
   test.for<KubeErrorCode>(["Gone", "NotFound"])("by %s it lists again", async (code) => {

@@ -5,7 +5,7 @@ import { runLoop } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
+import type { ControllerMetrics } from "../../src/runtime/work-metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -15,6 +15,7 @@ function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
   const counts: string[] = [];
   return {
     counts,
+    began() {},
     ended: (result, seconds) => void counts.push(`${result} ${seconds}`),
     unexpectedError: () => void counts.push("bug"),
   };

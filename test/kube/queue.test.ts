@@ -335,3 +335,30 @@ describe("retryNow", () => {
     expect(await takeAll(queue)).toEqual(["a"]);
   });
 });
+
+test("metrics get how long a key waited, how long its work took, and the work in progress", async () => {
+  const clock = new TestClock(start);
+  const seen: string[] = [];
+  let inProgress: () => readonly number[] = () => [];
+  const queue = new WorkQueue({
+    ...{ clock, random: () => 0 },
+    metrics: {
+      added: (depth) => void seen.push(`added ${depth}`),
+      taken: (depth, waited) => void seen.push(`taken ${depth} after ${waited} s`),
+      done: (worked) => void seen.push(`done after ${worked} s`),
+      retried() {},
+      inProgress: (read) => void (inProgress = read),
+    },
+  });
+  queue.add("a", "low");
+  clock.advance(1_000);
+  queue.add("a", "high");
+  clock.advance(1_000);
+  await queue.get();
+  clock.advance(3_000);
+  expect(inProgress()).toEqual([3]);
+  queue.add("a", "high");
+  queue.done("a");
+  expect(inProgress()).toEqual([]);
+  expect(seen).toEqual(["added 1", "added 1", "taken 0 after 2 s", "done after 3 s", "added 1"]);
+});

@@ -8,6 +8,7 @@ import {
   type Transport,
   type TransportOptions,
 } from "../../src/kube/transport.ts";
+import type { RequestMetrics } from "../../src/runtime/work-metrics.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import { type ReceivedRequest, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
@@ -27,6 +28,8 @@ interface Setup {
   readonly clock: TestClock;
   /** The counted requests, as `<method> <code>`. */
   readonly counted: string[];
+  /** The attempts, as `<method> <seconds>`. */
+  readonly took: string[];
   readonly forgotten: () => number;
 }
 
@@ -41,7 +44,7 @@ async function over(
   { tokens = [token], prefix = "", authorization, ...changes }: Changes = {},
 ): Promise<Setup> {
   const peer = await startPeer(onRequest);
-  const [clock, counted] = [new TestClock(), new Array<string>()];
+  const [clock, counted, took] = [new TestClock(), new Array<string>(), new Array<string>()];
   let forgotten = 0;
   const credentials = {
     server: peer.url + prefix,
@@ -51,22 +54,24 @@ async function over(
       (async () => `Bearer ${tokens[Math.min(forgotten, tokens.length - 1)] ?? ""}`),
     forget: () => void forgotten++,
   };
-  const onAnswer = ({ method, code }: { method: string; code: string }): void =>
-    void counted.push(`${method} ${code}`);
+  const metrics: RequestMetrics = {
+    ended: ({ method, code }) => void counted.push(`${method} ${code}`),
+    took: (method, seconds) => void took.push(`${method} ${seconds}`),
+  };
   const transport = createTransport({
     credentials,
     clock,
     connections: 3,
     timeoutMs: 30_000,
     mostBytes: 1_000_000,
-    onResponse: onAnswer,
+    metrics,
     ...changes,
   });
   closing.push(
     () => peer.close(),
     () => transport.close(),
   );
-  return { peer, transport, clock, counted, forgotten: () => forgotten };
+  return { peer, transport, clock, counted, took, forgotten: () => forgotten };
 }
 
 describe("a request", () => {
@@ -241,9 +246,12 @@ describe("a 401", () => {
     answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
 
   test("reads the credential again and retries once", async () => {
-    const { transport, forgotten, counted } = await over(onlyNew, { tokens: ["old", "new"] });
+    const { transport, forgotten, counted, took } = await over(onlyNew, {
+      tokens: ["old", "new"],
+    });
     expect((await transport.request(post)).status).toBe(200);
     expect([forgotten(), counted]).toEqual([1, ["POST 200"]]);
+    expect(took).toEqual(["POST 0", "POST 0"]);
   });
 
   test("that is repeated is the response", async () => {

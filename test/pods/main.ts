@@ -11,7 +11,7 @@ import { findKustomize } from "../../release/chart/kustomize.ts";
 import { packageChart } from "../../release/chart/package.ts";
 import { buildImage, imageName } from "../../release/image/build-image.ts";
 import { writeLayout } from "../../release/image/layout.ts";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { nodeModule } from "../support/control-plane-module.ts";
 import { debianPrograms } from "../support/debian-programs.ts";

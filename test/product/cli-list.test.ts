@@ -1,6 +1,6 @@
 import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { latchkeyVersion } from "../../src/cli/latchkey-version.ts";
+import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";

@@ -173,6 +173,22 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     );
   });
 
+  it("is reachable in the metrics, unless it refuses the credential or has no usable kubeconfig", async () => {
+    const [refused, unusable] = [unique("refused"), unique("unusable")];
+    await connect(named(refused), kubeconfig({ user: { token: "another" } }));
+    await connect(named(unusable), {});
+    const isShown = (text: string, name: string, value: 0 | 1) =>
+      text.includes(`latchkey_connected_cluster_reachable{cluster="cluster/${name}"} ${value}\n`);
+    const metrics = await eventually(
+      async () => {
+        const text = await (await fetch(`${inject("gateway")?.metricsUrls[0]}/metrics`)).text();
+        return isShown(text, refused, 0) && isShown(text, cluster, 1) && text;
+      },
+      { what: "the state of the clusters in the metrics" },
+    );
+    expect(isShown(metrics, unusable, 0)).toBe(true);
+  });
+
   it("ends its streams when its Secret changes or goes", async () => {
     const name = unique("changing");
     const secret = await connect(named(name));

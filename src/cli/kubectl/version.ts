@@ -1,5 +1,5 @@
 import { serverVersion } from "../../kube/server-version.ts";
-import { latchkeyVersion } from "../latchkey-version.ts";
+import { latchkeyVersion } from "../../runtime/latchkey-version.ts";
 import type { Action } from "./cli.ts";
 import type { commands } from "./command-table.ts";
 import { printable } from "./failure.ts";

@@ -1,6 +1,6 @@
 import type { Result } from "../../api/result.ts";
 import type { Condition } from "../../api/conditions.ts";
-import type { Key } from "../../api/object.ts";
+import type { Key, Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { NamespaceOptions } from "../../domain/sync/sync-target.ts";
 import type { ListOptions } from "../../kube/list-request.ts";
@@ -49,8 +49,9 @@ export interface WatchedKind<T> {
   readonly reconciler?: Reconciler;
 }
 
-/** What metrics count: objects by their conditions, and the targets in a status. */
+/** What metrics count: objects by their conditions, and the targets and the expiry in a status. */
 export interface CountedObject {
+  readonly metadata: Pick<Metadata, "namespace" | "name">;
   readonly conditions: readonly Condition[];
   readonly status: Readonly<Record<string, unknown>>;
 }

@@ -82,7 +82,11 @@ const transientReasons: ReadonlySet<string> = new Set([
 ]);
 const intendedReasons: ReadonlySet<string> = new Set(["Paused", "NoTargets"]);
 
-function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
+/**
+ * The first of these conditions that is False and neither temporary nor intended, the most important
+ * type first; undefined if there is none.
+ */
+export function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
   conditions: readonly T[],
   types: readonly ConditionType[],
 ): T | undefined {

@@ -1,0 +1,65 @@
+import type { Clock } from "../runtime/clock.ts";
+import type { ClusterReadings } from "../runtime/metrics.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { ConnectedUpstream } from "./connected-clusters.ts";
+
+/** Dependencies of {@link ClusterProbes}. */
+export interface ClusterProbesDeps {
+  readonly clusters: {
+    names(): readonly string[];
+    find(name: string): Pick<ConnectedUpstream, "isReachable"> | undefined;
+    readonly synced: Promise<void>;
+  };
+  readonly clock: Pick<Clock, "wakeAfter">;
+}
+
+const everyMs = 30_000;
+/** A cluster that does not answer takes 10 s. */
+const probesAtATime = 16;
+/** Maximum number of clusters that metrics name. */
+const mostNamed = 100;
+
+/** Asks every connected cluster each half minute whether it is reachable, before a user does. */
+export class ClusterProbes {
+  readonly #deps: ClusterProbesDeps;
+  #isReachable: ReadonlyMap<string, boolean> = new Map();
+
+  constructor(deps: ClusterProbesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Asks until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clusters, clock } = this.#deps;
+    void clusters.synced.then(() => this.#ask());
+    while (!signal.aborted) {
+      await sleep(everyMs, { clock, signal });
+      if (!signal.aborted) await this.#ask();
+    }
+  }
+
+  /** The state of the clusters by the last answers, unreachable ones first. */
+  readings(): ClusterReadings {
+    const all = [...this.#isReachable].toSorted(
+      ([one, isReachable], [other, isOtherReachable]) =>
+        Number(isReachable) - Number(isOtherReachable) || (one < other ? -1 : 1),
+    );
+    const reachable = all.filter(([, isReachable]) => isReachable).length;
+    return {
+      counts: { reachable, unreachable: all.length - reachable },
+      named: all.slice(0, mostNamed),
+    };
+  }
+
+  async #ask(): Promise<void> {
+    const { clusters } = this.#deps;
+    const answers = new Map<string, boolean>();
+    const names = clusters.names().values();
+    const askInTurn = async (): Promise<void> => {
+      for (const name of names)
+        answers.set(name, (await clusters.find(name)?.isReachable()) ?? false);
+    };
+    await Promise.all(Array.from({ length: probesAtATime }, askInTurn));
+    this.#isReachable = answers;
+  }
+}
