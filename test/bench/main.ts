@@ -18,6 +18,7 @@ import { latency } from "./repair.ts";
 import { replication } from "./replicators.ts";
 import { ratioOf, type Row, table } from "./report.ts";
 import { reviews } from "./reviews.ts";
+import { scrape } from "./scrape.ts";
 import { sizeNamed } from "./sizes.ts";
 import { start } from "./start.ts";
 
@@ -30,6 +31,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   mint,
   start,
   memory: copiesMemory,
+  metrics: scrape,
   keys,
   reviews,
   sizes: bigObjects,

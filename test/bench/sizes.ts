@@ -9,6 +9,8 @@ export interface Size {
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
   /** SharedSecrets, each with a copy in as many namespaces, in the informers alone. */
   readonly memory: { readonly sources: number; readonly targets: number };
+  /** The same, and keys, while the metrics are scraped. */
+  readonly metrics: { readonly sources: number; readonly targets: number; readonly keys: number };
   /**
    * Copies of one big SharedSecret each, and big SharedSecrets that are not synced; kilobytes of
    * data before base64.
@@ -48,6 +50,7 @@ const tiny: Size = {
   newcomers: { atLeast: 10, beside: 500 },
   many: { sources: 50, targets: 4, foreign: 100 },
   memory: { sources: 100, targets: 10 },
+  metrics: { sources: 100, targets: 10, keys: 1000 },
   big: {
     fanOuts: [copiesOf(220, 20), copiesOf(900, 20)],
     unsynced: { count: 10, kilobytes: 1000 },
@@ -69,6 +72,7 @@ const small: Size = {
   newcomers: { atLeast: 60, beside: 5000 },
   many: { sources: 500, targets: 10, foreign: 2500 },
   memory: { sources: 1000, targets: 50 },
+  metrics: { sources: 1000, targets: 10, keys: 10_000 },
   big: {
     fanOuts: [copiesOf(220, 100), copiesOf(900, 100)],
     unsynced: { count: 50, kilobytes: 1000 },
@@ -90,6 +94,7 @@ const full: Size = {
   newcomers: { atLeast: 200, beside: 5000 },
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
   memory: { sources: 10_000, targets: 50 },
+  metrics: { sources: 10_000, targets: 10, keys: 100_000 },
   big: {
     fanOuts: [copiesOf(220, 500), copiesOf(900, 600)],
     unsynced: { count: 300, kilobytes: 1000 },

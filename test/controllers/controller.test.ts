@@ -3,35 +3,17 @@ import { createController } from "../../src/controllers/controller.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
+import { controllerOptions } from "../support/controller-options.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
-import { rawSharedSecret, ownNamespace, projectNamespace } from "../support/fake-informers.ts";
+import { rawSharedSecret, projectNamespace } from "../support/fake-informers.ts";
 import { rawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 
 const stops: AbortController[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
 });
-
-const options = {
-  namespace: ownNamespace,
-  prefixes: { user: "", team: "" },
-  grantSettleTime: 2_000,
-  workers: 2,
-  writers: 2,
-  issuer: "https://issuer",
-  audience: "aud",
-  maximumKeyTtl: 0,
-  maximumTokenTtl: 86_400,
-  signingKeyRotation: 30 * 86_400_000,
-  deleteExpiredTokensAfter: 3600,
-  deleteExpiredKeysAfter: undefined,
-  quotaTokens: 1_000,
-  quotaExempt: [],
-  requireSyncFrom: false,
-  copyKeys: [],
-};
 
 /** Responds like the API server to a write that it accepts. */
 function taken({ body, ref }: Request): unknown {
@@ -51,7 +33,8 @@ function setup(answer: (request: Request) => unknown = taken) {
     sharedsecrets: [rawSharedSecret("db")],
   });
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
-  const controller = createController(options, {
+  const metrics = createMetrics();
+  const controller = createController(controllerOptions, {
     client,
     copyClient: client,
     listWatch,
@@ -60,10 +43,10 @@ function setup(answer: (request: Request) => unknown = taken) {
     clock,
     random: () => 0.5,
     log,
-    metrics: createMetrics(),
+    metrics,
   });
   stops.push(stop);
-  return { clock, log, stop, client, listWatch, controller };
+  return { clock, log, stop, client, listWatch, metrics, controller };
 }
 
 test("a follower fills its stores and writes nothing", async () => {
@@ -76,6 +59,23 @@ test("a follower fills its stores and writes nothing", async () => {
   expect([controller.informers.stores.namespaces.size, client.lines]).toEqual([2, []]);
   stop.abort();
   await followed;
+});
+
+test("the metrics of every controller are 0 in a follower", async () => {
+  const { metrics, controller } = setup();
+  const { text } = await metrics.render();
+  const lines = text.split("\n");
+  expect(lines).toContain(`controller_runtime_max_concurrent_reconciles{controller="copy"} 2`);
+  for (const { controller: name } of controller.informers.reconcilers)
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `controller_runtime_reconcile_total{controller="${name}",result="error"} 0`,
+        `workqueue_retries_total{name="${name}"} 0`,
+      ]),
+    );
+  expect(lines).toContain(
+    'latchkey_watch_interruptions_total{resource="secrets",code="Network"} 0',
+  );
 });
 
 test("a leader writes what is missing, follows changes, and stops when its signal aborts", async () => {
