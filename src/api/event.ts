@@ -15,4 +15,6 @@ export interface Event<R extends string = Reason> {
   readonly note: string;
   /** Distinguishes Events with the same subject and reason, for example by an expiry time. */
   readonly deduplicationKey: string;
+  /** Whether the Event may be left out when there are many; default: false. */
+  readonly isOptional?: boolean;
 }

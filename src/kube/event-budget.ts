@@ -1,10 +1,14 @@
 import type { Clock } from "../runtime/clock.ts";
 
-/**
- * Rate limit of Events per object: a burst, then one every five minutes; for at most this many
- * objects (client-go, EventSourceObjectSpamFilter).
- */
-const limits = { burst: 25, refillMs: 300_000, objects: 4096 } as const;
+/** A burst of Events, then one each time, for at most this many objects. */
+export interface EventLimits {
+  readonly burst: number;
+  readonly refillMs: number;
+  readonly objects: number;
+}
+
+/** The limits of each object (client-go, EventSourceObjectSpamFilter). */
+const objectLimits: EventLimits = { burst: 25, refillMs: 300_000, objects: 4096 };
 
 interface Bucket {
   tokens: number;
@@ -14,10 +18,12 @@ interface Bucket {
 /** A token bucket per object; evicts the least recently used object. */
 export class EventBudget {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #limits: EventLimits;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic">, limits = objectLimits) {
     this.#clock = clock;
+    this.#limits = limits;
   }
 
   /** Takes one Event from the budget of the object `uid`; false if the budget is used up. */
@@ -33,12 +39,13 @@ export class EventBudget {
 
   #refilled(uid: string): Bucket {
     const now = this.#clock.monotonic();
-    const { tokens, at } = this.#buckets.get(uid) ?? { tokens: limits.burst, at: now };
-    return { tokens: Math.min(limits.burst, tokens + (now - at) / limits.refillMs), at: now };
+    const { burst, refillMs } = this.#limits;
+    const { tokens, at } = this.#buckets.get(uid) ?? { tokens: burst, at: now };
+    return { tokens: Math.min(burst, tokens + (now - at) / refillMs), at: now };
   }
 
   #forgetOldest(): void {
-    if (this.#buckets.size <= limits.objects) return;
+    if (this.#buckets.size <= this.#limits.objects) return;
     for (const oldest of this.#buckets.keys()) {
       this.#buckets.delete(oldest);
       return;

@@ -26,22 +26,33 @@ export interface EventRecorderOptions {
 /** Limits of the API server (Kubernetes API reference, Event v1). */
 const longest = { note: 1024, instance: 128, name: 253 } as const;
 
+/** The limits of optional Events: 100,000 new keys must not cost 100,000 more writes. */
+const optionalLimits = {
+  object: { burst: 3, refillMs: 3_600_000, objects: 4096 },
+  all: { burst: 100, refillMs: 100, objects: 1 },
+} as const;
+
 /** Records events.k8s.io/v1 Events on a best-effort basis: a failure is logged and never thrown. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #budget: EventBudget;
+  readonly #optional: EventBudget;
+  readonly #allOptional: EventBudget;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#budget = new EventBudget(options.clock);
+    this.#optional = new EventBudget(options.clock, optionalLimits.object);
+    this.#allOptional = new EventBudget(options.clock, optionalLimits.all);
   }
 
   /**
    * Creates the Event unless it was recorded before or the budget of its object (25, then 1 in 5
-   * minutes) is used up.
+   * minutes) is used up. An optional Event has budgets of its own: of its object (3, then 1 an hour)
+   * and of the process (100, then 10 per second).
    */
   async record(event: Event<string>): Promise<void> {
-    if (!this.#budget.tryTake(event.subject.uid)) return;
+    if (!this.#tryTake(event)) return;
     try {
       await this.#options.client.create(resources.events, this.#event(event));
     } catch (error) {
@@ -56,6 +67,12 @@ export class EventRecorder {
         "recording the Event failed",
       );
     }
+  }
+
+  #tryTake({ subject: { uid }, isOptional = false }: Event<string>): boolean {
+    return isOptional
+      ? this.#optional.tryTake(uid) && this.#allOptional.tryTake("")
+      : this.#budget.tryTake(uid);
   }
 
   #event({ resource, subject, type, reason, note, deduplicationKey }: Event<string>): Manifest {

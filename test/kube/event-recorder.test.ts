@@ -125,6 +125,28 @@ test("a note is truncated to 1,024 bytes at a character boundary", async () => {
   for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024);
 });
 
+test("optional Events have budgets of their own: of an object, and of all", async () => {
+  const { events, clock, recorder: eventRecorder } = recorder();
+  const news = { ...notice, type: "Normal", reason: "Ready", isOptional: true } as const;
+  const taken = async (uid: string, count: number): Promise<number> => {
+    const before = events.length;
+    const subject = { ...notice.subject, uid };
+    for (let index = 0; index < count; index += 1)
+      await eventRecorder.record({ ...news, subject, deduplicationKey: String(index) });
+    return events.length - before;
+  };
+  expect(await taken("uid-1", 5)).toBe(3);
+  await clock.run(3_600_000);
+  expect(await taken("uid-1", 5)).toBe(1);
+  const all = [];
+  for (let index = 0; index < 150; index += 1) all.push(await taken(`new-${index}`, 1));
+  expect(all.filter((count) => count === 1)).toHaveLength(99);
+  await clock.run(1_000);
+  expect(await taken("later", 3)).toBe(3);
+  await eventRecorder.record(notice);
+  expect(events.at(-1)).toMatchObject({ type: "Warning" });
+});
+
 describe("a failure is not thrown", () => {
   test.for<[KubeErrorCode, number]>([
     ["AlreadyExists", 0],

@@ -72,12 +72,14 @@ describe.concurrent("the Events of a SharedSecret", () => {
       });
     };
     await turns("perhaps", "False");
-    expect(await summaries(source.namespace, about)).toEqual(["Warning InvalidSyncOption"]);
+    const before = await summaries(source.namespace, about);
+    // That it was ready before is left out if many objects became ready at the same time.
+    expect([
+      ["Normal Ready", "Warning InvalidSyncOption"],
+      ["Warning InvalidSyncOption"],
+    ]).toContainEqual(before);
     await turns(null, "True");
-    expect(await summaries(source.namespace, about)).toEqual([
-      "Normal Ready",
-      "Warning InvalidSyncOption",
-    ]);
+    expect(await summaries(source.namespace, about)).toEqual(["Normal Ready", ...before]);
   });
 });
 
@@ -241,6 +243,6 @@ describe.concurrent("a project without a namespace that accepts copies", () => {
     await api.merge(path, { metadata: { annotations: { [annotations.syncFrom]: namespace } } });
     await becomesSynced(source, "True", "Synced", "1 of 1 targets are synced");
     await letIn(namespace);
-    expect(await eventsIn(namespace)).toEqual([]);
+    expect((await eventsIn(namespace)).filter(({ type }) => type !== "Normal")).toEqual([]);
   });
 });

@@ -161,13 +161,18 @@ export async function changesIn(
     });
 }
 
-/** Reason of each Event about an object. */
+/**
+ * Reason of each Event about an object, without the one that it is well, which is left out if many
+ * objects become well at the same time.
+ */
 export async function eventsAbout({ uid }: Pick<Own, "uid">): Promise<readonly string[]> {
   const list = await api.get("/apis/events.k8s.io/v1/namespaces/default/events");
   const about = listAt(list, "items").filter(
     (event) => stringAt(recordAt(event, "regarding"), "uid") === uid,
   );
-  return about.map((event) => stringAt(event, "reason") ?? "");
+  return about
+    .map((event) => stringAt(event, "reason") ?? "")
+    .filter((reason) => !["Active", "Minted"].includes(reason));
 }
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";

@@ -42,9 +42,10 @@ export function conditionEvents(
 }
 
 /**
- * Returns one Event if an object becomes unhealthy or changes its reason (Warning), or becomes
- * healthy (Normal). `types` are the conditions to check, the most important first; the first one
- * provides the message when healthy.
+ * Returns one Event if an object becomes unhealthy or changes its reason (Warning), or if it becomes
+ * healthy or is healthy for another reason (Normal; optional unless it follows a Warning). `types`
+ * are the conditions to check, the most important first; the first one provides the reason and the
+ * message when healthy.
  */
 export function healthEvents(
   context: EventContext,
@@ -52,20 +53,19 @@ export function healthEvents(
   types: readonly ConditionType[],
 ): readonly Write[] {
   const [before, after] = [troubleIn(context.existing, types), troubleIn(updates, types)];
+  const well = updates.find(({ type, status }) => type === types[0] && status === "True");
   // A reconcile that is repeated because its status was not written sees the same transition time,
   // so the deduplicationKey is the same.
   const since = context.existing.find(
-    ({ type }) => type === (after ?? before)?.type,
+    ({ type }) => type === (after ?? before ?? well)?.type,
   )?.lastTransitionTime;
   const deduplicationKey = `generation ${context.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
   if (after === undefined) {
-    const well =
-      before === undefined
-        ? undefined
-        : updates.find(({ type, status }) => type === types[0] && status === "True");
-    return well === undefined || isTransient(updates, types)
+    const isOptional = before === undefined;
+    if (well === undefined || isTransient(updates, types)) return [];
+    return isOptional && !transitioned(context.existing, well)
       ? []
-      : eventWrite(context, well, { type: "Normal", deduplicationKey });
+      : eventWrite(context, well, { type: "Normal", deduplicationKey, isOptional });
   }
   const isSame = before?.type === after.type && before.reason === after.reason;
   // An expiry is recorded once, with the condition Expired.
@@ -126,14 +126,14 @@ function isTrue(update: ConditionUpdate, type: ConditionUpdate["type"]): boolean
 function eventWrite(
   { resource, metadata }: EventContext,
   { reason, message }: ConditionUpdate,
-  { type, deduplicationKey }: Pick<Event, "type" | "deduplicationKey">,
+  event: Pick<Event, "type" | "deduplicationKey" | "isOptional">,
 ): readonly Write[] {
   const { namespace, name, uid } = metadata;
   const subject = { ...(namespace === undefined ? {} : { namespace }), name, uid };
   return [
     {
       do: "record-event",
-      event: { resource, subject, type, reason, note: message, deduplicationKey },
+      event: { resource, subject, reason, note: message, ...event },
     },
   ];
 }

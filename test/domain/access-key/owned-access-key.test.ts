@@ -429,8 +429,12 @@ describe("Events about a key", () => {
   };
 
   test.each<[string, Changes, readonly string[], number?]>([
-    ["are not recorded for a valid key", {}, []],
-    ["are not recorded for a disabled key", { spec: { disabled: true } }, []],
+    ["report once that a key is valid", {}, ["Normal Active generation 3"]],
+    [
+      "report once that a key is disabled",
+      { spec: { disabled: true } },
+      ["Normal Disabled generation 3"],
+    ],
     [
       "warn of the expiry, with the expiry as deduplicationKey",
       { spec: { ttl: 5 } },
@@ -440,7 +444,7 @@ describe("Events about a key", () => {
     [
       "announce the expiry",
       { spec: { ttl: 10 * day } },
-      ["Normal Expiring 2026-01-11T00:00:00Z"],
+      ["Normal Expiring 2026-01-11T00:00:00Z", "Normal Active generation 3"],
       9 * day * 1000,
     ],
     [
@@ -492,7 +496,11 @@ describe("Events about a key", () => {
   test.each<[string, Changes, readonly string[]]>([
     ["a failure", { duplicate }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
     ["an expiry", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
-    ["Disabled", { spec: { disabled: true } }, []],
+    [
+      "Disabled",
+      { spec: { disabled: true } },
+      ["Normal Active generation 3 since 2026-01-01T00:00:00Z"],
+    ],
   ])("report once that a key is valid again after %s", (_rule, changes, notes) => {
     const first = viewOf(changes);
     const now = changes.spec?.ttl === undefined ? born : born + 10_000;

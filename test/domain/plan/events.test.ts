@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Event } from "../../../src/api/event.ts";
 import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { mergeConditions } from "../../../src/domain/plan/conditions.ts";
@@ -30,6 +31,9 @@ function claimsOf(
   ];
 }
 
+const summaryOf = ({ isOptional, type, reason }: Event): string =>
+  `${isOptional === true ? "optional " : ""}${type} ${reason}`;
+
 const isTrouble = (reason: string): boolean =>
   ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
 
@@ -42,6 +46,7 @@ test("records one Event for a change of health, the same one until the status is
     fc.property(states, (sequence) => {
       let existing: ReturnType<typeof mergeConditions> = [];
       let trouble: string | undefined;
+      let wasReady = false;
       for (const [step, [ready, synced]] of sequence.entries()) {
         const claims = claimsOf(ready, synced);
         const object = { resource: resources.sharedSecrets, metadata, existing };
@@ -52,17 +57,16 @@ test("records one Event for a change of health, the same one until the status is
         const expected =
           now !== undefined && now !== trouble
             ? [`Warning ${now}`]
-            : now === undefined && trouble !== undefined && isWell
-              ? ["Normal Ready"]
+            : now === undefined && isWell && (trouble !== undefined || !wasReady)
+              ? [`${trouble === undefined ? "optional " : ""}Normal Ready`]
               : [];
         expect(
-          events.map((write) =>
-            write.do === "record-event" ? `${write.event.type} ${write.event.reason}` : write.do,
-          ),
+          events.map((write) => (write.do === "record-event" ? summaryOf(write.event) : write.do)),
         ).toEqual(expected);
         existing = mergeConditions(existing, claims, { generation: 3, now: born + step * 1000 });
         expect(healthEvents({ ...object, existing }, claims, ["Ready", "Synced"])).toEqual([]);
         trouble = now;
+        wasReady = ready === "Ready";
       }
     }),
   );

@@ -296,6 +296,7 @@ describe("a reconcile", () => {
     expect(outline(plan)).toEqual([
       "create roles",
       "create rolebindings",
+      "record-event Ready",
       "patch sharedsecrets status",
     ]);
     expect(statusPatch(plan)).toMatchObject({
@@ -374,14 +375,14 @@ describe("the status of a fan-out", () => {
       "is written once all targets are written",
       { summary: { desired: 1, synced: 1 }, waitingSince: born },
       born + 5,
-      ["patch sharedsecrets status"],
+      ["record-event Ready", "patch sharedsecrets status"],
       { kind: "done" },
     ],
     [
       "does not wait if sync is paused",
       { summary: waiting, source: { options: { paused: true } } },
       born,
-      ["patch sharedsecrets status"],
+      ["record-event Ready", "patch sharedsecrets status"],
       { kind: "done" },
     ],
   ])("%s", ([, changes, now, steps, next]) => {
@@ -453,14 +454,20 @@ describe("Events about problems", () => {
       { summary: waiting, waitingSince: born - 5000 },
       [],
     ],
-    ["are not recorded while sync is paused", [], { source: { options: { paused: true } } }, []],
     [
-      "are not recorded without targets",
+      "report a new object while sync is paused",
+      [],
+      { source: { options: { paused: true } } },
+      ["Normal Ready generation 3"],
+    ],
+    [
+      "report a new object without targets",
       [],
       { summary: { emptyProjects: [{ project: "*", namespaces: 0, accepting: 0 }] } },
-      [],
+      ["Normal Ready generation 3"],
     ],
-    ["are not recorded without problems", [], {}, []],
+    ["report a new object without problems", [], {}, ["Normal Ready generation 3"]],
+    ["are not recorded while an object stays ready", [condition("Ready", "True", "Ready")], {}, []],
     [
       "record the end of a problem as Normal",
       [condition("Ready", "False", "TooLarge")],
@@ -480,10 +487,10 @@ describe("Events about problems", () => {
       [],
     ],
     [
-      "do not record the end of a wait",
+      "report the end of a wait",
       [condition("Ready", "False", "Progressing"), condition("Synced", "False", "Paused")],
       {},
-      [],
+      [`Normal Ready generation 3 since ${since}`],
     ],
   ])("%s", ([, conditions, changes, notes]) => {
     const source = { ...changes.source, secret: { conditions } };
