@@ -35,6 +35,7 @@ import { directRoutes, gatewayRoutes } from "../../src/domain/gateway/request-ta
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type OptionTable, variableOf } from "../../src/runtime/options.ts";
+import { alertRules } from "../support/alert-rules.ts";
 import { fieldsOf, plurals, schemaOf, versionOf } from "../support/crd-schema.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
@@ -66,6 +67,7 @@ export async function publicNames(): Promise<readonly string[]> {
     ...Object.values(metricTable).map(
       ({ name, labelNames }) => `metric ${name}{${labelNames.join(",")}}`,
     ),
+    ...alertRules().map(({ alert }) => `alert ${alert}`),
     ...programNames(),
     ...clientNames(),
     ...reportNames(),
@@ -191,7 +193,7 @@ function configNames(): readonly string[] {
     .split("\0")
     .filter((path) => path.endsWith(".yaml"));
   const isKustomization = (path: string): boolean => path.endsWith("/kustomization.yaml");
-  const examples = /^config\/(?:samples|tenants|argocd|gateway-ingress|kind|audit)\//;
+  const examples = /^config\/(?:samples|tenants|argocd|gateway-ingress|kind|audit|prometheus)\//;
   const applied = files.filter((path) => !isKustomization(path) && !examples.test(path));
   const own = Object.entries(ownObjects).map(([field, name]) => `${kindsOfOwn(field)} ${name}`);
   const objects = [...applied.flatMap(manifestsIn).map(objectName), ...own];
