@@ -254,6 +254,7 @@ describe.concurrent("a placeholder", () => {
       spec: { data: dataOf("late") },
     });
     await becomesFilled(path, source, dataOf("late"));
+    await eventsAt(path, "Synced");
   });
 
   it("does not learn whether a SharedSecret exists that does not permit it", async () => {

@@ -1,4 +1,5 @@
 import type { Reason } from "../../api/conditions.ts";
+import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
@@ -57,6 +58,7 @@ export function targetSteps(
             object: replacement(withData(state, data), target, state.copy),
           },
         ],
+        ...filledSteps(state.copy, state.source),
       ];
     case "to-recreate":
       return recreateSteps(copyManifest(withData(state, data), target), state.copy);
@@ -161,18 +163,26 @@ function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
   return warning(metadata, "NotFilled", `Secret is not filled: ${why}`);
 }
 
+/** Records that a placeholder is filled after an error, which was recorded, too. */
+function filledSteps(
+  { metadata }: ObservedCopy,
+  { secret }: Source,
+): readonly (readonly Write[])[] {
+  const hadError = metadata.annotations[annotations.syncError] !== undefined;
+  if (!hadError || placeholderRequestOf(metadata) === undefined) return [];
+  const note = `Secret is filled from SharedSecret ${JSON.stringify(keyOf(secret.metadata))}`;
+  return [[eventAbout(metadata, { type: "Normal", reason: "Synced", note })]];
+}
+
 function warning(subject: Metadata, reason: Reason, note: string): Write {
+  return eventAbout(subject, { type: "Warning", reason, note });
+}
+
+function eventAbout(subject: Metadata, event: Pick<Event, "type" | "reason" | "note">): Write {
   const deduplicationKey = `${subject.uid} ${subject.resourceVersion}`;
   return {
     do: "record-event",
-    event: {
-      resource: resources.secrets,
-      subject,
-      type: "Warning",
-      reason,
-      note,
-      deduplicationKey,
-    },
+    event: { resource: resources.secrets, subject, ...event, deduplicationKey },
   };
 }
 

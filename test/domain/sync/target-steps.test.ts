@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
+import { SecretText } from "../../../src/api/secret-text.ts";
 import type { ObservedCopy, Source } from "../../../src/domain/sync/copy.ts";
 import { placeholderRequestOf } from "../../../src/domain/sync/placeholder.ts";
 import { targetState } from "../../../src/domain/sync/sync.ts";
-import { rejectedSteps } from "../../../src/domain/sync/target-steps.ts";
-import { observedCopy } from "../../support/observed-copies.ts";
+import { rejectedSteps, targetSteps } from "../../../src/domain/sync/target-steps.ts";
+import { observedCopy, target } from "../../support/observed-copies.ts";
 import { live, older, retyped } from "../sync-situations.ts";
 
 /** A placeholder with the data of a source that asks for another one, or for the same. */
@@ -30,6 +31,32 @@ function stateOf(copy: ObservedCopy, owner: Source, candidates: readonly Source[
     ...(request && { request }),
   });
 }
+
+test("a placeholder that is filled after an error gets an Event after the write, and no other Secret does", () => {
+  const stepsOf = (copy: ObservedCopy) =>
+    targetSteps(target, stateOf(copy, live, [live]), { a: new SecretText("bmV3") });
+  const [error, old] = [{ [annotations.syncError]: "why" }, { digest: "old" }];
+  const asking = filledFrom(live, live).metadata.labels;
+  const steps = stepsOf(observedCopy(live, { ...old, labels: asking, annotations: error }));
+  expect(steps).toMatchObject([
+    [{ do: "replace" }],
+    [
+      {
+        do: "record-event",
+        event: {
+          ...{ type: "Normal", reason: "Synced", subject: { uid: "uid-copy" } },
+          note: 'Secret is filled from SharedSecret "team/db"',
+        },
+      },
+    ],
+  ]);
+  expect(stepsOf(observedCopy(live, { ...old, labels: asking }))).toMatchObject([
+    [{ do: "replace" }],
+  ]);
+  expect(stepsOf(observedCopy(live, { ...old, annotations: error }))).toMatchObject([
+    [{ do: "replace" }],
+  ]);
+});
 
 describe("a rejected write", () => {
   test("at a placeholder with the data of another source takes that data away", () => {
