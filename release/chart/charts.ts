@@ -5,6 +5,12 @@ import type { OptionTable } from "../../src/runtime/options.ts";
 import { webhookOptions } from "../../src/runtime/webhook-config.ts";
 import { type Chart, handWritten, type Source } from "./chart.ts";
 import { type Kustomize, nameOf } from "./kustomize.ts";
+import {
+  prometheusRulePart,
+  prometheusRuleValues,
+  serviceMonitorPart,
+  serviceMonitorValues,
+} from "./monitoring.ts";
 import { type Process, processValues } from "./process-values.ts";
 import {
   addressesOf,
@@ -78,6 +84,8 @@ function managementChart(kustomize: Kustomize): Chart {
         source: sinceVersion(gatewayObjects, kustomize("gateway-before-1.36")),
         when: ".Values.gateway.enabled",
       },
+      serviceMonitorPart(kustomize),
+      prometheusRulePart(),
     ],
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
@@ -91,6 +99,8 @@ function managementChart(kustomize: Kustomize): Chart {
       addressesOf("apiServerAddresses", "kube-apiserver", "latchkey-webhook-api-servers"),
       addressesOf("clientAddresses", "clients of the gateway", "latchkey-gateway-clients"),
       ...managementValues,
+      ...serviceMonitorValues,
+      ...prometheusRuleValues,
       ...processValues(controller, deploymentOf(kustomize("default"), controller)),
       ...processValues(webhook, deploymentOf(kustomize("default"), webhook)),
       switchOf(
@@ -139,6 +149,7 @@ function connectedChart(kustomize: Kustomize): Chart {
         source: authorizer,
         when: ".Values.directAuthorizer.enabled",
       },
+      serviceMonitorPart(kustomize),
     ],
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
@@ -152,6 +163,7 @@ function connectedChart(kustomize: Kustomize): Chart {
         "clients of the direct endpoint",
         "latchkey-direct-endpoint-clients",
       ),
+      ...serviceMonitorValues,
       switchOf(
         "gateway.enabled",
         "Create the account with which the gateway of the management cluster acts here",

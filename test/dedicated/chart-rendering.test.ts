@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadAll } from "js-yaml";
+import { load, loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chartsOf } from "../../release/chart/charts.ts";
 import { nameOf } from "../../release/chart/kustomize.ts";
@@ -9,6 +10,7 @@ import { registry } from "../../release/registry.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { byName, type Charts, ofEast, packageCharts, type Rendering } from "./chart-fixture.ts";
+import { rulesFile } from "../support/alert-rules.ts";
 import { hasTools } from "../support/tools.ts";
 
 const isRun = hasTools((line) => process.stderr.write(`${line}\n`));
@@ -51,6 +53,8 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   const certManager = { webhook: { certManager: { enabled: true }, admissionPath: segment } };
   const withComponent = ["webhook-without-configuration"];
   const gateway = { gateway: { enabled: true } };
+  const monitor = { serviceMonitor: { enabled: true } };
+  const rule = { prometheusRule: { enabled: true } };
   const eastArgs = ["--cluster-name=east", "--issuer=https://latchkey.example.com"];
   const endpoint = { directEndpoint: { enabled: true, ...ofEast } };
   const authorizer = { directAuthorizer: { enabled: true, ...ofEast } };
@@ -91,6 +95,12 @@ describe.skipIf(!isRun)("the rendered charts", () => {
       [["direct-endpoint-before-1.36"]],
     ],
     ["the direct authorizer", { chart, values: authorizer }, [["direct-authorizer"]]],
+    ["the ServiceMonitor", { values: monitor }, [["default"], ["prometheus"]]],
+    [
+      "the ServiceMonitor of a connected cluster",
+      { chart, values: monitor },
+      [["connected-policies"], ["prometheus"]],
+    ],
   ];
 
   describe("the chart has the objects of config/", () => {
@@ -130,6 +140,16 @@ describe.skipIf(!isRun)("the rendered charts", () => {
     });
   });
 
+  test("the PrometheusRule has the groups that Prometheus reads", async () => {
+    const objects = byName(await charts.rendered({ values: rule }));
+    const groups = listAt(load(readFileSync(rulesFile, "utf8")), "groups");
+    expect(groups).not.toEqual([]);
+    expect(objects["PrometheusRule latchkey"]).toMatchObject({
+      apiVersion: "monitoring.coreos.com/v1",
+      spec: { groups },
+    });
+  });
+
   test("the archives are the same each time", () => {
     const again = join(charts.directory, "again");
     const digests = [charts.directory, again].map((directory) =>
@@ -148,8 +168,8 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   });
 
   test.each([
-    ["latchkey", { ...gateway, ...certManager }],
-    [chart, { ...gateway, ...endpoint, ...authorizer }],
+    ["latchkey", { ...gateway, ...certManager, ...monitor, ...rule }],
+    [chart, { ...gateway, ...endpoint, ...authorizer, ...monitor }],
   ])("%s in another namespace differs only in its name", async (name, values) => {
     const [own, other] = await Promise.all(
       ["latchkey-system", "123"].map((namespace) =>

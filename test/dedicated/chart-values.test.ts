@@ -144,6 +144,9 @@ describe.skipIf(!isRun)("values of the charts", () => {
 
   type OwnRow = readonly [fields: string, values: object, object: string, expected: object];
 
+  const release = { release: "prometheus" };
+  const monitored = { metadata: { labels: { "app.kubernetes.io/name": "latchkey", ...release } } };
+
   const ownRows: readonly OwnRow[] = [
     [
       "image.repository image.tag",
@@ -193,6 +196,24 @@ describe.skipIf(!isRun)("values of the charts", () => {
       "ClusterRoleBinding latchkey-project-sharer",
       subjectsOf,
     ],
+    [
+      "serviceMonitor.labels",
+      { serviceMonitor: { enabled: true, labels: release } },
+      "ServiceMonitor latchkey",
+      monitored,
+    ],
+    [
+      "serviceMonitor.interval",
+      { serviceMonitor: { enabled: true, interval: "15s" } },
+      "ServiceMonitor latchkey",
+      { spec: { endpoints: [{ port: "http", honorLabels: true, interval: "15s" }] } },
+    ],
+    [
+      "prometheusRule.labels",
+      { prometheusRule: { enabled: true, labels: release } },
+      "PrometheusRule latchkey",
+      monitored,
+    ],
   ];
 
   /** Values without which an object is left out. */
@@ -201,6 +222,15 @@ describe.skipIf(!isRun)("values of the charts", () => {
     ["crds.enabled", { crds: { enabled: false } }, "CustomResourceDefinition"],
   ] as const;
 
+  /** Values without which an object is not there. */
+  const presentRows = [
+    ["serviceMonitor.enabled", { serviceMonitor: { enabled: true } }, "ServiceMonitor"],
+    ["prometheusRule.enabled", { prometheusRule: { enabled: true } }, "PrometheusRule"],
+  ] as const;
+
+  const kindsIn = async (values: object): Promise<readonly string[]> =>
+    (await charts.rendered({ values })).map((manifest) => String(manifest["kind"]));
+
   describe("in latchkey, the values", () => {
     test.each(ownRows)("%s", async (_fields, values, object, expected) => {
       const objects = byName(await charts.rendered({ values: { ...gateway, ...values } }));
@@ -208,10 +238,13 @@ describe.skipIf(!isRun)("values of the charts", () => {
     });
 
     test.each(absentRows)("%s", async (_field, values, kind) => {
-      const kindsIn = async (given: object): Promise<readonly string[]> =>
-        (await charts.rendered({ values: given })).map((manifest) => String(manifest["kind"]));
       expect(await kindsIn({})).toContain(kind);
       expect(await kindsIn(values)).not.toContain(kind);
+    });
+
+    test.each(presentRows)("%s", async (_field, values, kind) => {
+      expect(await kindsIn({})).not.toContain(kind);
+      expect(await kindsIn(values)).toContain(kind);
     });
   });
 
@@ -238,7 +271,7 @@ describe.skipIf(!isRun)("values of the charts", () => {
     const covered = [
       ...[...others, ...switches, ...issued],
       ...ownRows.flatMap(([names]) => names.split(" ")),
-      ...absentRows.map(([name]) => name),
+      ...[...absentRows, ...presentRows].map(([name]) => name),
       ...processes.flatMap(([, key]) => fields.map((field) => `${key}.${field}`)),
     ];
     const names = chartsOf(charts.kustomize).flatMap(({ values }) =>
@@ -281,6 +314,11 @@ describe.skipIf(!isRun)("values of the charts", () => {
         "an address without a size",
         { networkPolicy: { apiServerAddresses: ["10.0.0.1"] } },
         "at '/networkPolicy/apiServerAddresses/0'",
+      ],
+      [
+        "an interval without a unit",
+        { serviceMonitor: { interval: "15" } },
+        "at '/serviceMonitor/interval'",
       ],
       [
         "cert-manager without a path segment",

@@ -193,7 +193,8 @@ function configNames(): readonly string[] {
     .split("\0")
     .filter((path) => path.endsWith(".yaml"));
   const isKustomization = (path: string): boolean => path.endsWith("/kustomization.yaml");
-  const examples = /^config\/(?:samples|tenants|argocd|gateway-ingress|kind|audit|prometheus)\//;
+  const examples =
+    /^config\/(?:samples|tenants|argocd|gateway-ingress|kind|audit)\/|\/rules\.yaml$/;
   const applied = files.filter((path) => !isKustomization(path) && !examples.test(path));
   const own = Object.entries(ownObjects).map(([field, name]) => `${kindsOfOwn(field)} ${name}`);
   const objects = [...applied.flatMap(manifestsIn).map(objectName), ...own];
