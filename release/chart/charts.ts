@@ -6,8 +6,9 @@ import { webhookOptions } from "../../src/runtime/webhook-config.ts";
 import { type Chart, handWritten, type Source } from "./chart.ts";
 import { type Kustomize, nameOf } from "./kustomize.ts";
 import {
+  alertsAndDashboardValues,
+  grafanaDashboardPart,
   prometheusRulePart,
-  prometheusRuleValues,
   serviceMonitorPart,
   serviceMonitorValues,
 } from "./monitoring.ts";
@@ -86,6 +87,7 @@ function managementChart(kustomize: Kustomize): Chart {
       },
       serviceMonitorPart(kustomize),
       prometheusRulePart(),
+      grafanaDashboardPart(kustomize),
     ],
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
@@ -100,7 +102,7 @@ function managementChart(kustomize: Kustomize): Chart {
       addressesOf("clientAddresses", "clients of the gateway", "latchkey-gateway-clients"),
       ...managementValues,
       ...serviceMonitorValues,
-      ...prometheusRuleValues,
+      ...alertsAndDashboardValues,
       ...processValues(controller, deploymentOf(kustomize("default"), controller)),
       ...processValues(webhook, deploymentOf(kustomize("default"), webhook)),
       switchOf(

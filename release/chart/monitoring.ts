@@ -28,6 +28,15 @@ export function prometheusRulePart(): Part {
   };
 }
 
+/** The ConfigMap with the dashboard. */
+export function grafanaDashboardPart(kustomize: Kustomize): Part {
+  return {
+    directory: "grafana",
+    source: kustomize("grafana"),
+    when: ".Values.grafanaDashboard.enabled",
+  };
+}
+
 /** The groups of config/prometheus/rules.yaml, which Prometheus itself reads, in an object. */
 function prometheusRule(): Manifest {
   const name = "latchkey";
@@ -58,13 +67,17 @@ export const serviceMonitorValues: readonly Value[] = [
   },
 ];
 
-/** Values of the PrometheusRule. */
-export const prometheusRuleValues: readonly Value[] = [
+/** Values of the alerts and of the dashboard: in the management cluster. */
+export const alertsAndDashboardValues: readonly Value[] = [
   switchOf(
     "prometheusRule.enabled",
     "Create a PrometheusRule with the alerts, which requires the CRDs of the Prometheus Operator",
   ),
   labelsOf("prometheusRule", "PrometheusRule latchkey"),
+  switchOf(
+    "grafanaDashboard.enabled",
+    'Create a ConfigMap with the dashboard and the label `grafana_dashboard: "1"`, by which the sidecar of the Helm chart of Grafana loads it',
+  ),
 ];
 
 function labelsOf(key: string, object: string): Value {

@@ -176,6 +176,7 @@ function keptIf(manifest: Manifest): string | undefined {
     return ".Values.policies.keep";
   if (isOf(manifest, "MutatingWebhookConfiguration") && name === requesterPolicies.annotations)
     return ".Values.policies.keep";
+  if (name === "latchkey-dashboard") return undefined;
   return isOf(manifest, "Namespace", "Secret", "ConfigMap") ? "true" : undefined;
 }
 

@@ -55,6 +55,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   const gateway = { gateway: { enabled: true } };
   const monitor = { serviceMonitor: { enabled: true } };
   const rule = { prometheusRule: { enabled: true } };
+  const dashboard = { grafanaDashboard: { enabled: true } };
   const eastArgs = ["--cluster-name=east", "--issuer=https://latchkey.example.com"];
   const endpoint = { directEndpoint: { enabled: true, ...ofEast } };
   const authorizer = { directAuthorizer: { enabled: true, ...ofEast } };
@@ -101,6 +102,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
       { chart, values: monitor },
       [["connected-policies"], ["prometheus"]],
     ],
+    ["the dashboard", { values: dashboard }, [["default"], ["grafana"]]],
   ];
 
   describe("the chart has the objects of config/", () => {
@@ -168,7 +170,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   });
 
   test.each([
-    ["latchkey", { ...gateway, ...certManager, ...monitor, ...rule }],
+    ["latchkey", { ...gateway, ...certManager, ...monitor, ...rule, ...dashboard }],
     [chart, { ...gateway, ...endpoint, ...authorizer, ...monitor }],
   ])("%s in another namespace differs only in its name", async (name, values) => {
     const [own, other] = await Promise.all(
@@ -199,7 +201,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
       ["v1.36.0", []],
       ["v1.35.0", [stamp]],
     ])("CRDs, policies and what holds the data of others on %s", async (version, others) => {
-      const rendering = { values: gateway, version };
+      const rendering = { values: { ...gateway, ...dashboard }, version };
       const names = (await charts.rendered(rendering)).map(nameOf);
       expect((await keeps(rendering)).toSorted()).toEqual(
         [

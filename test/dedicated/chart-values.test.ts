@@ -224,12 +224,14 @@ describe.skipIf(!isRun)("values of the charts", () => {
 
   /** Values without which an object is not there. */
   const presentRows = [
-    ["serviceMonitor.enabled", { serviceMonitor: { enabled: true } }, "ServiceMonitor"],
-    ["prometheusRule.enabled", { prometheusRule: { enabled: true } }, "PrometheusRule"],
+    ["serviceMonitor.enabled", { serviceMonitor: { enabled: true } }, "ServiceMonitor latchkey"],
+    ["prometheusRule.enabled", { prometheusRule: { enabled: true } }, "PrometheusRule latchkey"],
+    [
+      "grafanaDashboard.enabled",
+      { grafanaDashboard: { enabled: true } },
+      "ConfigMap latchkey-dashboard",
+    ],
   ] as const;
-
-  const kindsIn = async (values: object): Promise<readonly string[]> =>
-    (await charts.rendered({ values })).map((manifest) => String(manifest["kind"]));
 
   describe("in latchkey, the values", () => {
     test.each(ownRows)("%s", async (_fields, values, object, expected) => {
@@ -238,13 +240,17 @@ describe.skipIf(!isRun)("values of the charts", () => {
     });
 
     test.each(absentRows)("%s", async (_field, values, kind) => {
+      const kindsIn = async (given: object): Promise<readonly string[]> =>
+        (await charts.rendered({ values: given })).map((manifest) => String(manifest["kind"]));
       expect(await kindsIn({})).toContain(kind);
       expect(await kindsIn(values)).not.toContain(kind);
     });
 
-    test.each(presentRows)("%s", async (_field, values, kind) => {
-      expect(await kindsIn({})).not.toContain(kind);
-      expect(await kindsIn(values)).toContain(kind);
+    test.each(presentRows)("%s", async (_field, values, object) => {
+      const namesIn = async (given: object): Promise<readonly string[]> =>
+        Object.keys(byName(await charts.rendered({ values: given })));
+      expect(await namesIn({})).not.toContain(object);
+      expect(await namesIn(values)).toContain(object);
     });
   });
 

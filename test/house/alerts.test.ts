@@ -1,53 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parser } from "@prometheus-io/lezer-promql";
 import { expect, test } from "vitest";
-import { conditionTypes, reasons } from "../../src/api/conditions.ts";
-import { metricTable } from "../../src/runtime/metric-table.ts";
 import { alertRules } from "../support/alert-rules.ts";
+import { addedLabels, labelsIn, problemsOf, textsOf } from "../support/promql.ts";
 
 const rules = alertRules();
 const runbooks = readFileSync(join(import.meta.dirname, "../../docs/runbooks.md"), "utf8");
-
-/** The metrics of the table and their labels. */
-const labelsOf: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.values(metricTable).map(({ name, labelNames }) => [name, labelNames]),
-);
-
-/** The labels that Prometheus adds to each series, and that of the buckets of a histogram. */
-const added = ["instance", "le"];
-
-/** The texts of an expression that are of this kind, and of each matcher its label and value. */
-function textsOf(expr: string, kind: string): readonly string[] {
-  const found: string[] = [];
-  parser.parse(expr).iterate({
-    enter: ({ type, from, to }) => {
-      if (type.name === kind || (kind === "error" && type.isError))
-        found.push(expr.slice(from, to));
-    },
-  });
-  return found;
-}
-
-/** What is wrong with an expression: syntax, metrics, labels, and values that no series has. */
-function problemsOf(expr: string): readonly string[] {
-  const names = textsOf(expr, "Identifier");
-  const labels = names.flatMap((name) => labelsOf.get(name.replace(/_bucket$/, "")) ?? []);
-  const values = (label: string): readonly string[] =>
-    [...expr.matchAll(new RegExp(`\\b${label}(?:=|!=|=~|!~)"([^"]*)"`, "g"))].flatMap(
-      ([, text = ""]) => text.split("|"),
-    );
-  return [
-    ...textsOf(expr, "error").map((text) => `syntax at "${text}"`),
-    ...(names.length === 0 ? ["no metric"] : []),
-    ...names.filter((name) => !labelsOf.has(name.replace(/_bucket$/, ""))),
-    ...textsOf(expr, "LabelName").filter((label) => ![...labels, ...added].includes(label)),
-    ...values("condition").filter((type) => !Object.hasOwn(conditionTypes, type)),
-    ...(names.includes("latchkey_objects") ? values("reason") : []).filter(
-      (reason) => !Object.hasOwn(reasons, reason),
-    ),
-  ];
-}
 
 test.each(rules)("$alert asks for metrics and labels that exist", ({ expr }) => {
   expect(problemsOf(expr)).toEqual([]);
@@ -81,10 +39,7 @@ test("each alert has a severity and a summary, whose labels it has", () => {
     expect(["critical", "warning", "info"]).toContain(severity);
     expect(summary).not.toBe("");
     const kept = textsOf(expr, "GroupingLabels").at(0);
-    const known = textsOf(expr, "Identifier").flatMap(
-      (name) => labelsOf.get(name.replace(/_bucket$/, "")) ?? [],
-    );
     for (const [, label = ""] of summary.matchAll(/\$labels\.(\w+)/g))
-      expect(kept === undefined ? [...known, ...added] : kept).toContain(label);
+      expect(kept === undefined ? [...labelsIn(expr), ...addedLabels] : kept).toContain(label);
   }
 });
