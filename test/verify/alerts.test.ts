@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { alertRules, rulesFile } from "../support/alert-rules.ts";
+import { dashboardPanels } from "../support/dashboard.ts";
 import { debianPrograms } from "../support/debian-programs.ts";
 
 /** A series and its values in the notation of `promtool test rules`, one a minute. */
@@ -142,6 +143,15 @@ function firing(series: Series): readonly string[] {
 it("promtool accepts the rules", () => {
   const output = execFileSync(promtool, ["check", "rules", rulesFile], { encoding: "utf8" });
   expect(output).toContain(`${rules.length} rules found`);
+});
+
+it("promtool accepts the queries of the dashboard", () => {
+  const queries = dashboardPanels().flatMap((panel) => panel.queries);
+  const recorded = queries.map(({ expr }, index) => ({ record: `query_${index}`, expr }));
+  const file = join(directory, "queries.yaml");
+  writeFileSync(file, dump({ groups: [{ name: "dashboard", rules: recorded }] }));
+  const output = execFileSync(promtool, ["check", "rules", file], { encoding: "utf8" });
+  expect(output).toContain(`${queries.length} rules found`);
 });
 
 it("no alert fires in a healthy installation", () => {
