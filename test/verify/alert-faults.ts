@@ -1,0 +1,290 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { apiVersion, ownObjects } from "../../src/api/names.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { issueCertificate, validityMs } from "../../src/tokens/certificate-signing.ts";
+import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { apply } from "../support/install.ts";
+import type { KubectlAccess } from "../support/kubectl.ts";
+import type { DevRequests } from "./dev-requests.ts";
+
+/** A running `make dev CONNECTED=1` in which a fault is caused. */
+export interface FaultyCluster extends DevRequests {
+  readonly access: KubectlAccess;
+}
+
+/** Ends the effect of a fault on what comes next. */
+export type Mend = () => Promise<unknown>;
+
+/** A fault and the alerts that it makes fire, without their `for`. */
+export interface AlertFault {
+  readonly fault: string;
+  readonly alerts: readonly string[];
+  readonly cause: (cluster: FaultyCluster) => Promise<Mend | void>;
+}
+
+/** The alerts that no fault of a running cluster causes in minutes, and why. */
+export const withoutFault: Readonly<Record<string, string>> = {
+  LatchkeyReconcileBug: "it needs a bug",
+  LatchkeyReconcileHangs: "it needs a reconcile of 5 minutes; every request ends before",
+};
+
+const namespaced = "--namespace=latchkey-system";
+const watch = "?watch=true";
+const closed = "/kubernetes/cluster/closed/api/v1/namespaces/default/configmaps";
+const open = "/kubernetes/cluster/connected/api/v1/namespaces/default/configmaps";
+
+/** The faults with which all processes run on, in an order in which none prevents the next. */
+export const alertFaults: readonly AlertFault[] = [
+  {
+    fault: "a Secret that Latchkey does not manage has the name of a copy",
+    alerts: ["LatchkeyCopiesStuck"],
+    async cause({ kubectl }) {
+      await kubectl("admin", ["create", "namespace", "web-taken"]);
+      await kubectl("admin", ["--namespace=web-taken", "create", "secret", "generic", "registry"]);
+      const project = ["label", "namespace", "web-taken", "management.service/project=web"];
+      await kubectl("admin", project);
+      await kubectl("admin", [
+        ...["annotate", "namespace", "web-taken", "management.service/sync=enabled"],
+      ]);
+    },
+  },
+  {
+    fault: "the scope of a key names a role that does not exist",
+    alerts: ["LatchkeyObjectsNotReady"],
+    async cause({ create }) {
+      const spec = { user: "alice", key: "k".repeat(40), scope: { roles: [{ role: "missing" }] } };
+      await create("OwnedAccessKey", { metadata: { name: "no-role" }, spec });
+    },
+  },
+  {
+    fault: "a key is in the last tenth of its lifetime, because it was not used for long",
+    alerts: ["LatchkeyLifetimesEnd"],
+    async cause({ create, kubectl }) {
+      const spec = { user: "alice", key: "e".repeat(40), ttl: 200_000, ttlAfterLastActivity: true };
+      await create("OwnedAccessKey", { metadata: { name: "unused" }, spec });
+      const lastActivity = `${new Date(Date.now() - 190_000_000).toISOString().slice(0, 19)}Z`;
+      // A policy lets only accounts of Latchkey write it.
+      const webhook = "--as=system:serviceaccount:latchkey-system:latchkey-webhook";
+      await kubectl("admin", [
+        ...["patch", "ownedaccesskey", "unused", "--subresource=status", "--type=merge"],
+        ...[webhook, "--as-group=system:masters"],
+        `--patch=${JSON.stringify({ status: { lastActivity } })}`,
+      ]);
+    },
+  },
+  {
+    fault: "nothing listens at the address of a connected cluster",
+    alerts: ["LatchkeyClusterUnreachable"],
+    async cause({ kubectl }) {
+      const clusters = "--namespace=latchkey-clusters";
+      const encoded = await kubectl("admin", [
+        ...["get", "secret", "connected", clusters, "--output=jsonpath={.data.kubeconfig}"],
+      ]);
+      const kubeconfig = Buffer.from(encoded, "base64")
+        .toString("utf8")
+        .replace(/https:\/\/[^"]*/, "https://127.0.0.1:1");
+      await kubectl("admin", ["create", "--filename=-"], {
+        ...{ apiVersion: "v1", kind: "Secret", stringData: { kubeconfig } },
+        metadata: {
+          ...{ name: "closed", namespace: "latchkey-clusters" },
+          labels: { "management.service/cluster": "closed" },
+        },
+      });
+    },
+  },
+  {
+    fault: "clients of the gateway send requests to that cluster",
+    alerts: ["LatchkeyGatewayUpstream"],
+    async cause({ codes }) {
+      await codes(closed, 1);
+      // The series must be scraped before it grows.
+      await pause(3_000);
+      await codes(closed, 100);
+    },
+  },
+  {
+    fault: "a key has more open watches than one key may have",
+    alerts: ["LatchkeyGatewayFull"],
+    cause: async ({ openWatches }) => openWatches(`${open}${watch}`, 300),
+  },
+  {
+    fault: "a client opens 1,800 connections to port 8080 of the controller",
+    alerts: ["LatchkeyPortUnderPressure"],
+    async cause({ metricsOf }) {
+      const [host = "", port = ""] = metricsOf("controller").split(":");
+      const sockets: Socket[] = [];
+      for (let index = 0; index < 1_800; index += 1) {
+        sockets.push(connectTcp(Number(port), host).on("error", () => {}));
+        if (index % 100 === 0) await pause(50);
+      }
+      return async () => sockets.forEach((socket) => socket.destroy());
+    },
+  },
+  {
+    fault: "the ClusterRoleBinding of the controller is deleted",
+    alerts: ["LatchkeyReconcileErrors"],
+    async cause({ access, kubectl }) {
+      await kubectl("admin", ["delete", "clusterrolebinding", "latchkey-controller"]);
+      await kubectl("admin", ["create", "--filename=-"], {
+        ...{ apiVersion: "v1", kind: "List" },
+        items: manySecrets("refused", {}),
+      });
+      return () => apply(access, "config/rbac");
+    },
+  },
+  {
+    fault: "API priority and fairness rejects concurrent writes of copies",
+    alerts: ["LatchkeyRequestLimitLow"],
+    async cause({ kubectl }) {
+      const mend = await withoutConcurrency(kubectl, {
+        ...{ account: "latchkey-controller", limitResponse: { type: "Reject" } },
+        ...{ apiGroups: [""], resources: ["secrets"], verbs: ["create", "update", "patch"] },
+      });
+      await kubectl("admin", ["create", "--filename=-"], {
+        ...{ apiVersion: "v1", kind: "List" },
+        items: manySecrets("busy", { "management.service/sync-to-projects": "web" }),
+      });
+      return mend;
+    },
+  },
+  {
+    fault: "the Secret of the gateway's certificates is overwritten",
+    alerts: ["LatchkeyCertificateProblem"],
+    async cause({ kubectl }) {
+      const secret = ["secret", ownObjects.gatewayCertificates, namespaced];
+      const patch = { data: { "tls.crt": "eA==" } };
+      await kubectl("admin", ["patch", ...secret, `--patch=${JSON.stringify(patch)}`]);
+      return () => kubectl("admin", ["delete", ...secret]);
+    },
+  },
+  {
+    fault: "kube-apiserver's client certificate ends in 20 days, and the webhook may not renew it",
+    alerts: ["LatchkeyClientCertificateEnds"],
+    async cause({ kubectl }) {
+      const verbs = ["get", "list", "watch"];
+      const change = [{ op: "replace", path: "/rules/1/verbs", value: verbs }];
+      await kubectl("admin", [
+        ...["patch", "role", "latchkey-webhook", namespaced, "--type=json"],
+        `--patch=${JSON.stringify(change)}`,
+      ]);
+      const secret = ["secret", ownObjects.webhookCertificates, namespaced];
+      const stored: unknown = JSON.parse(
+        await kubectl("admin", ["get", ...secret, "--output=json"]),
+      );
+      const certificates = parseWebhookCertificates(stored);
+      const client = await issueCertificate("client", certificates.ca, {
+        ...{ dnsNames: certificates.dnsNames, clientName: "kube-apiserver" },
+        now: Date.now() - validityMs.client + 20 * 86_400_000,
+      });
+      const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+      const data = {
+        "client.crt": encode(client.certificate),
+        "client.key": encode(SecretText.reveal(client.privateKey)),
+      };
+      const patch = JSON.stringify({ data });
+      await kubectl("admin", ["patch", ...secret, `--patch=${patch}`]);
+    },
+  },
+  {
+    fault: "API priority and fairness lets the webhook wait for what it asks during a review",
+    alerts: ["LatchkeyReviewsSlow"],
+    async cause({ kubectl, create }) {
+      await kubectl("admin", ["create", "configmap", "owner"]);
+      const uid = await kubectl("admin", [
+        ...["get", "configmap", "owner", "--output=jsonpath={.metadata.uid}"],
+      ]);
+      const queuing = { queues: 1, handSize: 1, queueLengthLimit: 50 };
+      const mend = await withoutConcurrency(kubectl, {
+        ...{ account: "latchkey-webhook", limitResponse: { type: "Queue", queuing } },
+        ...{ apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"] },
+        verbs: ["create"],
+      });
+      // The webhook asks the API server whether alice may delete the owner; kube-apiserver does not
+      // wait as long.
+      const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid };
+      const metadata = {
+        name: "owned",
+        ownerReferences: [{ ...owner, blockOwnerDeletion: true }],
+      };
+      const spec = { user: "alice", key: "o".repeat(40) };
+      await create("OwnedAccessKey", { metadata, spec }, "alice").catch(() => {});
+      return mend;
+    },
+  },
+];
+
+/** The faults of a process, in an order in which none prevents the next. */
+export const processFaults: readonly AlertFault[] = [
+  {
+    fault: "the webhook starts without its ClusterRoleBinding",
+    alerts: ["LatchkeyCacheNotFresh", "LatchkeyWatchOld"],
+    async cause({ kubectl, pidOf }) {
+      await kubectl("admin", ["delete", "clusterrolebinding", "latchkey-webhook"]);
+      process.kill(pidOf("webhook"), "SIGKILL");
+    },
+  },
+  {
+    fault: "the controller is suspended",
+    alerts: ["LatchkeyNoLeader"],
+    cause: async ({ pidOf }) => void process.kill(pidOf("controller"), "SIGSTOP"),
+  },
+  {
+    fault: "a direct endpoint starts without the controller and without its kept list",
+    alerts: ["LatchkeyRevokedListOld"],
+    async cause({ kubectl, pidOf }) {
+      const forget = JSON.stringify([{ op: "remove", path: "/data" }]);
+      const secret = ["secret", ownObjects.directKeys, namespaced];
+      await kubectl("connected", ["patch", ...secret, "--type=json", `--patch=${forget}`]);
+      process.kill(pidOf("direct-endpoint"), "SIGKILL");
+      // `make dev` can end.
+      return async () => process.kill(pidOf("controller"), "SIGCONT");
+    },
+  },
+];
+
+/** SharedSecrets in the namespace team-a. */
+function manySecrets(name: string, annotations: object): readonly object[] {
+  return Array.from({ length: 30 }, (_, index) => ({
+    ...{ apiVersion, kind: "SharedSecret" },
+    metadata: { namespace: "team-a", name: `${name}-${index}`, annotations },
+    spec: { data: { a: "YQ==" } },
+  }));
+}
+
+/** Requests of a service account of latchkey-system, and what happens to those beyond a limit. */
+interface Limited {
+  readonly account: string;
+  readonly limitResponse: object;
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** Gives requests a priority level without seats (Kubernetes, API Priority and Fairness). */
+async function withoutConcurrency(
+  kubectl: DevRequests["kubectl"],
+  { account, limitResponse, ...matched }: Limited,
+): Promise<Mend> {
+  const version = "flowcontrol.apiserver.k8s.io/v1";
+  const metadata = { name: `limited-${account}` };
+  const seats = { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 };
+  const level = {
+    ...{ apiVersion: version, kind: "PriorityLevelConfiguration", metadata },
+    spec: { type: "Limited", limited: { ...seats, limitResponse } },
+  };
+  const serviceAccount = { namespace: "latchkey-system", name: account };
+  const rule = {
+    subjects: [{ kind: "ServiceAccount", serviceAccount }],
+    resourceRules: [{ ...matched, clusterScope: true, namespaces: ["*"] }],
+  };
+  const schema = {
+    ...{ apiVersion: version, kind: "FlowSchema", metadata },
+    spec: { matchingPrecedence: 2, priorityLevelConfiguration: metadata, rules: [rule] },
+  };
+  const list = { apiVersion: "v1", kind: "List", items: [level, schema] };
+  await kubectl("admin", ["create", "--filename=-"], list);
+  // kube-apiserver applies it when its informers have it.
+  await pause(2_000);
+  return () => kubectl("admin", ["delete", "flowschema", metadata.name]);
+}
