@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { dump } from "js-yaml";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
-import { digestOf, packLayer } from "../image/layer.ts";
+import { digestOf, packDirectory } from "../archive.ts";
 import { registry } from "../registry.ts";
 import { type Chart, filesOf } from "./chart.ts";
 import type { Manifest } from "./template.ts";
@@ -22,7 +22,7 @@ export function packageChart(chart: Chart, directory: string): PackagedChart {
     writeFileSync(join(directory, path), text);
   }
   const archive = `${chart.name}-${latchkeyVersion}.tgz`;
-  packLayer(directory, join(directory, archive), chart.name);
+  packDirectory(directory, join(directory, archive), chart.name);
   return { archive, digest: digestOf(readFileSync(join(directory, archive))) };
 }
 

@@ -7,7 +7,8 @@ import { buildOnce } from "../../test/support/cached-build.ts";
 import { runConfig } from "../../test/support/image.ts";
 import { repository } from "../../test/support/install.ts";
 import { registry } from "../registry.ts";
-import { packLayer, readLayer, type Layer } from "./layer.ts";
+import { packDirectory } from "../archive.ts";
+import { readLayer, type Layer } from "./layer.ts";
 import { type PlatformImage, type WrittenImage, writeLayout } from "./layout.ts";
 import { pinsOf, type Platform, platforms } from "./pins.ts";
 
@@ -43,7 +44,7 @@ function programLayer(program: string, scratch: string): Layer {
   mkdirSync(app, { recursive: true });
   copyFileSync(program, join(app, "latchkey.mjs"));
   copyFileSync(join(repository, "LICENSE"), join(app, "LICENSE"));
-  packLayer(join(scratch, "root"), join(scratch, "program.tar.gz"));
+  packDirectory(join(scratch, "root"), join(scratch, "program.tar.gz"));
   return readLayer(join(scratch, "program.tar.gz"));
 }
 
@@ -51,7 +52,7 @@ function programLayer(program: string, scratch: string): Layer {
 async function stableLayers(platform: Platform, report: Report): Promise<readonly Layer[]> {
   const sources = [
     join(import.meta.dirname, "write-layers.ts"),
-    join(import.meta.dirname, "layer.ts"),
+    join(import.meta.dirname, "..", "archive.ts"),
     join(repository, "test", "support", "debian-packages.ts"),
   ].map((file) => readFileSync(file, "utf8"));
   const built = await buildOnce(

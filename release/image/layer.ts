@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { digestOf } from "../archive.ts";
 
 /** A compressed tar archive, as the descriptor of image-spec's descriptor.md needs it. */
 export interface Layer {
@@ -13,29 +12,9 @@ export interface Layer {
   readonly size: number;
 }
 
-/**
- * Packs a part of a directory, all of it by default, into an archive that is the same on every
- * machine: sorted, of root, of 1970, without the bits that a umask decides. gzip and not zlib
- * compresses it, because the output of Node's zlib depends on the processor.
- */
-export function packLayer(directory: string, path: string, part = "."): void {
-  const tar = [
-    ...["tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0"],
-    ...["--owner=0", "--group=0", "--numeric-owner", "--mode=u+rwX,go+rX,go-w"],
-  ];
-  execFileSync("/bin/bash", ["-ec", `set -o pipefail; "$@" | gzip -n >"$0"`, path, ...tar, part], {
-    cwd: directory,
-  });
-}
-
 /** A packed layer with its digests. */
 export function readLayer(path: string): Layer {
   const packed = readFileSync(path);
   const [digest, diffId] = [digestOf(packed), digestOf(gunzipSync(packed))];
   return { path, digest, diffId, size: packed.length };
-}
-
-/** The digest of a content, such as `sha256:<hex>`. */
-export function digestOf(content: Buffer | string): string {
-  return `sha256:${createHash("sha256").update(content).digest("hex")}`;
 }

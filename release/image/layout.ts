@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { digestOf, type Layer } from "./layer.ts";
+import { digestOf } from "../archive.ts";
+import type { Layer } from "./layer.ts";
 import type { RunConfig } from "../../test/support/image.ts";
 
 const oci = "application/vnd.oci.image";

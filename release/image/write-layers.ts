@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { debianPackages, unpack } from "../../test/support/debian-packages.ts";
-import { packLayer } from "./layer.ts";
+import { packDirectory } from "../archive.ts";
 import { type Pins, pinsOf, type Platform, platforms } from "./pins.ts";
 
 const [name = "", draft = ""] = process.argv.slice(2);
@@ -34,8 +34,8 @@ try {
 
 function writeLayers(of: Platform, { debian, node }: Pins): void {
   mkdirSync(draft, { recursive: true });
-  packLayer(debianFiles(of, debian), join(draft, "debian.tar.gz"));
-  packLayer(nodeFiles(of, node), join(draft, "node.tar.gz"));
+  packDirectory(debianFiles(of, debian), join(draft, "debian.tar.gz"));
+  packDirectory(nodeFiles(of, node), join(draft, "node.tar.gz"));
 }
 
 function debianFiles(of: Platform, pinned: Pins["debian"]): string {
