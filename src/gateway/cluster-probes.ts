@@ -1,6 +1,6 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { ClusterReadings } from "../runtime/metrics.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { aborted, sleep } from "../runtime/sleep.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 
 /** Dependencies of {@link ClusterProbes}. */
@@ -31,10 +31,10 @@ export class ClusterProbes {
   /** Asks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clusters, clock } = this.#deps;
-    void clusters.synced.then(() => this.#ask());
+    await Promise.race([clusters.synced, aborted(signal)]);
     while (!signal.aborted) {
+      await this.#ask();
       await sleep(everyMs, { clock, signal });
-      if (!signal.aborted) await this.#ask();
     }
   }
 
