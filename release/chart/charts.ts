@@ -6,15 +6,16 @@ import { webhookOptions } from "../../src/runtime/webhook-config.ts";
 import { type Chart, handWritten, type Source } from "./chart.ts";
 import { type Kustomize, nameOf } from "./kustomize.ts";
 import {
-  alertsAndDashboardValues,
-  grafanaDashboardPart,
-  prometheusRulePart,
-  serviceMonitorPart,
-  serviceMonitorValues,
+  dashboardValue,
+  monitoringParts,
+  monitoringSubstitutions,
+  monitoringValues,
+  oneMonitor,
 } from "./monitoring.ts";
 import { type Process, processValues } from "./process-values.ts";
 import {
   addressesOf,
+  bindings,
   commonValues,
   connectedRequirements,
   managementRequirements,
@@ -85,15 +86,11 @@ function managementChart(kustomize: Kustomize): Chart {
         source: sinceVersion(gatewayObjects, kustomize("gateway-before-1.36")),
         when: ".Values.gateway.enabled",
       },
-      serviceMonitorPart(kustomize),
-      prometheusRulePart(),
-      grafanaDashboardPart(kustomize),
+      ...monitoringParts(kustomize, "all"),
     ],
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
-      "requesters.yaml":
-        '{{- include "latchkey.binding" (list "latchkey-requester" .Values.requesters) }}\n' +
-        '{{- include "latchkey.binding" (list "latchkey-project-sharer" .Values.projectSharers) }}\n',
+      "requesters.yaml": bindings,
       "NOTES.txt": handWritten("notes-latchkey.txt"),
     },
     values: [
@@ -101,8 +98,8 @@ function managementChart(kustomize: Kustomize): Chart {
       addressesOf("apiServerAddresses", "kube-apiserver", "latchkey-webhook-api-servers"),
       addressesOf("clientAddresses", "clients of the gateway", "latchkey-gateway-clients"),
       ...managementValues,
-      ...serviceMonitorValues,
-      ...alertsAndDashboardValues,
+      ...monitoringValues,
+      dashboardValue,
       ...processValues(controller, deploymentOf(kustomize("default"), controller)),
       ...processValues(webhook, deploymentOf(kustomize("default"), webhook)),
       switchOf(
@@ -113,9 +110,10 @@ function managementChart(kustomize: Kustomize): Chart {
     ],
     substitutions: {
       ...namespace,
+      ...monitoringSubstitutions,
       "replace-me-with-openssl-rand-hex-20": ".Values.webhook.admissionPath",
     },
-    requirements: managementRequirements,
+    requirements: [...managementRequirements, oneMonitor],
     ...rulesOf(processes),
   };
 }
@@ -151,7 +149,7 @@ function connectedChart(kustomize: Kustomize): Chart {
         source: authorizer,
         when: ".Values.directAuthorizer.enabled",
       },
-      serviceMonitorPart(kustomize),
+      ...monitoringParts(kustomize, "connected"),
     ],
     templates: {
       "_helpers.tpl": handWritten("helpers.tpl"),
@@ -165,7 +163,7 @@ function connectedChart(kustomize: Kustomize): Chart {
         "clients of the direct endpoint",
         "latchkey-direct-endpoint-clients",
       ),
-      ...serviceMonitorValues,
+      ...monitoringValues,
       switchOf(
         "gateway.enabled",
         "Create the account with which the gateway of the management cluster acts here",
@@ -181,8 +179,8 @@ function connectedChart(kustomize: Kustomize): Chart {
       ),
       ...processValues(directAuthorizer, deploymentOf(authorizer, directAuthorizer)),
     ],
-    substitutions: namespace,
-    requirements: connectedRequirements,
+    substitutions: { ...namespace, ...monitoringSubstitutions },
+    requirements: [...connectedRequirements, oneMonitor],
     ...rulesOf(processes),
   };
 }

@@ -96,6 +96,17 @@ export function addressesOf(name: string, who: string, policy: string): Value {
   };
 }
 
+/** The ClusterRoles that values bind to subjects, by ClusterRoleBindings of the same names. */
+export const boundRoles = {
+  requesters: "latchkey-requester",
+  projectSharers: "latchkey-project-sharer",
+} as const;
+
+/** The template of these bindings. */
+export const bindings = Object.entries(boundRoles)
+  .map(([value, role]) => `{{- include "latchkey.binding" (list "${role}" .Values.${value}) }}\n`)
+  .join("");
+
 /** Values of CRDs, of the roles to bind, and of cert-manager: in the management cluster. */
 export const managementValues: readonly Value[] = [
   switchOf("crds.enabled", "Install the CustomResourceDefinitions", true),
@@ -104,14 +115,8 @@ export const managementValues: readonly Value[] = [
     "Keep the CustomResourceDefinitions at `helm uninstall`; without them, Kubernetes deletes all objects of these kinds",
     true,
   ),
-  ...subjectValues(
-    "requesters",
-    "may create keys and tokens for themselves (ClusterRole `latchkey-requester`)",
-  ),
-  ...subjectValues(
-    "projectSharers",
-    "may share SharedSecrets with every project (ClusterRole `latchkey-project-sharer`)",
-  ),
+  ...subjectValues("requesters", "may create keys and tokens for themselves"),
+  ...subjectValues("projectSharers", "may share SharedSecrets with every project"),
   switchOf(
     "webhook.certManager.enabled",
     "cert-manager issues the certificates, and the webhook has no permission to write webhook configurations; set `webhook.admissionPath`",
@@ -180,7 +185,8 @@ function keptIf(manifest: Manifest): string | undefined {
   return isOf(manifest, "Namespace", "Secret", "ConfigMap") ? "true" : undefined;
 }
 
-function subjectValues(name: string, may: string): readonly Value[] {
+function subjectValues(name: keyof typeof boundRoles, purpose: string): readonly Value[] {
+  const may = `${purpose} (ClusterRole \`${boundRoles[name]}\`)`;
   const names: Schema = { type: "array", items: { ...text, minLength: 1 } };
   const account: Schema = {
     type: "object",
@@ -199,6 +205,7 @@ function subjectValues(name: string, may: string): readonly Value[] {
   ];
 }
 
-function at(field: string, schema: Schema): Schema {
+/** A schema of objects with this field. */
+export function at(field: string, schema: Schema): Schema {
   return { properties: { [field]: schema }, required: [field] };
 }

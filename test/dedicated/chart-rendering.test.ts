@@ -10,6 +10,7 @@ import { registry } from "../../release/registry.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { byName, type Charts, ofEast, packageCharts, type Rendering } from "./chart-fixture.ts";
+import { publicNamesFile } from "../house/public-names.ts";
 import { rulesFile } from "../support/alert-rules.ts";
 import { hasTools } from "../support/tools.ts";
 
@@ -54,6 +55,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   const withComponent = ["webhook-without-configuration"];
   const gateway = { gateway: { enabled: true } };
   const monitor = { serviceMonitor: { enabled: true } };
+  const podMonitor = { podMonitor: { enabled: true } };
   const rule = { prometheusRule: { enabled: true } };
   const dashboard = { grafanaDashboard: { enabled: true } };
   const eastArgs = ["--cluster-name=east", "--issuer=https://latchkey.example.com"];
@@ -142,15 +144,46 @@ describe.skipIf(!isRun)("the rendered charts", () => {
     });
   });
 
-  test("the PrometheusRule has the groups that Prometheus reads", async () => {
-    const objects = byName(await charts.rendered({ values: rule }));
-    const groups = listAt(load(readFileSync(rulesFile, "utf8")), "groups");
-    expect(groups).not.toEqual([]);
+  test.each([
+    ["latchkey", ["latchkey-management", "latchkey"]],
+    [chart, ["latchkey"]],
+  ])("the PrometheusRule of %s has the groups %j that Prometheus reads", async (name, wanted) => {
+    const objects = byName(await charts.rendered({ chart: name, values: rule }));
+    const groups = listAt(load(readFileSync(rulesFile, "utf8")), "groups").filter((group) =>
+      wanted.includes(stringAt(group, "name") ?? ""),
+    );
+    expect(groups).toHaveLength(wanted.length);
     expect(objects["PrometheusRule latchkey"]).toMatchObject({
       apiVersion: "monitoring.coreos.com/v1",
       spec: { groups },
     });
   });
+
+  test("a PodMonitor selects the pods of the Services that a ServiceMonitor selects", async () => {
+    const values = { ...gateway, ...podMonitor };
+    const objects = await charts.rendered({ values });
+    const ports = objects
+      .filter((object) => stringAt(object, "kind") === "Deployment")
+      .map(portsOf);
+    expect(ports).toHaveLength(3);
+    expect(byName(objects)["PodMonitor latchkey"]).toMatchObject({
+      spec: {
+        selector: { matchLabels: { "app.kubernetes.io/name": "latchkey" } },
+        podMetricsEndpoints: [{ port: "http", honorLabels: true }],
+      },
+    });
+    for (const { labels, names } of ports) {
+      expect(labels).toMatchObject({ "app.kubernetes.io/name": "latchkey" });
+      expect(names).toContain("http");
+    }
+  });
+
+  function portsOf(deployment: Manifest) {
+    const template = recordAt(recordAt(deployment, "spec"), "template");
+    const [container] = listAt(recordAt(template, "spec"), "containers");
+    const names = listAt(container, "ports").map((port) => stringAt(port, "name"));
+    return { labels: recordAt(recordAt(template, "metadata"), "labels"), names };
+  }
 
   test("the archives are the same each time", () => {
     const again = join(charts.directory, "again");
@@ -161,6 +194,28 @@ describe.skipIf(!isRun)("the rendered charts", () => {
     expect(digests[0]).toEqual(digests[1]);
   });
 
+  const requesters = { users: ["alice"] };
+  const everything = [
+    ["latchkey", { ...gateway, ...certManager, ...monitor, ...rule, ...dashboard }],
+    ["latchkey", { ...podMonitor, requesters, projectSharers: requesters }],
+    [chart, { ...gateway, ...endpoint, ...authorizer, ...monitor, ...rule }],
+  ] as const;
+
+  test.each(everything)("the objects of %s are public names: %j", async (name, values) => {
+    const list = readFileSync(join(import.meta.dirname, "../..", publicNamesFile), "utf8");
+    const listed = list.split("\n");
+    for (const version of ["v1.36.3", "v1.35.0"]) {
+      const objects = await charts.rendered({ chart: name, values, version });
+      // A CRD is in the list as its kind.
+      const others = objects.filter((object) => !nameOf(object).startsWith("CustomResource"));
+      const names = others.map(
+        (object) =>
+          `object ${stringAt(object, "kind")} ${stringAt(recordAt(object, "metadata"), "name")}`,
+      );
+      expect(names.filter((one) => !listed.includes(one))).toEqual([]);
+    }
+  });
+
   test.each(["latchkey", chart])("helm lint --strict accepts %s", async (name) => {
     const { code, stdout } = await charts.helm(["lint", "--strict", join(charts.directory, name)]);
     expect({ code, stdout }).toEqual({
@@ -169,18 +224,18 @@ describe.skipIf(!isRun)("the rendered charts", () => {
     });
   });
 
-  test.each([
-    ["latchkey", { ...gateway, ...certManager, ...monitor, ...rule, ...dashboard }],
-    [chart, { ...gateway, ...endpoint, ...authorizer, ...monitor }],
-  ])("%s in another namespace differs only in its name", async (name, values) => {
-    const [own, other] = await Promise.all(
-      ["latchkey-system", "123"].map((namespace) =>
-        charts.rendered({ chart: name, values, namespace }),
-      ),
-    );
-    const moved = JSON.stringify(own).replaceAll("latchkey-system", "123");
-    expect(JSON.stringify(other)).toBe(moved);
-  });
+  test.each(everything)(
+    "%s in another namespace differs only in its name",
+    async (name, values) => {
+      const [own, other] = await Promise.all(
+        ["latchkey-system", "123"].map((namespace) =>
+          charts.rendered({ chart: name, values, namespace }),
+        ),
+      );
+      const moved = JSON.stringify(own).replaceAll("latchkey-system", "123");
+      expect(JSON.stringify(other)).toBe(moved);
+    },
+  );
 
   describe("helm uninstall keeps", () => {
     const keeps = async (rendering: Rendering): Promise<readonly string[]> =>

@@ -209,10 +209,28 @@ describe.skipIf(!isRun)("values of the charts", () => {
       { spec: { endpoints: [{ port: "http", honorLabels: true, interval: "15s" }] } },
     ],
     [
+      "podMonitor.labels",
+      { podMonitor: { enabled: true, labels: release } },
+      "PodMonitor latchkey",
+      monitored,
+    ],
+    [
+      "podMonitor.interval",
+      { podMonitor: { enabled: true, interval: "15s" } },
+      "PodMonitor latchkey",
+      { spec: { podMetricsEndpoints: [{ port: "http", honorLabels: true, interval: "15s" }] } },
+    ],
+    [
       "prometheusRule.labels",
       { prometheusRule: { enabled: true, labels: release } },
       "PrometheusRule latchkey",
       monitored,
+    ],
+    [
+      "prometheusRule.runbookUrl",
+      { prometheusRule: { enabled: true, runbookUrl: "https://wiki.example.com/latchkey?a=b" } },
+      "PrometheusRule latchkey",
+      { spec: { groups: hasItem(hasRule("LatchkeyNoLeader", runbookOf("latchkeynoleader"))) } },
     ],
   ];
 
@@ -225,6 +243,7 @@ describe.skipIf(!isRun)("values of the charts", () => {
   /** Values without which an object is not there. */
   const presentRows = [
     ["serviceMonitor.enabled", { serviceMonitor: { enabled: true } }, "ServiceMonitor latchkey"],
+    ["podMonitor.enabled", { podMonitor: { enabled: true } }, "PodMonitor latchkey"],
     ["prometheusRule.enabled", { prometheusRule: { enabled: true } }, "PrometheusRule latchkey"],
     [
       "grafanaDashboard.enabled",
@@ -327,6 +346,16 @@ describe.skipIf(!isRun)("values of the charts", () => {
         "at '/serviceMonitor/interval'",
       ],
       [
+        "a PodMonitor beside the ServiceMonitor",
+        { serviceMonitor: { enabled: true }, podMonitor: { enabled: true } },
+        "at '/podMonitor/enabled': value must be false",
+      ],
+      [
+        "an address of the runbooks with a fragment",
+        { prometheusRule: { runbookUrl: "https://wiki.example.com/#a" } },
+        "at '/prometheusRule/runbookUrl'",
+      ],
+      [
         "cert-manager without a path segment",
         { webhook: { certManager: { enabled: true } } },
         "at '/webhook/admissionPath': minLength: got 0, want 32",
@@ -379,6 +408,18 @@ describe.skipIf(!isRun)("values of the charts", () => {
 
   function hasItem(item: unknown): unknown {
     return expect.arrayContaining([item]);
+  }
+
+  function runbookOf(section: string): object {
+    return { runbook_url: `https://wiki.example.com/latchkey?a=b#${section}` };
+  }
+
+  function hasRule(alert: string, annotations: object): unknown {
+    const rule: unknown = expect.objectContaining({
+      alert,
+      annotations: expect.objectContaining(annotations),
+    });
+    return expect.objectContaining({ rules: hasItem(rule) });
   }
 
   function hasHeap(megabytes: number): unknown {

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { loadAll } from "js-yaml";
+import { monitoringValues } from "../../release/chart/monitoring.ts";
+import { boundRoles } from "../../release/chart/shared-values.ts";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
 import {
@@ -197,7 +199,12 @@ function configNames(): readonly string[] {
     /^config\/(?:samples|tenants|argocd|gateway-ingress|kind|audit)\/|\/rules\.yaml$/;
   const applied = files.filter((path) => !isKustomization(path) && !examples.test(path));
   const own = Object.entries(ownObjects).map(([field, name]) => `${kindsOfOwn(field)} ${name}`);
-  const objects = [...applied.flatMap(manifestsIn).map(objectName), ...own];
+  const generated = files
+    .filter(isKustomization)
+    .flatMap(manifestsIn)
+    .flatMap((kustomization) => listAt(kustomization, "configMapGenerator"))
+    .map((generator) => `ConfigMap ${stringAt(generator, "name")}`);
+  const objects = [...applied.flatMap(manifestsIn).map(objectName), ...generated, ...own];
   return [
     ...files.filter(isKustomization).map((path) => `directory ${dirname(path)}`),
     ...objects.map((name) => `object ${name}`),
@@ -205,10 +212,17 @@ function configNames(): readonly string[] {
   ];
 }
 
-/** Values of the charts and their defaults, from the page that the generator of the charts prints. */
+/**
+ * Values of the charts and their defaults, from the page that the generator of the charts prints, and
+ * the objects that only values create.
+ */
 function chartNames(): readonly string[] {
+  const objects = [
+    ...monitoringValues.flatMap(({ holes = {} }) => Object.keys(holes)),
+    ...Object.values(boundRoles).map((role) => `ClusterRoleBinding ${role}`),
+  ];
   const page = readFileSync(join(repository, "docs/chart-values.md"), "utf8");
-  return page.split(/^## Chart /m).flatMap((section) => {
+  const values = page.split(/^## Chart /m).flatMap((section) => {
     const chart = section.split("\n", 1)[0] ?? "";
     return [...section.matchAll(/^\| (`.*?`) +\| (.*?) +\|/gm)].flatMap(
       ([, names = "", cell = ""]) => {
@@ -219,6 +233,7 @@ function chartNames(): readonly string[] {
       },
     );
   });
+  return [...objects.map((name) => `object ${name}`), ...values];
 }
 
 function kindsOfOwn(field: string): string {
