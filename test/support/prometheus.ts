@@ -24,6 +24,12 @@ export interface LoadedAlert {
   readonly health: string;
 }
 
+/** An alert that fires. */
+export interface FiringAlert {
+  readonly alert: string;
+  readonly summary: string;
+}
+
 /** A running Prometheus that scrapes and evaluates its rules every second. */
 export interface Prometheus {
   /** Evaluates an expression now; throws the error of Prometheus. */
@@ -31,6 +37,7 @@ export interface Prometheus {
   /** Evaluates an expression at 120 instants of the last seconds. */
   readonly queryRange: (expr: string, seconds: number) => Promise<readonly Series[]>;
   readonly loadedAlerts: () => Promise<readonly LoadedAlert[]>;
+  readonly firingAlerts: () => Promise<readonly FiringAlert[]>;
   /** Replaces the rules; the new ones apply within seconds. */
   readonly useRules: (rules: string) => void;
   readonly stop: () => Promise<void>;
@@ -85,6 +92,13 @@ export async function startPrometheus({ targets, rules }: PrometheusOptions): Pr
           name: stringAt(rule, "name") ?? "",
           duration: numberAt(rule, "duration") ?? NaN,
           health: stringAt(rule, "health") ?? "",
+        })),
+    firingAlerts: async () =>
+      listAt(await read("alerts"), "alerts")
+        .filter((alert) => stringAt(alert, "state") === "firing")
+        .map((alert) => ({
+          alert: stringAt(recordAt(alert, "labels"), "alertname") ?? "",
+          summary: stringAt(recordAt(alert, "annotations"), "summary") ?? "",
         })),
     useRules(text) {
       useRules(text);

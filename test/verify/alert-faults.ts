@@ -6,36 +6,58 @@ import { issueCertificate, validityMs } from "../../src/tokens/certificate-signi
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { apply } from "../support/install.ts";
 import type { KubectlAccess } from "../support/kubectl.ts";
+import type { DefectiveReplica } from "./defective-replica.ts";
 import type { DevRequests } from "./dev-requests.ts";
 
 /** A running `make dev CONNECTED=1` in which a fault is caused. */
 export interface FaultyCluster extends DevRequests {
   readonly access: KubectlAccess;
+  readonly replica: DefectiveReplica;
 }
 
-/** Ends the effect of a fault on what comes next. */
+/** Ends a fault. */
 export type Mend = () => Promise<unknown>;
 
 /** A fault and the alerts that it makes fire, without their `for`. */
 export interface AlertFault {
   readonly fault: string;
   readonly alerts: readonly string[];
-  readonly cause: (cluster: FaultyCluster) => Promise<Mend | void>;
+  readonly cause: (cluster: FaultyCluster) => Promise<Mend>;
 }
-
-/** The alerts that no fault of a running cluster causes in minutes, and why. */
-export const withoutFault: Readonly<Record<string, string>> = {
-  LatchkeyReconcileBug: "it needs a bug",
-  LatchkeyReconcileHangs: "it needs a reconcile of 5 minutes; every request ends before",
-};
 
 const namespaced = "--namespace=latchkey-system";
 const watch = "?watch=true";
 const closed = "/kubernetes/cluster/closed/api/v1/namespaces/default/configmaps";
 const open = "/kubernetes/cluster/connected/api/v1/namespaces/default/configmaps";
 
-/** The faults with which all processes run on, in an order in which none prevents the next. */
-export const alertFaults: readonly AlertFault[] = [
+/** The first fault: afterwards, the replica with a defect leads. */
+export const leaderFault: AlertFault = {
+  fault: "the controller is suspended",
+  alerts: ["LatchkeyNoLeader"],
+  async cause({ pidOf, replica }) {
+    const pid = pidOf("controller");
+    process.kill(pid, "SIGSTOP");
+    return async () => {
+      await replica.start(pid);
+      process.kill(pid, "SIGCONT");
+    };
+  },
+};
+
+/** Faults that stay until the end; all processes run on. */
+export const lastingFaults: readonly AlertFault[] = [
+  {
+    fault: "a reconcile of that replica throws a TypeError, and another one does not end",
+    alerts: ["LatchkeyReconcileBug"],
+    async cause({ create, replica }) {
+      for (const name of ["throws", "hangs"])
+        await create("SharedSecret", {
+          metadata: { namespace: "team-a", name },
+          spec: { data: { a: "YQ==" } },
+        });
+      return () => replica.stop();
+    },
+  },
   {
     fault: "a Secret that Latchkey does not manage has the name of a copy",
     alerts: ["LatchkeyCopiesStuck"],
@@ -47,14 +69,16 @@ export const alertFaults: readonly AlertFault[] = [
       await kubectl("admin", [
         ...["annotate", "namespace", "web-taken", "management.service/sync=enabled"],
       ]);
+      return () => kubectl("admin", ["--namespace=web-taken", "delete", "secret", "registry"]);
     },
   },
   {
     fault: "the scope of a key names a role that does not exist",
     alerts: ["LatchkeyObjectsNotReady"],
-    async cause({ create }) {
+    async cause({ create, kubectl }) {
       const spec = { user: "alice", key: "k".repeat(40), scope: { roles: [{ role: "missing" }] } };
       await create("OwnedAccessKey", { metadata: { name: "no-role" }, spec });
+      return () => kubectl("admin", ["delete", "ownedaccesskey", "no-role"]);
     },
   },
   {
@@ -71,6 +95,7 @@ export const alertFaults: readonly AlertFault[] = [
         ...[webhook, "--as-group=system:masters"],
         `--patch=${JSON.stringify({ status: { lastActivity } })}`,
       ]);
+      return () => kubectl("admin", ["delete", "ownedaccesskey", "unused"]);
     },
   },
   {
@@ -91,8 +116,13 @@ export const alertFaults: readonly AlertFault[] = [
           labels: { "management.service/cluster": "closed" },
         },
       });
+      return () => kubectl("admin", ["delete", "secret", "closed", clusters]);
     },
   },
+];
+
+/** Other faults with which all processes run on, in an order in which none prevents the next. */
+export const alertFaults: readonly AlertFault[] = [
   {
     fault: "clients of the gateway send requests to that cluster",
     alerts: ["LatchkeyGatewayUpstream"],
@@ -101,6 +131,8 @@ export const alertFaults: readonly AlertFault[] = [
       // The series must be scraped before it grows.
       await pause(3_000);
       await codes(closed, 100);
+      // The requests have ended.
+      return async () => {};
     },
   },
   {
@@ -161,7 +193,7 @@ export const alertFaults: readonly AlertFault[] = [
   {
     fault: "kube-apiserver's client certificate ends in 20 days, and the webhook may not renew it",
     alerts: ["LatchkeyClientCertificateEnds"],
-    async cause({ kubectl }) {
+    async cause({ access, kubectl }) {
       const verbs = ["get", "list", "watch"];
       const change = [{ op: "replace", path: "/rules/1/verbs", value: verbs }];
       await kubectl("admin", [
@@ -184,6 +216,7 @@ export const alertFaults: readonly AlertFault[] = [
       };
       const patch = JSON.stringify({ data });
       await kubectl("admin", ["patch", ...secret, `--patch=${patch}`]);
+      return () => apply(access, "config/rbac");
     },
   },
   {
@@ -219,27 +252,33 @@ export const processFaults: readonly AlertFault[] = [
   {
     fault: "the webhook starts without its ClusterRoleBinding",
     alerts: ["LatchkeyCacheNotFresh", "LatchkeyWatchOld"],
-    async cause({ kubectl, pidOf }) {
+    async cause({ access, kubectl, pidOf }) {
       await kubectl("admin", ["delete", "clusterrolebinding", "latchkey-webhook"]);
       process.kill(pidOf("webhook"), "SIGKILL");
+      return () => apply(access, "config/rbac");
     },
   },
   {
-    fault: "the controller is suspended",
-    alerts: ["LatchkeyNoLeader"],
-    cause: async ({ pidOf }) => void process.kill(pidOf("controller"), "SIGSTOP"),
-  },
-  {
-    fault: "a direct endpoint starts without the controller and without its kept list",
+    fault: "a direct endpoint starts without its issuer and without its kept list",
     alerts: ["LatchkeyRevokedListOld"],
     async cause({ kubectl, pidOf }) {
+      const issuer = pidOf("controller");
+      process.kill(issuer, "SIGSTOP");
       const forget = JSON.stringify([{ op: "remove", path: "/data" }]);
       const secret = ["secret", ownObjects.directKeys, namespaced];
       await kubectl("connected", ["patch", ...secret, "--type=json", `--patch=${forget}`]);
       process.kill(pidOf("direct-endpoint"), "SIGKILL");
-      // `make dev` can end.
-      return async () => process.kill(pidOf("controller"), "SIGCONT");
+      return async () => process.kill(issuer, "SIGCONT");
     },
+  },
+  {
+    fault: "the reconcile that does not end is in progress for five minutes",
+    alerts: ["LatchkeyReconcileHangs"],
+    // It began with the first of the lasting faults.
+    cause:
+      async ({ replica }) =>
+      () =>
+        replica.stop(),
   },
 ];
 

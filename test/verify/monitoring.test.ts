@@ -8,8 +8,17 @@ import { dashboardPanels } from "../support/dashboard.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Prometheus, type Series, startPrometheus } from "../support/prometheus.ts";
-import { type AlertFault, alertFaults, processFaults, withoutFault } from "./alert-faults.ts";
+import { textsOf } from "../support/promql.ts";
+import {
+  type AlertFault,
+  alertFaults,
+  lastingFaults,
+  leaderFault,
+  type Mend,
+  processFaults,
+} from "./alert-faults.ts";
 import { drawDashboard } from "./dashboard-picture.ts";
+import { defectiveReplica, type DefectiveReplica } from "./defective-replica.ts";
 import { type DevProcess, startDev } from "./dev-process.ts";
 import { type DevRequests, devProcesses, devRequests } from "./dev-requests.ts";
 
@@ -25,15 +34,30 @@ const rules = alertRules();
 const queries = dashboardPanels().flatMap(({ title, queries: of }) =>
   of.map(({ expr, legend }) => ({ name: `${title}: ${legend}`, expr })),
 );
+const shipped = readFileSync(rulesFile, "utf8");
 const hasValues = (found: readonly Series[]): boolean =>
   found.some(({ points }) => points.some(([, value]) => !Number.isNaN(value)));
 const healthySeconds = 60;
 const management = "/kubernetes/management/apis/management.service/v1/namespaces/team-a";
 const connected = "/kubernetes/cluster/connected/api/v1/namespaces/default/configmaps";
 
+/** The alerts that a fault has made fire, and what ends it. */
+interface Fired {
+  readonly alerts: readonly string[];
+  readonly mend: Mend;
+}
+
+/** What an alert may say: its summary, with a text in place of each expression. */
+function spoken(alert: string): RegExp {
+  const { summary = "" } = rules.find((rule) => rule.alert === alert) ?? {};
+  const texts = summary.split(/\{\{.*?\}\}/);
+  const escaped = texts.map((text) => text.replaceAll(/[.()]/g, "\\$&"));
+  return new RegExp(`^${escaped.join("\\S(?:.*\\S)?")}$`);
+}
+
 /** The rules, whose alerts fire at once. */
 function withoutFor(): string {
-  const groups = listAt(load(readFileSync(rulesFile, "utf8")), "groups").map((group) => ({
+  const groups = listAt(load(shipped), "groups").map((group) => ({
     ...{ name: "latchkey", ...recordAt({ group }, "group") },
     rules: listAt(group, "rules").map((rule) => ({ ...recordAt({ rule }, "rule"), for: "0s" })),
   }));
@@ -43,6 +67,7 @@ function withoutFor(): string {
 describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNECTED=1", () => {
   let dev: DevProcess;
   let requests: DevRequests;
+  let replica: DefectiveReplica;
   let prometheus: Prometheus;
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
@@ -54,8 +79,9 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
   beforeAll(async () => {
     dev = await startDev();
     requests = await devRequests(dev);
+    replica = await defectiveReplica(dev.directory);
     const targets = devProcesses.map((name) => requests.metricsOf(name));
-    prometheus = await startPrometheus({ targets, rules: readFileSync(rulesFile, "utf8") });
+    prometheus = await startPrometheus({ targets: [...targets, replica.address], rules: shipped });
     const isScraped = `count(sum_over_time(up[1h]) > ${healthySeconds}) == ${targets.length}`;
     const ask = async (): Promise<boolean> => {
       await requests.codes(`${management}/sharedsecrets/database`, 2);
@@ -67,14 +93,28 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
   });
   afterAll(async () => {
     await prometheus?.stop();
+    await replica?.stop();
     await requests?.close();
     await dev?.remove();
   });
 
   it("has loaded all alerts", async () => {
     const loaded = await prometheus.loadedAlerts();
-    expect(loaded.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));
+    const names = loaded.map(({ name }) => name);
+    expect(names.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
     expect(loaded.filter(({ health }) => health !== "ok")).toEqual([]);
+  });
+
+  it("has the alerts about the processes of connected clusters in the group of their chart", async () => {
+    const direct = ["direct-endpoint", "direct-authorizer"].map((name) => requests.metricsOf(name));
+    const of: string[] = [];
+    for (const { alert, expr } of rules) {
+      const names = textsOf(expr, "Identifier").join("|");
+      const series = `{__name__=~"${names}",instance=~"${direct.join("|")}"}`;
+      if ((await prometheus.query(series)).length > 0) of.push(alert);
+    }
+    const grouped = rules.filter(({ group }) => group === "latchkey").map(({ alert }) => alert);
+    expect(of).toEqual(grouped);
   });
 
   it("has had no alert that fires, and none that is pending for half a minute", async () => {
@@ -100,26 +140,42 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
       await eventually(isLoaded, { what: "the rules to be loaded" });
     });
 
-    const firing = (): Promise<readonly (string | undefined)[]> =>
-      alerts('ALERTS{alertstate="firing"}');
-
-    const fired: string[] = [];
-    /** Which alerts of a fault fire after it, and did not fire before. */
-    const firesBy = async ({ alerts: expected, cause }: AlertFault): Promise<readonly string[]> => {
+    const firing = async (): Promise<readonly string[]> =>
+      (await prometheus.firingAlerts()).map(({ alert }) => alert);
+    /** Causes a fault, and waits until its alerts fire; returns those that did not fire before. */
+    const fires = async ({ alerts: expected, cause }: AlertFault): Promise<Fired> => {
       const before = await firing();
-      const mend = await cause({ ...requests, access: dev.access });
-      const fires = async (): Promise<boolean> => {
+      const mend = await cause({ ...requests, access: dev.access, replica });
+      const fire = async (): Promise<boolean> => {
         const now = await firing();
         return expected.every((alert) => now.includes(alert));
       };
-      await eventually(fires, { what: `${expected.join(" and ")} to fire` });
-      fired.push(...expected);
-      await mend?.();
-      return expected.filter((alert) => !before.includes(alert));
+      await eventually(fire, { what: `${expected.join(" and ")} to fire`, within: 400_000 });
+      for (const { alert, summary } of await prometheus.firingAlerts()) {
+        expect(summary).toMatch(spoken(alert));
+        if (expected.includes(alert)) process.stdout.write(`${alert}: ${summary}\n`);
+      }
+      return { alerts: expected.filter((alert) => !before.includes(alert)), mend };
     };
 
+    const mends: Mend[] = [];
+
+    it.each([leaderFault])("fires $alerts when $fault", async (fault) => {
+      const { alerts, mend } = await fires(fault);
+      await mend();
+      expect(alerts).toEqual(fault.alerts);
+    });
+
+    it.each(lastingFaults)("fires $alerts when $fault", async (fault) => {
+      const { alerts, mend } = await fires(fault);
+      mends.push(mend);
+      expect(alerts).toEqual(fault.alerts);
+    });
+
     it.each(alertFaults)("fires $alerts when $fault", async (fault) => {
-      expect(await firesBy(fault)).toEqual(fault.alerts);
+      const { alerts, mend } = await fires(fault);
+      await mend();
+      expect(alerts).toEqual(fault.alerts);
     });
 
     const chromium = findChromium("the picture of the dashboard is not drawn");
@@ -132,16 +188,29 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
     });
 
     it.each(processFaults)("fires $alerts when $fault", async (fault) => {
-      expect(await firesBy(fault)).toEqual(fault.alerts);
+      const { alerts, mend } = await fires(fault);
+      await mend();
+      expect(alerts).toEqual(fault.alerts);
     });
 
-    it("has a fault for each alert, but those of the list", () => {
-      const caused = [...alertFaults, ...processFaults].flatMap((fault) => fault.alerts);
-      const others = rules.map(({ alert }) => alert).filter((alert) => !caused.includes(alert));
-      expect(others).toEqual(Object.keys(withoutFault));
-      process.stdout.write(
-        `alerts that fired: ${fired.join(", ")}; only with promtool: ${others.join(", ")}\n`,
-      );
+    it("has a fault for each alert", () => {
+      const caused = [leaderFault, ...lastingFaults, ...alertFaults, ...processFaults];
+      const alerts = caused.flatMap((fault) => fault.alerts);
+      expect(alerts.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+    });
+
+    describe("with the faults mended", () => {
+      beforeAll(async () => {
+        for (const mend of mends) await mend();
+      });
+
+      it.each(rules)("has no reason to fire $alert any more", async ({ alert, expr }) => {
+        // A rate over ten minutes would end ten minutes later.
+        const ofMinute = expr.replaceAll(/\[\d+m\]/g, "[1m]");
+        const isSilent = async (): Promise<boolean> =>
+          (await prometheus.query(ofMinute)).length === 0;
+        expect(await eventually(isSilent, { what: `${alert} to stop` })).toBe(true);
+      });
     });
 
     it.each(queries)("has a result since the start for $name", async ({ expr }) => {
