@@ -30,7 +30,17 @@ export interface ReportItem {
   readonly message: string;
   /** The first one to change first. */
   readonly causes: readonly ReportCause[];
+  /** In `status`, of a SharedSecret: the number of its targets in each state. */
+  readonly targets?: Readonly<Record<TargetState, number>>;
+  /** In `status`, of a Secret that is a target, if it is known. */
+  readonly target?: TargetState;
 }
+
+/** The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`. */
+export const targetStates = ["synced", "conflict", "failed", "pending"] as const;
+
+/** Name of a state of a target. */
+export type TargetState = (typeof targetStates)[number];
 
 /** What `kubectl latchkey` prints with `-o json` and `-o yaml` about the state of objects. */
 export interface Report {
@@ -102,7 +112,6 @@ export const reportReasons = {
   SubjectAdded: "The RoleBinding gains the subject.",
   SubjectRemoved: "The RoleBinding loses the subject.",
   NotObserved: "The controller has not seen the current generation of the object.",
-  EndsSoon: "The lifetime of the key ends soon.",
   Deleted: "The access key is being deleted.",
   WithinScope: "The scope of the key allows the request.",
   OutsideScope: "The scope of the key does not allow the request.",

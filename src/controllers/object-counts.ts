@@ -1,14 +1,15 @@
 import { keyOf } from "../api/object.ts";
 import { stringAt } from "../api/parse.ts";
+import { targetStates } from "../api/report.ts";
 import { resources } from "../api/resources.ts";
-import { notReadyReason, objectStates, syncTargetsOf } from "../domain/object-groups.ts";
-import type { Clock } from "../runtime/clock.ts";
 import {
-  type NotReadyObject,
-  type ObjectGroup,
-  type ObjectReadings,
-  syncTargetStates,
-} from "../runtime/metrics.ts";
+  countedConditions,
+  objectState,
+  reasonLabel,
+  targetCounts,
+} from "../domain/object-state.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { NotReadyObject, ObjectGroup, ObjectReadings } from "../runtime/metrics.ts";
 import type { Changed } from "./informers.ts";
 import type { CountedObject } from "./kinds/watched-kind.ts";
 
@@ -83,10 +84,11 @@ export class ObjectCounts {
   }
 
   #move(kind: string, { conditions, status }: CountedObject, by: 1 | -1): void {
-    for (const state of objectStates(conditions)) this.#add({ kind, ...state }, by);
+    for (const one of countedConditions(conditions)) this.#add({ kind, ...one }, by);
     const hour = Math.floor(Date.parse(stringAt(status, "expiresAt") ?? "") / hourMs);
     const ends = this.#ends.get(kind);
     if (ends === undefined || Number.isNaN(hour)) return;
+    if (objectState(conditions).state === "expired") return;
     const count = (ends.get(hour) ?? 0) + by;
     if (count === 0) ends.delete(hour);
     else ends.set(hour, count);
@@ -101,17 +103,17 @@ export class ObjectCounts {
 
   #note(kind: string, { metadata }: CountedObject, after: CountedObject | undefined): void {
     const id = `${kind}/${keyOf(metadata)}`;
-    const reason = after === undefined ? undefined : notReadyReason(after.conditions);
+    const found = after === undefined ? undefined : objectState(after.conditions);
     const { namespace = "", name } = metadata;
-    if (reason === undefined) this.#notReady.delete(id);
-    else this.#notReady.set(id, { kind, namespace, name, reason });
+    if (found?.state !== "not-ready") this.#notReady.delete(id);
+    else this.#notReady.set(id, { kind, namespace, name, reason: reasonLabel(found.reason) });
   }
 
   #retarget(before: CountedObject | undefined, after: CountedObject | undefined): void {
     const [former, current] = [
-      syncTargetsOf(before?.status ?? {}),
-      syncTargetsOf(after?.status ?? {}),
+      targetCounts(before?.status ?? {}),
+      targetCounts(after?.status ?? {}),
     ];
-    for (const state of syncTargetStates) this.#targets[state] += current[state] - former[state];
+    for (const state of targetStates) this.#targets[state] += current[state] - former[state];
   }
 }

@@ -135,7 +135,7 @@ export const metricTable = {
   },
   expiring: {
     name: "latchkey_objects_expiring",
-    help: "Objects whose lifetime ends within 1d, 7d or 30d, to the hour; a longer time includes the shorter ones.",
+    help: "Objects that have not expired and whose lifetime ends within 1d, 7d or 30d, to the hour; a longer time includes the shorter ones.",
     labelNames: ["kind", "within"],
   },
   revokedTokens: {

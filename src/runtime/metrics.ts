@@ -31,12 +31,6 @@ export interface ObjectGroup {
   readonly reason: string;
 }
 
-/** States of the targets of SharedSecrets. */
-export const syncTargetStates = ["synced", "conflict", "failed", "pending"] as const;
-
-/** One of these states. */
-export type SyncTargetState = (typeof syncTargetStates)[number];
-
 /** An object that is not ready; the reason is one of Latchkey's table, or empty. */
 export interface NotReadyObject {
   readonly kind: string;
@@ -48,7 +42,8 @@ export interface NotReadyObject {
 /** The objects that the controller watches. */
 export interface ObjectReadings {
   readonly groups: Iterable<readonly [group: ObjectGroup, count: number]>;
-  readonly targets: Readonly<Record<SyncTargetState, number>>;
+  /** Targets of SharedSecrets by state. */
+  readonly targets: Readonly<Record<string, number>>;
   /** A bounded number of objects, and how many others are not ready. */
   readonly notReady: readonly NotReadyObject[];
   readonly omitted: number;
@@ -212,7 +207,8 @@ function showObjects(
 ): void {
   for (const [{ kind, condition, status, reason }, count] of groups)
     instruments.objects.labels(kind, condition, status, reason).set(count);
-  for (const state of syncTargetStates) instruments.syncTargets.labels(state).set(targets[state]);
+  for (const [state, count] of Object.entries(targets))
+    instruments.syncTargets.labels(state).set(count);
   instruments.notReady.reset();
   for (const { kind, namespace, name, reason } of notReady)
     instruments.notReady.labels(kind, namespace, name, reason).set(1);

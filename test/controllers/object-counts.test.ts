@@ -123,8 +123,12 @@ test("counts keys and tokens whose lifetime ends soon, to the hour", async () =>
       { name, namespace: "team" },
       { spec: {}, status: { expiresAt: new Date(now + days * 86_400_000).toISOString() } },
     );
+  const expired = withStatus(ending("expired", 0), {
+    conditions: [{ ...conditions("Expired", "Synced")[0], status: "False" }],
+    expiresAt: new Date(now).toISOString(),
+  });
   const { lines, change, listWatch } = await counting({
-    ownedaccesskeys: [-2, 0.5, 3, 20, 400].map((days) => ending(`k${days}`, days)),
+    ownedaccesskeys: [...[-2, 0.5, 3, 20, 400].map((days) => ending(`k${days}`, days)), expired],
   });
   const counted = async () =>
     (await lines(/^latchkey_objects_expiring\{kind="OwnedAccessKey"/)).map((line) =>

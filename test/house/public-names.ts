@@ -23,6 +23,7 @@ import {
   type ReportObject,
   reportReasons,
   reportStatesOf,
+  targetStates,
 } from "../../src/api/report.ts";
 import { commands as programCommands, usageExitCode } from "../../src/cli/app.ts";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
@@ -152,7 +153,10 @@ function clientNames(): readonly string[] {
 
 /** The fields of a report; the compiler finds one that is missing. */
 const reportFields = {
-  item: { object: true, source: true, state: true, reason: true, message: true, causes: true },
+  item: {
+    ...{ object: true, source: true, state: true, reason: true, message: true, causes: true },
+    ...{ target: true, targets: true },
+  },
   cause: { object: true, field: true, value: true, reason: true, message: true },
   object: { kind: true, namespace: true, name: true },
 } as const satisfies {
@@ -165,6 +169,7 @@ function reportNames(): readonly string[] {
   const { item, cause, object } = reportFields;
   return [
     ...Object.keys(item).map((field) => `report-field items[].${field}`),
+    ...targetStates.map((state) => `report-field items[].targets.${state}`),
     ...Object.keys(cause).map((field) => `report-field items[].causes[].${field}`),
     ...Object.keys(object).map((field) => `report-field items[].object.${field}`),
     ...Object.entries(reportStatesOf).flatMap(([command, states]) =>

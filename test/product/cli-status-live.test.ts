@@ -110,7 +110,14 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
     outputs.push(text);
     expect(JSON.parse(text)).toMatchObject({
       title: expect.stringContaining(`namespace ${namespace} at https://`),
-      report: { sharedSecrets: [{ name: `${namespace}/shared`, targets: [`${target}/shared`] }] },
+      report: {
+        sharedSecrets: [
+          {
+            name: `${namespace}/shared`,
+            targets: [{ target: `${target}/shared`, state: "synced" }],
+          },
+        ],
+      },
     });
     expect(await serve.stop()).toBe(0);
     await expect(fetch(url)).rejects.toThrow("fetch failed");

@@ -87,7 +87,7 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status", () => {
     const refresh = ["refresh-now", "shared", "-n", namespace ?? ""];
     expect(await runCli(refresh)).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/is reconciled: \d of \d copies are synced/),
+      stderr: expect.stringMatching(/is reconciled: \d of \d targets synced/),
     });
     const { metadata } = await api.get(`${path}/shared`);
     expect(metadata.annotations).toMatchObject({

@@ -1,6 +1,6 @@
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
 import { reasons } from "../../src/api/conditions.ts";
-import { reportReasons, reportStatesOf } from "../../src/api/report.ts";
+import { reportReasons, reportStatesOf, targetStates } from "../../src/api/report.ts";
 
 /** A command with `-o json` that prints a report. */
 export type ReportCommand = keyof typeof reportStatesOf;
@@ -18,7 +18,7 @@ export function reportProblems(
   const states: readonly unknown[] = reportStatesOf[command];
   const items = listAt(document, "items").flatMap((item, at) => {
     const place = `items[${at}]`;
-    const own = entryProblems(item, place, { known, fields: ["source", "state", "causes"] });
+    const own = entryProblems(item, place, { known, fields: itemFields });
     const state = isRecord(item) ? item["state"] : undefined;
     const causes = listAt(item, "causes").flatMap((cause, index) =>
       entryProblems(cause, `${place}.causes[${index}]`, { known, fields: ["field", "value"] }),
@@ -30,11 +30,31 @@ export function reportProblems(
       ...(isRecord(item) && "source" in item
         ? objectProblems(item["source"], `${place}.source`)
         : []),
+      ...targetProblems(item, place),
       ...causes,
     ];
   });
   const top = Object.keys(isRecord(document) ? document : {}).join();
   return [...(top === "kind,items" ? [] : [`fields: ${top}`]), ...items];
+}
+
+const itemFields = ["source", "state", "causes", "target", "targets"];
+
+/** A Secret has the state of a target, and a SharedSecret the number of its targets by state. */
+function targetProblems(item: unknown, place: string): readonly string[] {
+  const { target, targets } = {
+    target: undefined,
+    targets: undefined,
+    ...recordAt({ item }, "item"),
+  };
+  const isState = targetStates.some((state) => state === target);
+  const isCounted = targetStates.every((state) =>
+    Number.isInteger(recordAt({ targets }, "targets")[state]),
+  );
+  return [
+    ...(target === undefined || isState ? [] : [`${place}.target: ${JSON.stringify(target)}`]),
+    ...(targets === undefined || isCounted ? [] : [`${place}.targets: ${JSON.stringify(targets)}`]),
+  ];
 }
 
 interface EntryTerms {

@@ -92,7 +92,7 @@ kubectl latchkey keys create nightly --user=alice --ttl=3d`;
 const shown = [
   "team-a/database",
   "team-a/registry",
-  "2 of 3 copies",
+  "2 of 3 targets synced, 1 conflict",
   "web-test/registry",
   "nightly",
 ];

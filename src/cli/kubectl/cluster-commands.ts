@@ -17,16 +17,16 @@ const completionWords = [...shells, "install"] as const;
 export const clusterCommands = {
   status: {
     name: "status",
-    brief: "Show SharedSecrets with their copies, keys that end soon, and what is not well",
+    brief: "Show SharedSecrets with their targets, keys that expire soon, and what is not ready",
     details: [
-      "The exit code is 3 if something is not well. Copies are named if you may list Secrets in all namespaces; their data is not read.",
+      "The exit code is 3 if something is not ready: the same objects, with the same reasons, as in the metric latchkey_object_not_ready. Copies are named if you may list Secrets in all namespaces; their data is not read.",
       "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
     ],
     arguments: [],
     flags: {
       ...allNamespaces,
       endsWithin: flagWithDefault(
-        { value: "<duration>", initial: "7d", help: "what counts as soon" },
+        { value: "<duration>", initial: "7d", help: "what counts as soon for a key" },
         duration({ unit: 1, least: 0 }),
       ),
       watch: switchFlag({

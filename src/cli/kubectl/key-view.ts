@@ -1,3 +1,4 @@
+import type { Condition } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import { parseTerms } from "../../api/owned-access-key.ts";
 import {
@@ -15,21 +16,16 @@ import { endText } from "./end-text.ts";
 import type { OwnColumns } from "./listing.ts";
 import { scopeText } from "./scope-flags.ts";
 
-/** The condition Ready of an object. */
-export interface ReadyState {
-  readonly isReady: boolean;
-  readonly reason: string;
-  readonly message: string;
+/** Whether the status of an object is of its current generation. */
+export function isObserved(object: unknown): boolean {
+  const generation = numberAt(recordAt(object, "metadata"), "generation");
+  return numberAt(recordAt(object, "status"), "observedGeneration") === generation;
 }
 
 /** The condition Ready, if it is of the current generation. */
-export function readyOf(object: unknown): ReadyState | undefined {
-  const status = recordAt(object, "status");
-  const generation = numberAt(recordAt(object, "metadata"), "generation");
-  if (numberAt(status, "observedGeneration") !== generation) return undefined;
-  const ready = parseConditions(status).find(({ type }) => type === "Ready");
-  if (ready === undefined) return undefined;
-  return { isReady: ready.status === "True", reason: ready.reason, message: ready.message };
+export function readyOf(object: unknown): Condition | undefined {
+  const conditions = isObserved(object) ? parseConditions(recordAt(object, "status")) : [];
+  return conditions.find(({ type }) => type === "Ready");
 }
 
 /** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */

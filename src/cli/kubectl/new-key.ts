@@ -86,7 +86,8 @@ export async function makeKey(
   let [object, server]: [unknown, ClusterInfo | undefined] = [undefined, own];
   try {
     object = await settledKey(name, deps);
-    if (readyOf(object)?.isReady === true) server = await acceptingServer(key.plain, options, deps);
+    if (readyOf(object)?.status === "True")
+      server = await acceptingServer(key.plain, options, deps);
   } finally {
     // Whatever fails, the key is printed: it cannot be read again.
     print(server ?? own);
@@ -163,5 +164,5 @@ function sayState(
       : `OwnedAccessKey "${name}": ${ready.reason}, ${ready.message}`,
   );
   terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
-  return ready?.isReady === false ? exitCodes.unhealthy.code : exitCodes.done.code;
+  return ready?.status === "False" ? exitCodes.unhealthy.code : exitCodes.done.code;
 }

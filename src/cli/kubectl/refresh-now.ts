@@ -1,6 +1,7 @@
 import { annotations } from "../../api/names.ts";
-import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
+import { targetCounts, targetsText } from "../../domain/object-state.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Action } from "./cli.ts";
 import type { Cluster } from "./cluster.ts";
@@ -40,10 +41,9 @@ async function seenOf(
   cluster: Pick<Cluster, "get">,
 ): Promise<string | undefined> {
   try {
-    const sync = recordAt(recordAt(await cluster.get(resource, ref), "status"), "sync");
-    if (stringAt(sync, "refreshed") !== value) return undefined;
-    const [synced, desired] = [numberAt(sync, "synced") ?? 0, numberAt(sync, "desired") ?? 0];
-    return ` is reconciled: ${synced} of ${desired} copies are synced`;
+    const status = recordAt(await cluster.get(resource, ref), "status");
+    if (stringAt(recordAt(status, "sync"), "refreshed") !== value) return undefined;
+    return ` is reconciled: ${targetsText(targetCounts(status))}`;
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
     return `: ${wasRequested}; you may not read whether the controller has finished it`;

@@ -1,21 +1,22 @@
 import { refOf } from "../../api/object.ts";
-import type { ReportItem, ReportObject } from "../../api/report.ts";
+import type { ReportItem, ReportObject, Verdict } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { nameOf } from "../../domain/cause.ts";
+import type { ObjectState } from "../../domain/object-state.ts";
 import { asSentence } from "./report.ts";
-import type { LifetimeStatus, SourceStatus, StatusReport } from "./status-report.ts";
+import type { LifetimeStatus, SourceStatus, StatusReport, TargetStatus } from "./status-report.ts";
 import { named } from "./why-report.ts";
 
 /**
- * The report for programs: SharedSecrets with their copies, keys, tokens and what is not visible.
+ * The report for programs: SharedSecrets with their targets, keys, tokens and what is not visible.
  */
 export function statusItems(report: StatusReport): readonly ReportItem[] {
   const { sharedSecrets, keys, tokens, notVisible } = report;
   const { ownedAccessKeys, endpointTokens } = resources;
   return [
     ...sharedSecrets.flatMap(sourceItems),
-    ...keys.map((key) => lifetimeItem(ownedAccessKeys.kind, key, soon)),
-    ...tokens.map((token) => lifetimeItem(endpointTokens.kind, token, { state: "ok" })),
+    ...keys.map((key) => lifetimeItem(ownedAccessKeys.kind, key)),
+    ...tokens.map((token) => lifetimeItem(endpointTokens.kind, token)),
     ...notVisible.map(({ object, message }) => ({
       ...{ object, state: "unknown" as const, reason: "Forbidden" },
       ...{ message: asSentence(message), causes: [] },
@@ -23,51 +24,45 @@ export function statusItems(report: StatusReport): readonly ReportItem[] {
   ];
 }
 
+const verdictOf: Readonly<Record<ObjectState["state"], Verdict>> = {
+  ready: "ok",
+  "not-ready": "problem",
+  waiting: "info",
+  expiring: "info",
+  expired: "info",
+  unknown: "unknown",
+};
+
+function stateItem({ state, reason, message }: ObjectState): Omit<ReportItem, "object"> {
+  return { state: verdictOf[state], reason, message: asSentence(message), causes: [] };
+}
+
 function sourceItems(source: SourceStatus): readonly ReportItem[] {
-  const { name, well, reason, message, failures } = source;
-  const object = named(resources.sharedSecrets.kind, refOf(name));
-  const failed = failures.map((failure) => ({
-    object: named(resources.secrets.kind, refOf(failure.target)),
-    ...{ reason: failure.reason, message: asSentence(failure.message) },
-  }));
-  const failing = new Set(failures.map(({ target }) => target));
-  const others = (source.targets ?? []).filter((target) => !failing.has(target));
-  return [
-    {
-      ...{ object, state: well ? "ok" : "problem", reason },
-      ...{ message: asSentence(message), causes: failed },
-    },
-    ...failed.map(({ object: target, ...problem }) => ({
-      ...{ object: target, source: object, state: "problem" as const, ...problem, causes: [] },
-    })),
-    ...others.map((target) => copyItem(target, source, object)),
-  ];
+  const object = named(resources.sharedSecrets.kind, refOf(source.name));
+  const targets = source.targets.map((target) => targetItem(target, object));
+  const causes = targets.flatMap(({ object: target, state, reason, message }) =>
+    state === "problem" ? [{ object: target, reason, message }] : [],
+  );
+  return [{ object, ...stateItem(source), causes, targets: source.counts }, ...targets];
 }
 
-function copyItem(target: string, { paused }: SourceStatus, source: ReportObject): ReportItem {
+function targetItem({ target, state, failure }: TargetStatus, source: ReportObject): ReportItem {
   const object = named(resources.secrets.kind, refOf(target));
-  const isPaused = paused.includes(target);
+  const isPaused = state === "paused";
+  const fine = isPaused
+    ? { reason: "CopyPaused", message: `An annotation of ${nameOf(object)} pauses its sync` }
+    : {
+        reason: "CopyFound",
+        message: `${nameOf(object)} is a copy of ${nameOf(source)} and records no error`,
+      };
+  const { reason, message } = failure ?? fine;
   return {
-    ...{ object, source, state: isPaused ? "info" : "ok" },
-    reason: isPaused ? "CopyPaused" : "CopyFound",
-    message: isPaused
-      ? `An annotation of ${nameOf(object)} pauses its sync.`
-      : `${nameOf(object)} is a copy of ${nameOf(source)} and records no error.`,
-    causes: [],
+    ...{ object, source, state: failure === undefined ? (isPaused ? "info" : "ok") : "problem" },
+    ...{ reason, message: asSentence(message), causes: [] },
+    ...(state === undefined || isPaused ? {} : { target: state }),
   };
 }
 
-const soon = { state: "info", reason: "EndsSoon" } as const;
-
-/** `good` is what is said of a key or token that is well. */
-function lifetimeItem(
-  kind: string,
-  { name, well, reason, message }: LifetimeStatus,
-  good: Pick<ReportItem, "state"> & Partial<Pick<ReportItem, "reason">>,
-): ReportItem {
-  return {
-    object: named(kind, { name }),
-    ...{ state: "problem", reason, ...(well ? good : {}) },
-    ...{ message: asSentence(message), causes: [] },
-  };
+function lifetimeItem(kind: string, found: LifetimeStatus): ReportItem {
+  return { object: named(kind, { name: found.name }), ...stateItem(found) };
 }

@@ -22,11 +22,11 @@ export const pageHtml = `<!doctype html>
 <section aria-labelledby="sources-title">
 <div class="bar"><h2 id="sources-title">SharedSecrets</h2>
 <label class="filter">Filter <input id="filter" type="search" autocomplete="off" spellcheck="false"></label>
-<label class="filter"><input id="only" type="checkbox"> Only what is not well</label></div>
+<label class="filter"><input id="only" type="checkbox"> Only what is not ready</label></div>
 <ul id="sources" class="list"></ul>
 </section>
 <section aria-labelledby="keys-title">
-<h2 id="keys-title">Access keys that end soon or are not well</h2>
+<h2 id="keys-title">Access keys that expire soon or are not ready</h2>
 <ul id="keys" class="list"></ul>
 </section>
 <section aria-labelledby="tokens-title">

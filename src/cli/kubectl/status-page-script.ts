@@ -46,43 +46,44 @@ function meter(part, whole) {
   return made;
 }
 
+const desired = ({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0);
+const notReady = ({ state }) => state === "not-ready";
+
+function stateBadge({ state, reason }) {
+  return badge(reason, state === "ready" ? "" : state === "not-ready" ? "bad" : "warn");
+}
+
+function targetRow({ target, state, failure }) {
+  const row = element("li", "", element("span", "where", target));
+  if (state) row.append(badge(state, failure ? "bad" : state === "paused" ? "warn" : ""));
+  if (failure) row.append(badge(failure.reason, "bad"), element("p", "text", failure.message));
+  return row;
+}
+
 function targetRows(source) {
-  const failed = new Set(source.failures.map(({ target }) => target));
-  const paused = new Set(source.paused);
-  const rows = source.failures.map(({ target, reason, message }) =>
-    element("li", "", element("span", "where", target), badge(reason, "bad"), element("p", "text", message)));
-  const word = source.synced + failed.size < source.desired ? "exists" : "synced";
-  for (const target of source.targets ?? []) {
-    if (failed.has(target)) continue;
-    const mark = paused.has(target) ? badge("paused", "warn") : badge(word, "");
-    rows.push(element("li", "", element("span", "where", target), mark));
-  }
-  const hidden = source.desired - (source.targets ?? source.failures).length;
-  if (source.targets === undefined && hidden > 0)
-    rows.push(element("li", "", element("span", "text", hidden + " targets in namespaces that you may not read")));
-  if (rows.length === 0) rows.push(element("li", "", element("span", "text", "It has no copies.")));
-  return rows;
+  const hidden = source.areNamed ? 0 : desired(source) - source.targets.length;
+  const note = hidden > 0 ? hidden + " targets in namespaces that you may not read" : source.targets.length === 0 && "It has no targets.";
+  return [...source.targets.map(targetRow), ...(note ? [element("li", "", element("span", "text", note))] : [])];
 }
 
 function sourceRow(source) {
-  const { name, well, reason, message, synced, desired } = source;
-  const details = element("details", well ? "" : "bad");
-  details.append(element("summary", "",
-    element("span", "name", name), meter(synced, desired),
-    element("span", "count", synced + " of " + desired + " copies"), badge(reason, well ? "" : "bad")));
+  const { name, state, message, counts, summary } = source;
+  const details = element("details", notReady(source) ? "bad" : "");
+  details.append(element("summary", "", element("span", "name", name),
+    meter(counts.synced, desired(source)), element("span", "count", summary), stateBadge(source)));
   const rows = targetRows(source);
-  if (!well && message) rows.unshift(element("li", "", element("p", "text", message)));
+  if (state !== "ready") rows.unshift(element("li", "", element("p", "text", message)));
   details.append(element("ul", "targets", ...rows));
-  details.open = opened.get(name) ?? !well;
+  details.open = opened.get(name) ?? notReady(source);
   details.addEventListener("toggle", () => opened.set(name, details.open));
   return element("li", "", details);
 }
 
-function lifetimeRow({ name, well, reason, message, endsIn }, kind) {
+function lifetimeRow(found) {
+  const { name, state, message, endsIn } = found;
   const end = endsIn === undefined || endsIn < 0 ? "" : "ends in " + span(endsIn);
-  const row = element("li", "row", element("span", "name", name), element("span", "count", end),
-    badge(reason, well ? kind : "bad"));
-  if (!well) row.append(element("p", "text", message));
+  const row = element("li", "row", element("span", "name", name), element("span", "count", end), stateBadge(found));
+  if (state !== "ready" && state !== "expiring") row.append(element("p", "text", message));
   return row;
 }
 
@@ -98,15 +99,15 @@ function card(value, label, kind) {
 }
 
 function drawCards({ sharedSecrets, keys, tokens }) {
-  const sum = (field) => sharedSecrets.reduce((total, source) => total + source[field], 0);
-  const ill = [...sharedSecrets, ...keys, ...tokens].filter(({ well }) => !well).length;
-  const [synced, desired] = [sum("synced"), sum("desired")];
+  const targets = ["synced", "conflict", "failed", "pending"].map((state) =>
+    [state, sharedSecrets.reduce((sum, { counts }) => sum + counts[state], 0)]);
+  const ill = [...sharedSecrets, ...keys, ...tokens].filter(notReady).length;
   byId("cards").replaceChildren(
-    card(String(ill), "not well", ill === 0 ? "good" : "bad"),
+    card(String(ill), "not ready", ill === 0 ? "good" : "bad"),
     card(String(sharedSecrets.length), "SharedSecrets", ""),
-    card(synced + " / " + desired, "copies synced", synced === desired ? "good" : "bad"),
-    card(String(keys.length), "keys end soon or are not well", ""),
-    card(String(tokens.length), "direct tokens", ""));
+    card(String(keys.length), "keys expire soon or are not ready", ""),
+    card(String(tokens.length), "direct tokens", ""),
+    ...targets.map(([state, count]) => card(String(count), "targets " + state, count > 0 && ["conflict", "failed"].includes(state) ? "bad" : "")));
   document.title = (ill === 0 ? "" : "(" + ill + ") ") + "Latchkey status";
 }
 
@@ -114,15 +115,14 @@ function draw() {
   const { report } = state;
   if (!report) return;
   const words = byId("filter").value.toLowerCase();
-  const fits = ({ name, well, targets, failures }) =>
-    (!byId("only").checked || !well) &&
-    [name, ...(targets ?? []), ...failures.map(({ target }) => target)].some((text) => text.toLowerCase().includes(words));
+  const fits = (source) =>
+    (!byId("only").checked || notReady(source)) &&
+    [source.name, ...source.targets.map(({ target }) => target)].some((text) => text.toLowerCase().includes(words));
   drawCards(report);
-  const wellLast = (one, other) => Number(one.well) - Number(other.well);
-  const shown = report.sharedSecrets.filter(fits).sort(wellLast);
+  const shown = report.sharedSecrets.filter(fits).sort((one, other) => notReady(other) - notReady(one));
   fill("sources", shown.slice(0, mostRows + 1).map(sourceRow), "There is none to show.");
-  fill("keys", report.keys.map((key) => lifetimeRow(key, "warn")), "None.");
-  fill("tokens", report.tokens.map((token) => lifetimeRow(token, "")), "None.");
+  fill("keys", report.keys.map(lifetimeRow), "None.");
+  fill("tokens", report.tokens.map(lifetimeRow), "None.");
   byId("hidden").replaceChildren(...report.notVisible.map(({ message }) => element("li", "", message)));
   byId("hidden-section").hidden = report.notVisible.length === 0;
 }

@@ -37,7 +37,7 @@ ul { list-style: none; margin: 0; padding: 0; }
   margin: .75rem 0 0; padding: .6rem .8rem; border-radius: .5rem;
   color: var(--bad); background: var(--bad-back);
 }
-#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: .75rem; margin-top: 1rem; }
+#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; margin-top: 1rem; }
 #cards li { padding: .7rem .9rem; background: var(--panel); border: 1px solid var(--line); border-radius: .6rem; }
 #cards b { display: block; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
 #cards span { color: var(--faint); font-size: .85rem; }

@@ -5,12 +5,11 @@ import { copiesByUid } from "./copies.ts";
 import { findObjects } from "./find-objects.ts";
 import { readableByName } from "./listing.ts";
 import {
-  keyStatus,
+  lifetimeStatus,
   type LifetimeStatus,
   type NotVisible,
   sourceStatus,
   type StatusReport,
-  tokenStatus,
 } from "./status-report.ts";
 
 /** What a report is about. */
@@ -50,8 +49,11 @@ export async function readStatus(
   const now = clock.now();
   return {
     sharedSecrets: sources.map((object) => sourceStatus(object, copies)),
-    keys: byEnd(keys.flatMap((object) => keyStatus(object, { now, endsWithin }) ?? [])),
-    tokens: byEnd(tokens.flatMap((object) => tokenStatus(object, now) ?? [])),
+    keys: byEnd(keys.map((key) => lifetimeStatus(key, now, endsWithin))).filter(
+      ({ state }) => state !== "ready",
+    ),
+    // Most tokens live for less than what is soon for a key.
+    tokens: byEnd(tokens.map((token) => lifetimeStatus(token, now, 0))),
     notVisible,
   };
 }
@@ -68,10 +70,11 @@ async function readVisible(
     : readableByName(cluster, resource, found.refs);
 }
 
-/** What is not well first, then what ends first. */
-function byEnd(states: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
-  const rank = ({ well, endsIn = Infinity }: LifetimeStatus): number => (well ? endsIn : -Infinity);
-  return states.toSorted((one, other) =>
-    rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other)),
-  );
+/** Without those that have expired: what is not ready first, then what ends first. */
+function byEnd(found: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
+  const rank = ({ state, endsIn = Infinity }: LifetimeStatus): number =>
+    state === "not-ready" ? -Infinity : endsIn;
+  return found
+    .filter(({ state }) => state !== "expired")
+    .toSorted((one, other) => (rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other))));
 }

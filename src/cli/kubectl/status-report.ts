@@ -1,16 +1,22 @@
-import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
-import type { ReportObject } from "../../api/report.ts";
+import { listAt, parseConditions, recordAt, stringAt } from "../../api/parse.ts";
+import type { ReportObject, TargetState } from "../../api/report.ts";
 import { instantOf } from "../../domain/lifetime.ts";
+import {
+  failedTargetState,
+  objectState,
+  type ObjectState,
+  targetCounts,
+  targetsText,
+} from "../../domain/object-state.ts";
 import type { FoundCopy } from "./copies.ts";
-import { readyOf } from "./key-view.ts";
-import { notObserved } from "./why-report.ts";
+import { isObserved } from "./key-view.ts";
 
 /** What `status` shows. It has no value of a secret, no key and no token. */
 export interface StatusReport {
   readonly sharedSecrets: readonly SourceStatus[];
-  /** Keys that end soon or are not well. */
+  /** Keys but those that are ready or expired. */
   readonly keys: readonly LifetimeStatus[];
-  /** Direct tokens that are valid or not well. */
+  /** Direct tokens but those that are expired. */
   readonly tokens: readonly LifetimeStatus[];
   readonly notVisible: readonly NotVisible[];
 }
@@ -21,34 +27,30 @@ export interface NotVisible {
   readonly message: string;
 }
 
-/** The state of a SharedSecret and of its copies. */
-export interface SourceStatus {
+/** The state of a SharedSecret and of its targets. */
+export interface SourceStatus extends ObjectState {
   readonly name: string;
-  readonly well: boolean;
-  readonly reason: string;
-  readonly message: string;
-  readonly desired: number;
-  readonly synced: number;
-  /** `namespace/name` of each copy; undefined if they cannot be listed. */
-  readonly targets: readonly string[] | undefined;
-  /** The copies among the targets that an annotation pauses. */
-  readonly paused: readonly string[];
-  readonly failures: readonly TargetFailure[];
+  readonly counts: Readonly<Record<TargetState, number>>;
+  /** The same as a text. */
+  readonly summary: string;
+  /** Whether `targets` has all copies, and not only the failures that the status lists. */
+  readonly areNamed: boolean;
+  readonly targets: readonly TargetStatus[];
 }
 
-/** A target that is not synced. */
-export interface TargetFailure {
+/** The state of one target. */
+export interface TargetStatus {
+  /** `namespace/name`. */
   readonly target: string;
-  readonly reason: string;
-  readonly message: string;
+  /** Undefined for a copy of which it is not known whether it is synced. */
+  readonly state: TargetState | "paused" | undefined;
+  /** Why it is not current. */
+  readonly failure?: { readonly reason: string; readonly message: string };
 }
 
 /** The state of an access key or a direct token. */
-export interface LifetimeStatus {
+export interface LifetimeStatus extends ObjectState {
   readonly name: string;
-  readonly well: boolean;
-  readonly reason: string;
-  readonly message: string;
   /** RFC 3339. */
   readonly expiresAt: string | undefined;
   /** Seconds to the end. */
@@ -60,84 +62,70 @@ export function sourceStatus(
   object: unknown,
   copies: ReadonlyMap<string, readonly FoundCopy[]> | undefined,
 ): SourceStatus {
-  const metadata = recordAt(object, "metadata");
-  const sync = recordAt(recordAt(object, "status"), "sync");
-  const listed = listAt(sync, "failures").map((failure) => ({
-    target: `${stringAt(failure, "namespace") ?? ""}/${stringAt(failure, "name") ?? ""}`,
-    reason: stringAt(failure, "reason") ?? "",
-    message: stringAt(failure, "message") ?? "",
-  }));
-  const count = (field: string): number => numberAt(sync, field) ?? 0;
-  const ready = readyOf(object) ?? unseen;
-  const own = copies && (copies.get(stringAt(metadata, "uid") ?? "") ?? []);
+  const { metadata, status, ...seen } = parsed(object);
+  const counts = targetCounts(status);
+  const listed = listAt(recordAt(status, "sync"), "failures").map(listedFailure);
+  const known = new Set(listed.map(({ target }) => target));
+  const others = (copies?.get(stringAt(metadata, "uid") ?? "") ?? [])
+    .filter(({ target }) => !known.has(target))
+    .toSorted((one, other) => (one.target < other.target ? -1 : 1));
+  const intact = others.filter(({ error }) => error === undefined);
+  const current = intact.filter(({ isPaused }) => !isPaused).length <= counts.synced;
   return {
     name: `${stringAt(metadata, "namespace") ?? ""}/${stringAt(metadata, "name") ?? ""}`,
-    well: ready.isReady && count("conflicts") === 0 && count("failed") === 0,
-    reason: ready.reason,
-    message: ready.message,
-    desired: count("desired"),
-    synced: count("synced"),
-    targets: own?.map(({ target }) => target).toSorted(),
-    paused: (own ?? []).flatMap((copy) => (copy.isPaused ? [copy.target] : [])).toSorted(),
-    failures: [...listed, ...unlistedFailures(own ?? [], listed)],
+    ...objectState(seen.conditions, seen),
+    ...{ counts, summary: targetsText(counts) },
+    areNamed: copies !== undefined,
+    targets: [
+      ...listed,
+      ...others.flatMap(recordedFailure),
+      ...intact.map(({ target, isPaused }) => ({
+        target,
+        state: isPaused ? ("paused" as const) : current ? ("synced" as const) : undefined,
+      })),
+    ],
+  };
+}
+
+function listedFailure(entry: unknown): TargetStatus {
+  const [reason, message] = [stringAt(entry, "reason") ?? "", stringAt(entry, "message") ?? ""];
+  return {
+    target: `${stringAt(entry, "namespace") ?? ""}/${stringAt(entry, "name") ?? ""}`,
+    state: failedTargetState(reason),
+    failure: { reason, message },
   };
 }
 
 /** The status lists ten failures; a copy records its own. */
-function unlistedFailures(
-  copies: readonly FoundCopy[],
-  listed: readonly TargetFailure[],
-): readonly TargetFailure[] {
-  const known = new Set(listed.map(({ target }) => target));
-  return copies.flatMap(({ target, error }) => {
-    if (error === undefined || known.has(target)) return [];
-    const [, reason = "NotCurrent", message = error] = apiServerError.exec(error) ?? [];
-    return [{ target, reason, message }];
-  });
+function recordedFailure({ target, error }: FoundCopy): readonly TargetStatus[] {
+  if (error === undefined) return [];
+  const [, reason, message = error] = apiServerError.exec(error) ?? [];
+  return reason === undefined
+    ? [{ target, state: undefined, failure: { reason: "NotCurrent", message } }]
+    : [{ target, state: "failed", failure: { reason, message } }];
 }
 
 /** A rejected write is recorded as the reason of the API server and its message. */
 const apiServerError = /^([A-Z][A-Za-z]*): (.*)$/s;
 
-const unseen = { isReady: false, reason: notObserved.reason, message: notObserved.sentence };
-
-/** The current instant, and the seconds that count as soon. */
-export interface Soon {
-  readonly now: number;
-  readonly endsWithin: number;
-}
-
-/**
- * Reads the state of a key; undefined if it is well and does not end soon. A disabled or expired key
- * is as its owner wants it.
- */
-export function keyStatus(object: unknown, { now, endsWithin }: Soon): LifetimeStatus | undefined {
-  const state = lifetimeStatus(object, now);
-  const isSoon = state.endsIn !== undefined && state.endsIn > 0 && state.endsIn <= endsWithin;
-  return state.well && !isSoon ? undefined : state;
-}
-
-/** Reads the state of a direct token; undefined if it has expired. */
-export function tokenStatus(object: unknown, now: number): LifetimeStatus | undefined {
-  return isExpired(object) ? undefined : lifetimeStatus(object, now);
-}
-
-function lifetimeStatus(object: unknown, now: number): LifetimeStatus {
-  const expiresAt = stringAt(recordAt(object, "status"), "expiresAt");
+/** Reads the state of a key or token at `now`; it ends soon within `endsWithin` seconds. */
+export function lifetimeStatus(object: unknown, now: number, endsWithin: number): LifetimeStatus {
+  const { metadata, status, ...seen } = parsed(object);
+  const expiresAt = stringAt(status, "expiresAt");
   const end = instantOf(expiresAt);
-  const ready = readyOf(object) ?? unseen;
+  const endsIn = end === undefined ? undefined : Math.round((end - now) / 1000);
+  const endsSoon = endsIn !== undefined && endsIn > 0 && endsIn <= endsWithin;
   return {
-    name: stringAt(recordAt(object, "metadata"), "name") ?? "",
-    well: ready.isReady || isExpired(object),
-    reason: ready.reason,
-    message: ready.message,
-    expiresAt,
-    endsIn: end === undefined ? undefined : Math.round((end - now) / 1000),
+    name: stringAt(metadata, "name") ?? "",
+    ...objectState(seen.conditions, { ...seen, endsSoon }),
+    ...{ expiresAt, endsIn },
   };
 }
 
-function isExpired(object: unknown): boolean {
-  return parseConditions(recordAt(object, "status")).some(
-    ({ type, status }) => type === "Expired" && status === "True",
-  );
+function parsed(object: unknown) {
+  const status = recordAt(object, "status");
+  return {
+    ...{ metadata: recordAt(object, "metadata"), status },
+    ...{ conditions: parseConditions(status), isObserved: isObserved(object) },
+  };
 }

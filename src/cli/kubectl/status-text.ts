@@ -1,6 +1,7 @@
+import type { ObjectState } from "../../domain/object-state.ts";
 import { printable } from "./failure.ts";
 import { type Paint, spanText } from "./output.ts";
-import type { LifetimeStatus, SourceStatus, StatusReport } from "./status-report.ts";
+import type { LifetimeStatus, SourceStatus, StatusReport, TargetStatus } from "./status-report.ts";
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
@@ -10,7 +11,7 @@ export function statusText(report: StatusReport, paint: Paint): string {
       "SharedSecrets",
       sharedSecrets.flatMap((source) => sourceLines(source, paint)),
     ),
-    section("Access keys that end soon or are not well", lifetimeLines(keys, paint)),
+    section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
     section("Direct tokens", lifetimeLines(tokens, paint)),
     notVisible.length === 0
       ? []
@@ -27,21 +28,24 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
-  const title = `${source.name}   ${source.reason}, ${source.synced} of ${source.desired} copies`;
-  const failed = new Set(source.failures.map(({ target }) => target));
-  const paused = new Set(source.paused);
+  const title = `${source.name}   ${source.reason}, ${source.summary}`;
+  const color = colorOf(source, "good");
   const children = [
-    ...(source.well ? [] : [paint(printable(source.message), "bad")]),
-    ...(source.targets ?? [])
-      .filter((target) => !failed.has(target))
-      .map((target) =>
-        paused.has(target) ? paint(printable(`${target}   paused`), "faint") : printable(target),
-      ),
-    ...source.failures.map(({ target, reason, message }) =>
-      paint(printable(`${target}   ${reason}: ${message}`), "bad"),
-    ),
+    ...(source.state === "ready" ? [] : [paint(printable(source.message), color)]),
+    ...source.targets.map((target) => targetLine(target, paint)),
   ];
-  return [paint(printable(title), source.well ? "good" : "bad"), ...branches(children)];
+  return [paint(printable(title), color), ...branches(children)];
+}
+
+function colorOf({ state }: ObjectState, ready: "good" | "faint"): "good" | "faint" | "bad" {
+  return state === "not-ready" ? "bad" : state === "ready" ? ready : "faint";
+}
+
+function targetLine({ target, state, failure }: TargetStatus, paint: Paint): string {
+  const title = `${target}   ${state ?? ""}`;
+  if (failure !== undefined)
+    return paint(printable(`${title} ${failure.reason}: ${failure.message}`), "bad");
+  return state === "paused" ? paint(printable(title), "faint") : printable(title);
 }
 
 function branches(lines: readonly string[]): readonly string[] {
@@ -52,9 +56,10 @@ function branches(lines: readonly string[]): readonly string[] {
 const mostLines = 20;
 
 function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonly string[] {
-  const lines = states.slice(0, mostLines).map(({ name, well, reason, message, endsIn }) => {
+  const lines = states.slice(0, mostLines).map((found) => {
+    const { name, reason, message, endsIn } = found;
     const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
-    return paint(printable(`${name}   ${reason}${end}: ${message}`), well ? "faint" : "bad");
+    return paint(printable(`${name}   ${reason}${end}: ${message}`), colorOf(found, "faint"));
   });
   return states.length <= mostLines
     ? lines

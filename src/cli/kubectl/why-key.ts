@@ -1,4 +1,4 @@
-import { numberAt, parseConditions, recordAt } from "../../api/parse.ts";
+import { parseConditions, recordAt } from "../../api/parse.ts";
 import {
   explainKey,
   explainReportedKey,
@@ -6,10 +6,11 @@ import {
   type KeyExplanation,
   objectOf,
 } from "../../domain/access-key/explain-key.ts";
+import { notObserved } from "../../domain/object-state.ts";
 import { unknownRoles } from "../../domain/scope/roles.ts";
-import { readyOf } from "./key-view.ts";
+import { isObserved, readyOf } from "./key-view.ts";
 import type { LiveKey } from "./live-keys.ts";
-import { type Finding, notObserved } from "./why-report.ts";
+import type { Finding } from "./why-report.ts";
 
 /**
  * Answers for a key: whether it authenticates, and whether its scope names roles that exist. What
@@ -45,11 +46,8 @@ function reportedRefusal(
   { resolved }: LiveKey,
   now: number,
 ): KeyExplanation | undefined {
-  const status = recordAt(raw, "status");
-  const isCurrent =
-    numberAt(status, "observedGeneration") === numberAt(recordAt(raw, "metadata"), "generation");
-  const active = parseConditions(status).find(({ type }) => type === "Active");
-  return isCurrent && active?.status === "False"
+  const active = parseConditions(recordAt(raw, "status")).find(({ type }) => type === "Active");
+  return isObserved(raw) && active?.status === "False"
     ? explainReportedKey(resolved, active, now)
     : undefined;
 }
@@ -70,7 +68,7 @@ function reportedProblem(
   now: number,
 ): KeyExplanation | undefined {
   const ready = readyOf(raw);
-  return ready === undefined || ready.isReady
+  return ready === undefined || ready.status === "True"
     ? undefined
     : explainReportedKey(resolved, ready, now);
 }

@@ -35,12 +35,6 @@ export function named(kind: string, { namespace, name }: ObjectRef): NamedObject
   return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }
 
-/** What is said about an object whose status is not of its current generation. */
-export const notObserved = {
-  reason: "NotObserved",
-  sentence: "the controller has not seen this generation; run kubectl latchkey check.",
-} as const;
-
 /** The answer for programs: the findings, then the rights that are missing. */
 export function whyItems({ findings, missing }: WhyReport): readonly ReportItem[] {
   return [...findings.map(findingItem), ...missing.map(missingItem)];

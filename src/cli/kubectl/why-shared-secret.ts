@@ -1,6 +1,7 @@
 import type { Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { Prefixes } from "../../domain/names.ts";
+import { notObserved } from "../../domain/object-state.ts";
 import { explainAccess } from "../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../domain/sync/copy.ts";
 import { explainSource, type Target } from "../../domain/sync/explain.ts";
@@ -18,7 +19,7 @@ import { namesProject, projectOf, targetIn } from "../../domain/sync/sync-target
 import { fitsAny } from "../../domain/sync/sync-options.ts";
 import { readyOf } from "./key-view.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { type Finding, named, notObserved } from "./why-report.ts";
+import { type Finding, named } from "./why-report.ts";
 import { targetFinding } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
@@ -151,8 +152,8 @@ function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonl
     const causes = [{ object, field, found: reason, reason, fix: "Follow the message" }];
     return { object, state: "problem", reason, sentence: message, causes };
   });
-  const { isReady, reason, message } = ready;
-  return problems.length > 0 || !isReady
+  const { status, reason, message } = ready;
+  return problems.length > 0 || status !== "True"
     ? problems
     : [{ object, state: "ok", reason, sentence: message, causes: [] }];
 }

@@ -46,7 +46,7 @@ test("the state of an older generation is not the state of the object", () => {
     status: { observedGeneration, conditions: [condition] },
   });
   expect(readyOf(object(1))).toBeUndefined();
-  expect(readyOf(object(2))).toEqual({ isReady: true, reason: "Active", message: "m" });
+  expect(readyOf(object(2))).toEqual(condition);
 });
 
 test("the description of a key has no key", () => {

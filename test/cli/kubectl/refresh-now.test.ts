@@ -25,7 +25,7 @@ test.each<[string, (requested: string, looks: number) => FakeAnswer, number, str
     "the controller has read every copy",
     (requested, looks) => seen(looks < 4 ? "before" : requested),
     0,
-    'SharedSecret "team-a/db" is reconciled: 2 of 3 copies are synced\n',
+    'SharedSecret "team-a/db" is reconciled: 2 of 3 targets synced, 1 pending\n',
   ],
   [
     "the controller is frozen",

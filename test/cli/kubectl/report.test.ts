@@ -126,7 +126,7 @@ const emptyProject = "SharedSecret team-a/db info ProjectWithoutNamespace";
 const failing = "SharedSecret team-a/db problem Conflict";
 const active = "OwnedAccessKey ci ok Active";
 const token = "DirectClusterEndpointToken laptop ok Minted";
-const notSeen = "OwnedAccessKey new problem NotObserved";
+const notSeen = "OwnedAccessKey new unknown NotObserved";
 const few = ["Namespace  unknown Forbidden", "Namespace team-a unknown Forbidden"];
 const installed = [
   "APIServer https://cluster.example ok Supported",
@@ -204,7 +204,7 @@ const runs: readonly (readonly [string, Run, number, readonly string[]])[] = [
     "status",
     { command: "status" },
     3,
-    [failing, secret, notSeen, "OwnedAccessKey ci info EndsSoon", token],
+    [failing, secret, notSeen, "OwnedAccessKey ci info Expiring", token],
   ],
   [
     "status, with few rights",

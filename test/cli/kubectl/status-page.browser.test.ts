@@ -6,7 +6,7 @@ import type { StatusView } from "../../../src/cli/kubectl/status-source.ts";
 import { findChromium } from "../../support/chromium.ts";
 import { eventually } from "../../support/eventually.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
-import { sampleReport } from "./status-sample.ts";
+import { inConflict, sampleReport } from "./status-sample.ts";
 
 const program = findChromium("the tests of the status page in a browser are skipped");
 
@@ -69,13 +69,19 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     };
   }
 
-  test("shows every part of the report, with what is not well opened", async () => {
+  test("shows every part of the report, with what is not ready opened", async () => {
     const { page, problems } = await open();
     await page.getByText("team-a/registry").waitFor();
     const text = await page.locator("body").innerText();
     for (const part of [
-      ...["all namespaces at https://cluster.example:6443", "8 / 9", "team-b/smtp"],
-      ...["1 of 2 copies", "is not managed by Latchkey", "ci-pipeline", "ends in 3d", "laptop"],
+      ...["all namespaces at https://cluster.example:6443", "targets conflict", "team-b/smtp"],
+      ...[
+        "1 of 2 targets synced, 1 conflict",
+        "is not managed by Latchkey",
+        "ci-pipeline",
+        "ends in 3d",
+        "laptop",
+      ],
       ...["you may not list Secrets in all namespaces"],
     ])
       expect(text).toContain(part);
@@ -88,12 +94,15 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
 
   test("shows names and messages with HTML as they are", async () => {
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
-    const state = { name: hostile, well: false, reason: hostile, message: hostile };
+    const state = { name: hostile, state: "not-ready", reason: hostile, message: hostile } as const;
     const { page, problems } = await open({
       sharedSecrets: [
         {
-          ...{ ...state, desired: 1, synced: 0, targets: [hostile], paused: [hostile] },
-          failures: [{ target: `${hostile}2`, reason: hostile, message: hostile }],
+          ...{ ...inConflict, ...state, summary: hostile },
+          targets: [
+            { target: hostile, state: "paused" },
+            { target: `${hostile}2`, state: "failed", failure: state },
+          ],
         },
       ],
       keys: [{ ...state, expiresAt: hostile, endsIn: undefined }],
@@ -111,7 +120,7 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     await page.getByText("team-a/database").click();
     const [, ...others] = sampleReport.sharedSecrets;
     const [first] = sampleReport.sharedSecrets;
-    const targets = ["web-new/database"];
+    const targets = [{ target: "web-new/database", state: "synced" }] as const;
     show({ report: { ...sampleReport, sharedSecrets: [{ ...first!, targets }, ...others] } });
     await page.getByText("web-new/database").waitFor();
     show({ problem: "the API server does not answer: ECONNREFUSED" });
@@ -121,13 +130,13 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     expect(await page.getByText("web-new/database").isVisible()).toBe(true);
   });
 
-  test("filters by name, and by what is not well", async () => {
+  test("filters by name, and by what is not ready", async () => {
     const { page } = await open();
     await page.getByLabel("Filter").fill("SMTP");
     await page.getByText("team-a/database").waitFor({ state: "detached" });
     expect(await page.locator("#sources .name").allInnerTexts()).toEqual(["team-b/smtp"]);
     await page.getByLabel("Filter").fill("");
-    await page.getByLabel("Only what is not well").check();
+    await page.getByLabel("Only what is not ready").check();
     await page.getByText("team-b/smtp").waitFor({ state: "detached" });
     expect(await page.locator("#sources .name").allInnerTexts()).toEqual(["team-a/registry"]);
   });
@@ -177,7 +186,7 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
   });
 
   test.each([320, 600, 1400])("is not wider than a window of %d pixels", async (width) => {
-    const long = { ...sampleReport.sharedSecrets[1]!, name: `team/${"long-name-".repeat(20)}` };
+    const long = { ...inConflict, name: `team/${"long-name-".repeat(20)}` };
     const { page } = await open({ ...sampleReport, sharedSecrets: [long] }, { width });
     await page.locator("#sources .name").waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { statusItems } from "../../../src/cli/kubectl/status-items.ts";
-import { keyStatus, sourceStatus, tokenStatus } from "../../../src/cli/kubectl/status-report.ts";
+import { lifetimeStatus, sourceStatus } from "../../../src/cli/kubectl/status-report.ts";
 import { sampleReport } from "./status-sample.ts";
 
 const now = Date.parse("2026-11-23T09:00:00Z");
@@ -25,89 +25,74 @@ function copy(target: string, rest: { error?: string; isPaused?: boolean } = {})
 
 const failing = {
   sync: {
-    desired: 2,
-    synced: 1,
-    conflicts: 1,
-    failures: [{ namespace: "web", name: "db", reason: "Conflict", message: "exists" }],
+    ...{ desired: 3, synced: 2, conflicts: 1 },
+    failures: [{ namespace: "web", name: "db", reason: "NotManaged", message: "exists" }],
   },
 };
+const conflict = {
+  ...{ target: "web/db", state: "conflict" },
+  failure: { reason: "NotManaged", message: "exists" },
+};
 
-describe("a SharedSecret", () => {
-  test("has its copies, and those that fail", () => {
-    const copies = new Map([["u", [copy("web-b/db"), copy("web-a/db")]]]);
-    expect(sourceStatus(object("True", failing), copies)).toMatchObject({
-      name: "team-a/db",
-      well: false,
-      targets: ["web-a/db", "web-b/db"],
-      failures: [{ target: "web/db", reason: "Conflict", message: "exists" }],
-    });
-    expect(sourceStatus(object("True"), undefined)).toMatchObject({
-      well: true,
-      targets: undefined,
-    });
-  });
+describe("the targets of a SharedSecret", () => {
+  const targetsOf = (status: object, ...copies: readonly ReturnType<typeof copy>[]) =>
+    sourceStatus(object("True", status), new Map([["u", copies]]));
 
-  test("has the failure that a copy records and the status no longer lists, and paused copies", () => {
-    const error = "Invalid: the type cannot change";
-    const copies = new Map([
-      ["u", [copy("web/db", { error }), copy("z/db", { error }), copy("y/db", { isPaused: true })]],
-    ]);
-    expect(sourceStatus(object("True", failing), copies)).toMatchObject({
-      paused: ["y/db"],
-      failures: [
-        { target: "web/db", reason: "Conflict", message: "exists" },
-        { target: "z/db", reason: "Invalid", message: "the type cannot change" },
+  test("are those that the status lists as failures, then its copies by name", () => {
+    expect(targetsOf(failing, copy("web-b/db"), copy("web-a/db"))).toMatchObject({
+      ...{ name: "team-a/db", areNamed: true, summary: "2 of 3 targets synced, 1 conflict" },
+      targets: [
+        conflict,
+        { target: "web-a/db", state: "synced" },
+        { target: "web-b/db", state: "synced" },
       ],
     });
   });
 
-  test("that no controller has seen is not well", () => {
-    expect(sourceStatus({ metadata: { generation: 1 } }, undefined)).toMatchObject({
-      well: false,
-      reason: "NotObserved",
-    });
+  test("are only the failures if copies cannot be listed", () => {
+    const found = sourceStatus(object("True", failing), undefined);
+    expect(found).toMatchObject({ areNamed: false, targets: [conflict] });
+  });
+
+  test("have a failure that a copy records and the status no longer lists, or are paused", () => {
+    const copies = [
+      copy("web/db", { error: "Invalid: the type cannot change" }),
+      copy("z/db", { error: "Invalid: the type cannot change" }),
+      copy("x/db", { error: "spec.data is not valid" }),
+      copy("y/db", { isPaused: true }),
+    ];
+    expect(targetsOf(failing, ...copies).targets).toEqual([
+      conflict,
+      {
+        ...{ target: "x/db", state: undefined },
+        failure: { reason: "NotCurrent", message: "spec.data is not valid" },
+      },
+      {
+        ...{ target: "z/db", state: "failed" },
+        failure: { reason: "Invalid", message: "the type cannot change" },
+      },
+      { target: "y/db", state: "paused" },
+    ]);
+  });
+
+  test("have no state if more copies exist than are synced", () => {
+    const pending = { sync: { desired: 2, synced: 1 } };
+    expect(targetsOf(pending, copy("a/db"), copy("b/db")).targets).toEqual([
+      { target: "a/db", state: undefined },
+      { target: "b/db", state: undefined },
+    ]);
   });
 });
 
-describe("a key is shown if it ends soon or is not well", () => {
-  const expired = [
-    { type: "Expired", status: "True", reason: "Expired", message: "m", lastTransitionTime: "t" },
-  ];
-  test.each([
-    ["is well", object("True"), undefined],
-    ["ends later", object("True", { expiresAt: "2026-12-23T09:00:00Z" }), undefined],
-    ["ends soon", object("True", { expiresAt: "2026-11-23T10:00:00Z" }), 3600],
-    [
-      "has expired",
-      object("False", { conditions: expired, expiresAt: "2026-11-22T09:00:00Z" }),
-      undefined,
-    ],
-  ])("%s", (_what, key, endsIn) => {
-    expect(keyStatus(key, { now, endsWithin: 86_400 })?.endsIn).toBe(endsIn);
-  });
-
-  test("is not well", () => {
-    expect(keyStatus(object("False"), { now, endsWithin: 0 })).toMatchObject({ well: false });
-  });
-});
-
-describe("a direct token is shown until it has expired", () => {
-  const expired = { type: "Expired", status: "True", reason: "r", message: "m" };
-  test("valid", () => {
-    const status = { expiresAt: "2026-11-23T10:00:00Z", token: "never-shown" };
-    const state = tokenStatus(object("True", status), now);
-    expect(state).toMatchObject({ well: true, endsIn: 3600 });
-    expect(JSON.stringify(state)).not.toContain("never-shown");
-  });
-
-  test("not minted", () => {
-    expect(tokenStatus(object("False"), now)).toMatchObject({ well: false, endsIn: undefined });
-  });
-
-  test("expired", () => {
-    const conditions = [{ ...expired, lastTransitionTime: "t" }];
-    expect(tokenStatus(object("False", { conditions }), now)).toBeUndefined();
-  });
+test.each([
+  ["has no end", {}, "ready", undefined],
+  ["ends later", { expiresAt: "2026-12-23T09:00:00Z" }, "ready", 2_592_000],
+  ["ends soon", { expiresAt: "2026-11-23T10:00:00Z" }, "expiring", 3600],
+  ["has ended", { expiresAt: "2026-11-23T08:00:00Z" }, "ready", -3600],
+])("a key or token that %s", (_what, status, state, endsIn) => {
+  const found = lifetimeStatus(object("True", { ...status, token: "never-shown" }), now, 86_400);
+  expect(found).toMatchObject({ name: "db", state, endsIn });
+  expect(JSON.stringify(found)).not.toContain("never-shown");
 });
 
 describe("the report for programs", () => {
@@ -125,7 +110,7 @@ describe("the report for programs", () => {
       ["Secret web-prod/registry", "problem", "NotManaged"],
       ["Secret web-dev/registry", "ok", "CopyFound"],
       ["SharedSecret team-b/smtp", "ok", "Ready"],
-      ["OwnedAccessKey ci-pipeline", "info", "EndsSoon"],
+      ["OwnedAccessKey ci-pipeline", "info", "Expiring"],
       ["DirectClusterEndpointToken laptop", "ok", "Minted"],
       ["Secret ", "unknown", "Forbidden"],
     ]);
@@ -138,6 +123,7 @@ describe("the report for programs", () => {
     expect(items.find(({ object: { name } }) => name === "registry")).toMatchObject({
       object: registry,
       causes: [{ object: target, reason: "NotManaged" }],
+      targets: { synced: 1, conflict: 1, failed: 0, pending: 0 },
     });
     expect(items.find(({ object: { namespace } }) => namespace === "web-prod")?.source).toEqual({
       ...registry,

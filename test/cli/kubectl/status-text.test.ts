@@ -1,24 +1,24 @@
 import { expect, test } from "vitest";
 import { paintWith } from "../../../src/cli/kubectl/output.ts";
 import { statusText } from "../../../src/cli/kubectl/status-text.ts";
-import { sampleReport } from "./status-sample.ts";
+import { inConflict, sampleReport } from "./status-sample.ts";
 
 const plain = paintWith(false);
 
 test("the text is a tree", () => {
   expect(statusText(sampleReport, plain).split("\n")).toEqual([
     "SharedSecrets",
-    "  team-a/database Ready, 3 of 3 copies",
-    "  ├─ web-dev/database",
-    "  ├─ web-prod/database",
+    "  team-a/database Ready, 2 of 2 targets synced",
+    "  ├─ web-dev/database synced",
+    "  ├─ web-prod/database synced",
     "  └─ web-test/database paused",
-    "  team-a/registry Conflict, 1 of 2 copies",
+    "  team-a/registry Conflict, 1 of 2 targets synced, 1 conflict",
     "  ├─ 1 of 2 targets has a conflict.",
-    "  ├─ web-dev/registry",
-    '  └─ web-prod/registry NotManaged: Secret "web-prod/registry" already exists and is not managed by Latchkey',
-    "  team-b/smtp Ready, 4 of 4 copies",
-    "Access keys that end soon or are not well",
-    "  ci-pipeline Active, ends in 3d: The key is accepted.",
+    '  ├─ web-prod/registry conflict NotManaged: Secret "web-prod/registry" already exists and is not managed by Latchkey',
+    "  └─ web-dev/registry synced",
+    "  team-b/smtp Ready, 4 of 4 targets synced",
+    "Access keys that expire soon or are not ready",
+    "  ci-pipeline Expiring, ends in 3d: The key is accepted.",
     "Direct tokens",
     "  laptop Minted, ends in 42m: status.token contains a valid token.",
     "Not visible to you",
@@ -42,8 +42,7 @@ test("more than 20 tokens are counted", () => {
 });
 
 test("control characters of a message do not reach the terminal", () => {
-  const [source] = sampleReport.sharedSecrets;
-  const sharedSecrets = [{ ...source!, well: false, message: "a\u{1b}[2Jb\nc" }];
+  const sharedSecrets = [{ ...inConflict, message: "a\u{1b}[2Jb\nc" }];
   const text = statusText({ ...sampleReport, sharedSecrets }, plain);
   expect(text).toContain("├─ a\u{fffd}[2Jb c\n");
 });

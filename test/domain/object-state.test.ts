@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { Condition } from "../../src/api/conditions.ts";
+import {
+  countedConditions,
+  objectState,
+  targetCounts,
+  targetsText,
+} from "../../src/domain/object-state.ts";
+
+const condition = (type: string, status: Condition["status"], reason: string): Condition => ({
+  type,
+  status,
+  reason,
+  message: "",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+
+describe("an object counts", () => {
+  test.each<[string, readonly Condition[], ReturnType<typeof countedConditions>]>([
+    [
+      "as Unknown before a controller has set Ready",
+      [],
+      [{ condition: "Ready", status: "Unknown", reason: "" }],
+    ],
+    [
+      "by Ready and its reason",
+      [condition("Ready", "False", "MissingKey"), condition("Active", "False", "MissingKey")],
+      [{ condition: "Ready", status: "False", reason: "MissingKey" }],
+    ],
+    [
+      "also by Synced",
+      [condition("Synced", "False", "Conflict"), condition("Ready", "True", "Ready")],
+      [
+        { condition: "Ready", status: "True", reason: "Ready" },
+        { condition: "Synced", status: "False", reason: "Conflict" },
+      ],
+    ],
+    [
+      "with an empty reason if the reason is unknown",
+      [condition("Ready", "True", "toString")],
+      [{ condition: "Ready", status: "True", reason: "" }],
+    ],
+  ])("%s", (_rule, conditions, expected) => {
+    expect(countedConditions(conditions)).toEqual(expected);
+  });
+});
+
+test.each([
+  [{}, { synced: 0, conflict: 0, failed: 0, pending: 0 }],
+  [
+    { sync: { desired: 10, synced: 5, conflicts: 2, failed: 1 } },
+    { synced: 5, conflict: 2, failed: 1, pending: 2 },
+  ],
+  [
+    { sync: { desired: 1, synced: 5, conflicts: -2 } },
+    { synced: 5, conflict: 0, failed: 0, pending: 0 },
+  ],
+])("counts the targets of %j", (status, expected) => {
+  expect(targetCounts(status)).toEqual(expected);
+});
+
+test.each([
+  [{ synced: 0, conflict: 0, failed: 0, pending: 0 }, "0 of 0 targets synced"],
+  [
+    { synced: 5, conflict: 2, failed: 1, pending: 2 },
+    "5 of 10 targets synced, 2 conflict, 1 failed, 2 pending",
+  ],
+])("says the numbers of targets of %j", (counts, text) => {
+  expect(targetsText(counts)).toBe(text);
+});
+
+describe("an object is", () => {
+  const active = condition("Ready", "True", "Active");
+  const invalid = condition("Ready", "False", "InvalidScope");
+  const expired = condition("Ready", "False", "Expired");
+  const expiring = condition("Expiring", "True", "Expiring");
+  test.each<[string, readonly Condition[], Parameters<typeof objectState>[1], string]>([
+    ["unknown without conditions", [], {}, "unknown NotObserved"],
+    ["unknown if Ready is", [condition("Ready", "Unknown", "Foreign")], {}, "unknown NotObserved"],
+    [
+      "unknown before its generation is observed",
+      [active],
+      { isObserved: false },
+      "unknown NotObserved",
+    ],
+    ["ready", [active, condition("Expiring", "False", "NotExpiring")], {}, "ready Active"],
+    [
+      "ready while sync is paused",
+      [active, condition("Synced", "False", "Paused")],
+      {},
+      "ready Active",
+    ],
+    ["waiting", [condition("Ready", "False", "WaitingForGrant")], {}, "waiting WaitingForGrant"],
+    ["not ready", [invalid, expiring], {}, "not-ready InvalidScope"],
+    ["not ready also then", [invalid], { isObserved: false }, "not-ready InvalidScope"],
+    [
+      "not ready if not synced",
+      [condition("Synced", "False", "Failed"), active],
+      {},
+      "not-ready Failed",
+    ],
+    ["expired, which is not its end that comes", [expired], { endsSoon: true }, "expired Expired"],
+    ["expiring by its condition", [active, expiring], {}, "expiring Expiring"],
+    ["expiring by its end", [active], { endsSoon: true }, "expiring Expiring"],
+  ])("%s", (_rule, conditions, seen, expected) => {
+    const { state, reason } = objectState(conditions, seen);
+    expect(`${state} ${reason}`).toBe(expected);
+  });
+});
