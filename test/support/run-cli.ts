@@ -7,6 +7,7 @@ import { runCommandLine } from "../../src/cli/kubectl/app.ts";
 import { programName } from "../../src/cli/kubectl/help.ts";
 import type { Terminal } from "../../src/cli/kubectl/terminal.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import type { Environment } from "../../src/runtime/options.ts";
 import type { CliForm } from "./cli-form.ts";
 import { kubeconfigFor } from "./control-plane-handle.ts";
 
@@ -107,10 +108,15 @@ function needsProcess(args: readonly string[], options: CliOptions): boolean {
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return cliForm().isProgram || needsProcess(args, options)
     ? runProcess(args, options)
-    : runHere(args, options);
+    : runInProcess(args, cliEnvironment(options), options.input);
 }
 
-async function runHere(args: readonly string[], options: CliOptions): Promise<CliResult> {
+/** Runs the client in the process of the test, without a terminal. */
+export async function runInProcess(
+  args: readonly string[],
+  env: Environment,
+  input: string | Buffer = "",
+): Promise<CliResult> {
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
   const into = (chunks: Buffer[]) => ({
     write: (content: string | Uint8Array) => void chunks.push(Buffer.from(content)),
@@ -120,11 +126,11 @@ async function runHere(args: readonly string[], options: CliOptions): Promise<Cl
     say: (sentence) => into(stderr).write(`${programName}: ${sentence}\n`),
     ...{ isInput: false, isOutput: false, isError: false, hasColors: false },
     rows: () => Infinity,
-    readInput: async () => Buffer.from(options.input ?? ""),
+    readInput: async () => Buffer.from(input),
     askSecret: async () => "",
   };
   const deps = {
-    ...{ terminal, env: cliEnvironment(options), clock: systemClock },
+    ...{ terminal, env, clock: systemClock },
     untilStopped: () => new AbortController().signal,
   };
   const code = await runCommandLine(args, {

@@ -18,6 +18,8 @@ import {
   playGrounds,
   shortLivesOver,
 } from "../support/scenario-play.ts";
+import { statesInMetrics, statesInStatus } from "../support/reported-states.ts";
+import { runInProcess } from "../support/run-cli.ts";
 import { scenario } from "../support/scenario.ts";
 import { reasonsOf } from "../support/snapshot.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
@@ -104,6 +106,19 @@ describe.skipIf(!hasDedicatedClusters)("an idle controller", () => {
       get(`/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken`),
     );
     expect(status).toMatchObject({ sync: { conflicts: 1, failed: 1 } });
+  });
+
+  it("has the same objects not ready, and the same targets, in metrics and in kubectl latchkey status", async () => {
+    const env = { KUBECONFIG: cluster.controlPlane.adminKubeconfig };
+    const { code, stdout, stderr } = await runInProcess(["status", "-A", "-o", "json"], env);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: "" });
+    const shown = statesInStatus(JSON.parse(stdout));
+    const metrics = await fetch(new URL("/metrics", controller.url));
+    expect(shown).toEqual(statesInMetrics(await metrics.text()));
+    expect(shown.notReady.map((line) => line.split(" ").at(-1))).toEqual(
+      expect.arrayContaining(["DuplicateKey", "InvalidAccessRule", "Conflict"]),
+    );
+    expect(shown.targets).toMatchObject({ conflict: 1, failed: 6, pending: 0 });
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
