@@ -1,10 +1,5 @@
 import { createKeyResolver } from "../authn/key-resolver.ts";
-import { type Resource, resources } from "../api/resources.ts";
-import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
-import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
-import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
-import type { Prefixes } from "../domain/names.ts";
-import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
+import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
@@ -15,39 +10,17 @@ import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { Deletions } from "./deletions.ts";
 import { Enqueuer } from "./enqueuer.ts";
-import { FinalizedObjects } from "./finalized-objects.ts";
+import type { ControllerOptions } from "./controller-options.ts";
 import { createInformers, type Informers } from "./informers.ts";
-import { createLeaderFailures, type LeaderFailures } from "./leader-failures.ts";
+import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { createQueues, type Queues } from "./queues.ts";
-import { Refreshes } from "./refreshes.ts";
-import { Revocations } from "./revocations.ts";
-import { revokedTokensKey } from "./revoked-tokens.ts";
-import type { ReconcileDeps } from "./reconcile-deps.ts";
+import { reconcile } from "./reconcile.ts";
+import { send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
-import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
-
-/** Options of the controller; durations in seconds. */
-export interface ControllerOptions
-  extends
-    OwnedAccessKeyConfig,
-    EndpointTokenConfig,
-    KeyRotationConfig,
-    TokenQuotaConfig,
-    NamespaceOptions {
-  readonly namespace: string;
-  readonly prefixes: Prefixes;
-  /** Maximum number of concurrent reconciles of a kind. */
-  readonly workers: number;
-  /** Maximum number of concurrent reconciles of targets. */
-  readonly writers: number;
-  /**
-   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
-   */
-  readonly grantSettleTime: number;
-}
+import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
+import type { World } from "./world.ts";
 
 /** Dependencies of the controller; both clients are fenced by the Lease. */
 export interface ControllerDeps {
@@ -107,15 +80,14 @@ export function createController(options: ControllerOptions, deps: ControllerDep
     async lead(signal) {
       await informers.current(signal);
       if (signal.aborted) return;
-      const leader = createLeader(deps, informers);
-      const { queues } = leader;
-      enqueuer = leader.enqueuer;
+      const leader = createLeader(options, deps, informers);
+      enqueuer = leader.world.enqueuer;
       const stopRetrying = recovery.onRecovered(() =>
-        Object.values(queues).forEach((queue) => queue.retryNow()),
+        Object.values(leader.queues).forEach((queue) => queue.retryNow()),
       );
       try {
         await informers.enqueueAll(enqueuer);
-        await runLoops({ options, deps, informers, leader, signal });
+        await runLoops(leader, deps, { informers, signal });
       } finally {
         stopRetrying();
         enqueuer = undefined;
@@ -124,104 +96,70 @@ export function createController(options: ControllerOptions, deps: ControllerDep
   };
 }
 
-/** The state of a leader besides the stores; a new leader starts without any. */
+/** The queues of a leader, and what its decisions read and change. */
 interface Leader {
-  readonly queues: Queues;
-  readonly deletions: Deletions;
-  readonly failures: LeaderFailures;
-  readonly revocations: Revocations;
-  readonly enqueuer: Enqueuer;
+  readonly queues: Queues<WorkQueue>;
+  readonly world: World;
 }
 
 function createLeader(
+  options: ControllerOptions,
   { clock, random, metrics, log, yielder }: ControllerDeps,
-  { stores }: Informers,
+  informers: Informers,
 ): Leader {
+  const { stores, recordWrite, recordDelete } = informers;
   const queues = createQueues(
     (controller) => new WorkQueue({ clock, random, metrics: metrics.queue(controller) }),
   );
-  const deletions = new Deletions(clock);
-  const failures = createLeaderFailures({ queues, clock, log, enqueuer: () => enqueuer });
-  const { copyFailures } = failures;
-  const onDue = (): void => queues.revokedTokens.add(revokedTokensKey, "high");
-  const revocations = new Revocations({ clock, stores, onDue });
-  const enqueuer = new Enqueuer({
-    ...{ queues, stores, deletions, copyFailures, revocations, clock, yielder },
+  const memory = newMemory(options);
+  const keyResolver = createKeyResolver({
+    ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
   });
-  return { queues, deletions, failures, revocations, enqueuer };
-}
-
-interface Leading {
-  readonly options: ControllerOptions;
-  readonly deps: ControllerDeps;
-  readonly informers: Informers;
-  readonly leader: Leader;
-  readonly signal: AbortSignal;
+  const keysAsOf = (): number => {
+    const { plural } = resources.ownedAccessKeys;
+    const watch = informers.watches().find(({ resource }) => resource === plural);
+    return (watch?.openedAt ?? 0) * 1000;
+  };
+  const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
+  return {
+    queues,
+    world: {
+      ...{ options, stores, memory, enqueuer, keyResolver, clock, log, keysAsOf },
+      ...{ recordWrite, recordDelete },
+    },
+  };
 }
 
 /** Runs one loop for each reconciler until the signal aborts. */
-async function runLoops(leading: Leading): Promise<void> {
-  const { options, deps, informers, leader, signal } = leading;
-  const { clock, yielder, log, metrics } = deps;
-  const reconcileDeps = createReconcileDeps(leading);
+async function runLoops(
+  { queues, world }: Leader,
+  { client, copyClient, clock, yielder, log, metrics, events }: ControllerDeps,
+  { informers, signal }: { readonly informers: Informers; readonly signal: AbortSignal },
+): Promise<void> {
+  const { options, stores } = world;
   // Existing tokens are counted before the first token is minted.
-  await yielder.forEach(informers.stores.tokens.values(), (token) =>
-    reconcileDeps.tokenQuota.note(token),
-  );
-  for (const { entries } of informers.stores.revokedTokens.values())
-    reconcileDeps.tokenQuota.noteRevoked(entries);
-  await Promise.all(
-    informers.reconcilers.map(({ controller, queue, workers, reconcile }) =>
-      runLoop({
-        name: controller,
-        queue: leader.queues[queue],
-        reconcile: (key) => reconcile(key, reconcileDeps),
-        workers: workers(options),
-        signal,
-        clock,
-        yielder,
-        log,
-        metrics: metrics.controller(controller, workers(options)),
-      }),
-    ),
-  );
-}
-
-function createReconcileDeps({ options, deps, informers, leader }: Leading): ReconcileDeps {
-  const { client, copyClient, clock, yielder, log, events } = deps;
-  const { stores, digestOf, refresh, watches } = informers;
-  const held = new FinalizedObjects();
-  return {
-    ...options,
-    config: options,
-    client,
-    copyClient,
-    clock,
-    yielder,
-    log,
-    stores,
-    watches,
-    deletions: leader.deletions,
-    revocations: leader.revocations,
-    revocationPace: { nextAt: -Infinity },
-    ...leader.failures,
-    keyResolver: createKeyResolver({
-      keys: stores.keys,
-      policies: stores.requesterPolicies,
-      config: options,
-    }),
-    held,
-    tokenQuota: new TokenQuota(options),
-    sourceData: new SourceData({ client, digestOf }),
-    refreshes: new Refreshes({ queues: leader.queues }),
-    waitingSince: new Map(),
-    recordWrite(resource: Resource, answer: unknown) {
-      if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
-        held.note(answer);
-      informers.recordWrite(resource, answer);
-    },
-    recordDelete: informers.recordDelete,
-    refresh,
+  await yielder.forEach(stores.tokens.values(), (token) => countMintedToken(token, world));
+  for (const { entries } of stores.revokedTokens.values()) countRevokedTokens(entries, world);
+  const deps = {
+    world,
+    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
+    forEach: yielder.forEach.bind(yielder),
     recordEvent: events.record.bind(events),
+    refresh: informers.refresh,
   };
+  await Promise.all(
+    informers.reconcilers.map((reconciler) => {
+      const { controller, queue } = reconciler;
+      const workers = reconciler.workers(options);
+      const sending = { ...deps, client: queue === "copy" ? copyClient : client };
+      return runLoop({
+        name: controller,
+        queue: queues[queue],
+        reconcile: (key) =>
+          reconcile(key, { reconciler, world }, (request) => send(request, sending)),
+        ...{ workers, signal, clock, yielder, log },
+        metrics: metrics.controller(controller, workers),
+      });
+    }),
+  );
 }

@@ -1,154 +1,84 @@
-import type { Result } from "../api/result.ts";
-import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
+import { type Key, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
+import { targetFailure } from "../domain/plan/failed-request.ts";
+import { nothingToDo } from "../domain/plan/plan.ts";
 import { targetState, writtenForm, writtenSource } from "../domain/sync/sync.ts";
 import { observeTarget } from "../domain/sync/sync-objects.ts";
 import type { TargetState } from "../domain/sync/target-state.ts";
 import { rejectedSteps, targetSteps } from "../domain/sync/target-steps.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
-import type { Failures } from "./failures.ts";
-import { readLive } from "./live-object.ts";
-import type { Refreshes } from "./refreshes.ts";
-import { keptData, type SourceData } from "./source-data.ts";
-import type { Stores } from "./stores.ts";
+import { type Answers, answerTo, type Ask, type Decision, isAsk } from "./question.ts";
+import type { Reconciler } from "./reconciler.ts";
+import { endRefresh } from "./refreshes.ts";
+import { keptData } from "./source-data.ts";
+import type { World } from "./world.ts";
 
-/** Dependencies of {@link reconcileCopy}. */
-export interface CopyDeps extends ApplyPlanDeps {
-  readonly client: Client;
-  readonly clock: Clock;
-  readonly stores: Stores;
-  readonly sourceData: Pick<SourceData, "of">;
-  readonly copyFailures: Pick<Failures, "record" | "end">;
-  readonly refreshes: Pick<Refreshes, "waitingFor" | "end">;
-}
-
-const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
 /**
  * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
  * waits for it.
  */
-export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Result> {
-  const waiting = deps.refreshes.waitingFor(key);
-  if (waiting.length === 0) return reconcileTarget(key, deps);
-  await noting(key, deps.refresh(resources.secrets, refOf(key)), deps);
-  const result = await reconcileTarget(key, deps);
-  deps.refreshes.end(key, waiting);
-  return result;
-}
+export const copyReconciler: Reconciler = {
+  controller: "copy",
+  queue: "copy",
+  workers: ({ writers }) => writers,
+  decide,
+  judge: (failed, _, { clock }) => targetFailure(failed, clock.now()),
+  report({ key, world, failed }) {
+    if (!failed.isRejection) return undefined;
+    const state = targetState(observeTarget(refOf(key), world.stores));
+    const steps = rejectedSteps(state, `${failed.reason}: ${failed.message}`);
+    return { ...nothingToDo, steps };
+  },
+  ended(key, world, answers) {
+    const refreshed = answerTo(refreshOf(refOf(key)), answers);
+    if (refreshed !== undefined) endRefresh(key, refreshed.sources, world);
+  },
+};
 
-async function reconcileTarget(key: Key, deps: CopyDeps): Promise<Result> {
+function decide(key: Key, world: World, answers: Answers): Decision {
   const target = refOf(key);
-  const observed = await noting(key, observe(target, deps), deps);
-  if (observed === undefined) return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
-  const { state, data } = observed;
-  if (state.kind === "orphaned" && !(await isGone(state.source, deps.client))) {
-    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
-  }
-  try {
-    await applyPlan({ steps: targetSteps(target, state, data) }, deps);
-    deps.copyFailures.end(key);
-  } catch (error) {
-    if (!isKubeError(error)) throw error;
-    return await afterRefusal({ target, state }, error, deps);
-  }
-  return waitForChange;
+  const sources = world.memory.refreshes.byTarget.get(key) ?? new Set();
+  const refresh = { ...refreshOf(target), sources: [...sources] };
+  if (sources.size > 0 && answerTo(refresh, answers) === undefined) return { questions: [refresh] };
+  const state = targetState(observeTarget(target, world.stores));
+  const written = dataOf(state, answers);
+  if (isAsk(written)) return written;
+  const isGone = isSourceGone(state, answers);
+  if (isAsk(isGone)) return isGone;
+  // The data changed since it was read, or the stores lag behind; a watch event follows.
+  if (written.isChanged || !isGone.confirmed) return { decideAt: world.clock.now() + askAgainMs };
+  return { ...nothingToDo, steps: targetSteps(target, state, written.data) };
 }
 
-/**
- * Returns the state of a target, with the data for its write; undefined if the data has changed
- * since the decision, in which case a watch event follows.
- */
-async function observe(
-  target: ObjectRef,
-  { stores, sourceData }: CopyDeps,
-): Promise<{ readonly state: TargetState; readonly data?: SecretData } | undefined> {
-  const state = targetState(observeTarget(target, stores));
+interface WrittenData {
+  readonly data?: SecretData;
+  readonly isChanged: boolean;
+}
+
+/** The data for the write of a state, if it writes data. */
+function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
   const source = writtenSource(state);
-  if (source === undefined) return { state };
+  if (source === undefined) return { isChanged: false };
   const form = writtenForm(state);
   const kept = keptData(source, form);
-  if (kept !== undefined) return { state, data: kept };
-  const data = await sourceData.of(source, form);
-  const since = targetState(observeTarget(target, stores));
-  const isSame =
-    writtenForm(since) === form &&
-    writtenSource(since)?.digest === source.digest &&
-    writtenSource(since)?.ownDigest === source.ownDigest &&
-    writtenSource(since)?.secret.metadata.uid === source.secret.metadata.uid;
-  return data !== undefined && isSame ? { state: since, data } : undefined;
+  if (kept !== undefined) return { data: kept, isChanged: false };
+  const read = { do: "read-data", source, form } as const;
+  const answer = answerTo(read, answers);
+  if (answer === undefined) return { questions: [read] };
+  const { data } = answer;
+  return data === undefined ? { isChanged: true } : { data, isChanged: false };
 }
 
-/** Whether no SharedSecret of this name exists; the cache catches up with one that does. */
-async function isGone(source: ObjectRef, client: Client): Promise<boolean> {
-  return (await readLive(resources.sharedSecrets, source, client)).kind === "gone";
+/** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */
+function isSourceGone(state: TargetState, answers: Answers): { readonly confirmed: boolean } | Ask {
+  if (state.kind !== "orphaned") return { confirmed: true };
+  const read = { do: "read", resource: resources.sharedSecrets, ref: state.source } as const;
+  const answer = answerTo(read, answers);
+  return answer === undefined ? { questions: [read] } : { confirmed: answer.live.kind === "gone" };
 }
 
-/**
- * Handles a failed write: throws transient errors, reports errors that require a change at the
- * target and requeues the target with backoff.
- */
-async function afterRefusal(
-  { target, state }: { readonly target: ObjectRef; readonly state: TargetState },
-  error: KubeError,
-  deps: CopyDeps,
-): Promise<Result> {
-  // applyPlan has read the conflicting Secret; if that failed, the requeue reads it.
-  if (error.code === "AlreadyExists")
-    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
-  // The namespace is terminating or deleted; its own event enqueues the target.
-  if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
-    deps.copyFailures.end(keyOf(target));
-    return waitForChange;
-  }
-  const failure = { reason: error.reason ?? error.code, message: error.explanation };
-  // A failing webhook causes a 500 each time; other server errors are transient.
-  const kind = error.code === "ServerError" || isRefusal(error) ? "refused" : "failed";
-  if (error.code !== "Fenced") deps.copyFailures.record(keyOf(target), { kind, ...failure });
-  if (!isRejection(error)) throw error;
-  await markRejected(rejectedSteps(state, `${failure.reason}: ${failure.message}`), deps);
-  return { kind: "requeue-with-backoff" };
-}
-
-/** Records a failed read like a failed write. */
-async function noting<T>(
-  key: Key,
-  reading: Promise<T>,
-  { copyFailures }: Pick<CopyDeps, "copyFailures">,
-): Promise<T> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isKubeError(error))
-      copyFailures.record(key, {
-        kind: "failed",
-        reason: error.reason ?? error.code,
-        message: error.explanation,
-      });
-    throw error;
-  }
-}
-
-/**
- * Writes the error annotation of a copy; a target that rejects the copy may also reject the
- * annotation.
- */
-async function markRejected(
-  steps: ReturnType<typeof rejectedSteps>,
-  deps: CopyDeps,
-): Promise<void> {
-  try {
-    await applyPlan({ steps }, deps);
-  } catch (error) {
-    if (!isRejection(error)) throw error;
-  }
-}
-
-function isGoneNamespace({ code, message, objectName }: KubeError): boolean {
-  return code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
+function refreshOf(target: ObjectRef) {
+  return { do: "refresh", resource: resources.secrets, ref: target } as const;
 }

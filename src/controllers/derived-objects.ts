@@ -9,29 +9,26 @@ import {
   sourceUidOf,
 } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import type { Client } from "../kube/client.ts";
-import { isSourceGone } from "./live-object.ts";
+import { resources } from "../api/resources.ts";
+import type { LiveObject } from "./live-object.ts";
+import { type Answers, answerTo, type Ask, askFor, isAsk } from "./question.ts";
 import { indexes, type Stores } from "./stores.ts";
-
-/** Dependencies of {@link observeDerived}. */
-export interface DerivedObjectsDeps {
-  readonly client: Client;
-  readonly stores: Stores;
-}
 
 /**
  * Returns the derived objects of a namespace: those of `source`, orphaned ones and unmanaged ones.
- * An object is orphaned only if the API server confirms that its source is gone.
+ * An object is orphaned only if the API server confirms that its source is gone, which is asked
+ * first.
  */
-export async function observeDerived(
+export function observeDerived(
   { namespace = "" }: ObjectRef,
   source: Source | undefined,
-  deps: DerivedObjectsDeps,
-): Promise<Omit<ObservedAccess, "secret">> {
-  const { stores } = deps;
+  stores: Pick<Stores, "roles" | "roleBindings" | "sharedSecrets">,
+  answers: Answers,
+): Omit<ObservedAccess, "secret"> | Ask {
   const roles = stores.roles.by(indexes.namespace, namespace);
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
-  const gone = await confirmedGone([...bindings, ...roles], deps);
+  const gone = confirmedGone([...bindings, ...roles], stores, answers);
+  if (isAsk(gone)) return gone;
   const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
     gone.has(sourceUidOf(seen) ?? "") && !hasForgedMarks(seen);
   const isOwn = ownedBy(source?.secret.metadata, roles);
@@ -75,26 +72,42 @@ function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
 
 /**
  * The source uids of derived objects whose SharedSecret is neither in the store nor in the API
- * server.
+ * server: a mistake would remove a user's access.
  */
-async function confirmedGone(
+function confirmedGone(
   derived: readonly (ObservedRole | ObservedRoleBinding)[],
-  { stores, client }: DerivedObjectsDeps,
-): Promise<ReadonlySet<string>> {
+  { sharedSecrets }: Pick<Stores, "sharedSecrets">,
+  answers: Answers,
+): ReadonlySet<string> | Ask {
   const missing = new Map<string, ObjectRef | undefined>();
   for (const seen of derived) {
     const uid = sourceUidOf(seen);
     const isMissing =
-      uid !== undefined &&
-      stores.sharedSecrets.by(indexes.uid, uid).length === 0 &&
-      !hasForgedMarks(seen);
+      uid !== undefined && sharedSecrets.countBy(indexes.uid, uid) === 0 && !hasForgedMarks(seen);
     if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
   }
-  const gone = new Set<string>();
-  for (const [uid, ref] of missing) {
-    if (ref === undefined || (await isSourceGone(ref, uid, client))) gone.add(uid);
-  }
-  return gone;
+  const reads = new Map(
+    [...missing].map(([uid, ref]) => [uid, ref === undefined ? undefined : readOf(ref)] as const),
+  );
+  const ask = askFor(
+    [...reads.values()].filter((read) => read !== undefined),
+    answers,
+  );
+  if (ask !== undefined) return ask;
+  const isGone = (uid: string): boolean => {
+    const read = reads.get(uid);
+    const live = read === undefined ? undefined : answerTo(read, answers)?.live;
+    return live === undefined || live.kind === "gone" || isAnother(live, uid);
+  };
+  return new Set([...reads.keys()].filter(isGone));
+}
+
+function readOf(ref: ObjectRef) {
+  return { do: "read", resource: resources.sharedSecrets, ref } as const;
+}
+
+function isAnother(live: LiveObject, uid: string): boolean {
+  return live.kind === "there" && live.metadata.uid !== uid;
 }
 
 function sourceRefOf(seen: ObservedRole | ObservedRoleBinding): ObjectRef | undefined {

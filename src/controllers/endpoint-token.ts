@@ -1,6 +1,5 @@
-import type { Result } from "../api/result.ts";
-import type { KeyResolver } from "../authn/key-resolver.ts";
 import { observeRequester } from "../authn/requester-policies.ts";
+import type { EndpointToken } from "../api/endpoint-token.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import {
@@ -9,133 +8,114 @@ import {
   planTokenReport,
   planTooMany,
 } from "../domain/endpoint-token/endpoint-token.ts";
-import { type RevocableToken, revocationDecision } from "../domain/endpoint-token/revocation.ts";
-import type { ReportedFailure } from "../domain/plan/failure-history.ts";
-import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
-import type {
-  EndpointTokenConfig,
-  ObservedEndpointToken,
-} from "../domain/endpoint-token/token-state.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { mintToken } from "../tokens/jwt.ts";
+import { revocationDecision } from "../domain/endpoint-token/revocation.ts";
+import type { ObservedEndpointToken } from "../domain/endpoint-token/token-state.ts";
+import { nothingToDo } from "../domain/plan/plan.ts";
 import { knownKids, type ObservedSigningKeys } from "../tokens/signing-keys.ts";
-import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
-import { type Failures, recordingFailures } from "./failures.ts";
-import {
-  type GrantedReleaseDeps,
-  grantFailure,
-  observeGrant,
-  planGrantedRelease,
-  planGrantedStuck,
-} from "./grants.ts";
-import type { Revocations } from "./revocations.ts";
-import { revokedTokensKey } from "./revoked-tokens.ts";
-import type { Stores } from "./stores.ts";
-import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
+import { failureAt } from "./memory.ts";
+import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "./grants.ts";
+import { type Answers, answerTo, type Decision } from "./question.ts";
+import { revokedTokensKey } from "./queues.ts";
+import type { Reconciler } from "./reconciler.ts";
+import { isRevocationPending, noteRevocation } from "./revocations.ts";
+import { countMintedToken, nextTokenEnd, takeTokenQuota } from "./token-quota.ts";
+import type { World } from "./world.ts";
 
-/** Dependencies of {@link reconcileEndpointToken}; `namespace` is Latchkey's own. */
-export interface EndpointTokenDeps
-  extends ApplyPlanDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
-  readonly clock: Clock;
-  readonly config: EndpointTokenConfig & TokenQuotaConfig;
-  readonly namespace: string;
-  readonly stores: Stores;
-  readonly keyResolver: Pick<KeyResolver, "parentKey">;
-  readonly tokenQuota: TokenQuota;
-  readonly tokenFailures: Pick<Failures, "at" | "record" | "end">;
-  readonly revocations: Pick<Revocations, "note" | "isPending">;
-  readonly revocationFailures: Pick<Failures, "at">;
-}
+const kind = "DirectClusterEndpointToken";
 
 /**
  * Reconciles a DirectClusterEndpointToken: mints it, removes the token at its expiry, deletes the
  * object later, and finalizes it.
  */
-export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Result> {
-  const { stores, keyResolver, config, namespace, clock, tokenFailures: failures } = deps;
-  const token = stores.tokens.get(name);
-  if (token === undefined) {
-    failures.end(name);
-    return { kind: "done" };
-  }
-  const kind = "DirectClusterEndpointToken";
+export const endpointTokenReconciler: Reconciler = {
+  controller: "directclusterendpointtoken",
+  queue: "token",
+  workers: ({ workers }) => workers,
+  decide,
+  report({ key: name, world, reported: failure }) {
+    const token = world.stores.tokens.get(name);
+    if (token === undefined) return undefined;
+    return token.metadata.deletionTimestamp === undefined
+      ? planTokenReport({ ...observe(token, world), failure }, world.clock.now())
+      : planGrantedStuck(token, { kind, failure }, world);
+  },
+};
+
+/**
+ * Until the entry of a revoked token is in the list and enqueues the token, its status keeps the
+ * expiry of the entry, and its object the finalizer: nothing is lost if the leader ends.
+ */
+function decide(name: Key, world: World, answers: Answers): Decision {
+  const token = world.stores.tokens.get(name);
+  if (token === undefined) return nothingToDo;
+  countMintedToken(token, world);
+  const isPending = noteDecision(token, world);
+  const observed = observe(token, world);
+  const { requester, failure } = observed;
+  if (token.metadata.deletionTimestamp !== undefined)
+    return decideGrantedRelease(
+      { object: token, kind, requester, failure, isHeld: isPending },
+      world,
+      answers,
+    );
+  return isPending ? nothingToDo : decideLive(observed, world, answers);
+}
+
+/** Nothing is minted without signing keys: their event enqueues the token. */
+function decideLive(observed: ObservedEndpointToken, world: World, answers: Answers): Decision {
+  const now = world.clock.now();
+  const decision = planEndpointToken(observed, now);
+  if (decision.kind === "plan") return decision.plan;
+  const { claims, requester, endsAt, otherwise } = decision;
+  if (signingKeys(world) === undefined) return otherwise;
+  const sign = { do: "sign", claims } as const;
+  const answer = answerTo(sign, answers);
+  if (answer !== undefined)
+    return answer.minted === undefined ? otherwise : planMinted(observed, answer.minted, now);
+  const { uid } = observed.token.metadata;
+  if (takeTokenQuota({ requester, uid, endsAt }, now, world)) return { questions: [sign] };
+  const quota = world.options.quotaTokens;
+  return planTooMany(observed, { requester, quota, nextEnd: nextTokenEnd(requester, world) }, now);
+}
+
+/** Records whether the token is revoked, and returns whether its entry is still missing. */
+function noteDecision(token: EndpointToken, world: World): boolean {
+  const { stores, keyResolver, memory, clock, enqueuer } = world;
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
-  deps.tokenQuota.note(token);
+  const revocable = { token, requester, ...keyResolver.parentKey(requester) };
+  const decision = revocationDecision(revocable, clock.now());
+  const { uid } = token.metadata;
+  const context = { memory, stores, clock, queues: enqueuer.queues };
+  if (decision !== undefined) noteRevocation(uid, decision, context);
+  return isRevocationPending(uid, context);
+}
+
+function observe(token: EndpointToken, world: World): ObservedEndpointToken {
+  const { stores, memory, keyResolver, options: config } = world;
+  const { name, uid } = token.metadata;
+  const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind, name }, requester, stores);
-  const origin = keyResolver.parentKey(requester);
-  const isPending = noteRevocation({ token, requester, ...origin }, deps);
-  const failure =
-    failures.at(name) ??
-    grantFailure(token, { grant, requester }, deps) ??
-    (isPending ? deps.revocationFailures.at(revokedTokensKey) : undefined);
-  const isGoing = token.metadata.deletionTimestamp !== undefined;
-  const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
-  const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const view: ObservedEndpointToken = {
+  const keys = signingKeys(world);
+  const isPending = isRevocationPending(uid, world);
+  return {
     token,
     requester,
     grant,
-    knownKids: kids,
+    knownKids: keys === undefined ? new Set<string>() : knownKids(keys),
     config,
-    failure,
-    ...origin,
+    failure:
+      failureAt("token", name, memory) ??
+      grantFailure(token, { grant, requester }, memory) ??
+      (isPending ? failureAt("revokedTokens", revokedTokensKey, memory) : undefined),
+    ...keyResolver.parentKey(requester),
   };
-  const attempt = {
-    async apply() {
-      const plan = isGoing
-        ? await planGrantedRelease(token, { kind, requester, failure, isHeld: isPending }, deps)
-        : isPending
-          ? nothingToDo
-          : await decide(view, keys, deps);
-      await applyPlan(plan, deps);
-      return plan.result;
-    },
-    report: (said: ReportedFailure) =>
-      applyPlan(
-        isGoing
-          ? planGrantedStuck(token, { kind, failure: said }, deps)
-          : planTokenReport({ ...view, failure: said }, clock.now()),
-        deps,
-      ),
-  };
-  return await recordingFailures(name, attempt, failures);
 }
 
-/**
- * Records whether the token is revoked, and returns whether its entry is still missing. Until the
- * entry arrives and enqueues the token, its status keeps the expiry of the entry, and its object
- * the finalizer: nothing is lost if the leader ends.
- */
-function noteRevocation(
-  revocable: RevocableToken,
-  { revocations, clock }: Pick<EndpointTokenDeps, "revocations" | "clock">,
-): boolean {
-  const { uid } = revocable.token.metadata;
-  const decision = revocationDecision(revocable, clock.now());
-  if (decision !== undefined) revocations.note(uid, decision);
-  return revocations.isPending(uid);
-}
-
-/**
- * Returns the plan of a token. Nothing is minted without signing keys: their event enqueues the
- * token.
- */
-async function decide(
-  view: ObservedEndpointToken,
-  keys: ObservedSigningKeys | undefined,
-  { clock, config, tokenQuota }: EndpointTokenDeps,
-): Promise<Plan> {
-  const now = clock.now();
-  const decision = planEndpointToken(view, now);
-  if (decision.kind === "plan") return decision.plan;
-  if (keys === undefined) return decision.otherwise;
-  const { requester, endsAt, claims } = decision;
-  const isFree = tokenQuota.take({ requester, uid: view.token.metadata.uid, endsAt }, now);
-  if (!isFree)
-    return planTooMany(
-      view,
-      { requester, quota: config.quotaTokens, nextEnd: tokenQuota.nextEnd(requester) },
-      now,
-    );
-  return planMinted(view, await mintToken(claims, keys), now);
+/** The signing keys, if they are in the stores. */
+export function signingKeys({
+  stores,
+  options,
+}: Pick<World, "stores" | "options">): ObservedSigningKeys | undefined {
+  const { namespace } = options;
+  return stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
 }

@@ -9,15 +9,14 @@ import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { candidatesFor } from "../domain/sync/sync-objects.ts";
-import type { Priority, WorkQueue } from "../kube/queue.ts";
+import type { Priority } from "../kube/queue.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Deletions } from "./deletions.ts";
-import type { Queues } from "./queues.ts";
-import type { Revocations } from "./revocations.ts";
+import type { LeaderMemory } from "./memory.ts";
+import type { KeyQueue, Queues } from "./queues.ts";
+import { pendingRevocations } from "./revocations.ts";
 import { createRefusedObjects, type RefusedObjects } from "./refused-objects.ts";
 import { indexes, type Stores } from "./stores.ts";
-import type { TargetFailures } from "./target-failures.ts";
 
 /**
  * Delay in milliseconds between a change of a copy and the status of its SharedSecret, so that a
@@ -37,9 +36,7 @@ const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 export interface EnqueuerDeps {
   readonly queues: Queues;
   readonly stores: Stores;
-  readonly deletions: Pick<Deletions, "forget">;
-  readonly copyFailures: Pick<TargetFailures, "in" | "at">;
-  readonly revocations: Revocations;
+  readonly memory: LeaderMemory;
   readonly clock: Pick<Clock, "now">;
   readonly yielder: Yielder;
 }
@@ -52,21 +49,19 @@ export class Enqueuer {
   readonly queues: Queues;
   readonly stores: Stores;
   readonly yielder: Yielder;
-  readonly revocations: Revocations;
+  readonly memory: LeaderMemory;
+  readonly clock: EnqueuerDeps["clock"];
   /** Copies, Roles and RoleBindings that the API server rejected. */
   readonly refused: RefusedObjects;
-  readonly #deletions: EnqueuerDeps["deletions"];
-  readonly #clock: EnqueuerDeps["clock"];
 
   constructor(deps: EnqueuerDeps) {
-    const { queues, stores, deletions, copyFailures, revocations, clock, yielder } = deps;
+    const { queues, stores, memory, clock, yielder } = deps;
     this.queues = queues;
     this.stores = stores;
     this.yielder = yielder;
-    this.revocations = revocations;
-    this.refused = createRefusedObjects({ queues, stores, copyFailures });
-    this.#deletions = deletions;
-    this.#clock = clock;
+    this.memory = memory;
+    this.clock = clock;
+    this.refused = createRefusedObjects({ queues, stores, memory });
   }
 
   /** Enqueues the copy at a target. */
@@ -77,7 +72,7 @@ export class Enqueuer {
   /** Enqueues the status of a SharedSecret, after a delay that batches changes. */
   status({ secret }: Source): void {
     const delayMs = this.queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
-    this.queues.sharedSecret.addAt(keyOf(secret.metadata), this.#clock.now() + delayMs);
+    this.queues.sharedSecret.addAt(keyOf(secret.metadata), this.clock.now() + delayMs);
   }
 
   /** Enqueues the status of every SharedSecret that syncs to this target. */
@@ -118,7 +113,7 @@ export class Enqueuer {
       grantDelayMs.most,
     );
     if (delayMs < grantDelayMs.least) this.queues.grant.add(hash, "high");
-    else this.queues.grant.addAt(hash, this.#clock.now() + delayMs);
+    else this.queues.grant.addAt(hash, this.clock.now() + delayMs);
   }
 
   /**
@@ -163,7 +158,7 @@ export class Enqueuer {
 
   /** Enqueues the tokens that wait for their entry in the list of revoked tokens. */
   pendingRevocations(): void {
-    for (const jti of this.revocations.pending()) {
+    for (const jti of pendingRevocations(this)) {
       for (const key of this.stores.tokens.keysBy(indexes.uid, jti))
         this.queues.token.add(key, "low");
     }
@@ -180,7 +175,7 @@ export class Enqueuer {
    * All keys, tokens and grants with their queues, those of one requester together, so that their
    * grants are batched.
    */
-  *requested(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
+  *requested(): Iterable<{ readonly queue: KeyQueue; readonly key: Key }> {
     for (const [queue, store] of [
       [this.queues.key, this.stores.keys],
       [this.queues.token, this.stores.tokens],
@@ -200,7 +195,8 @@ export class Enqueuer {
     before: { readonly metadata: Metadata } | undefined,
     after: { readonly metadata: Metadata } | undefined,
   ): void {
-    if (before !== undefined && after === undefined) this.#deletions.forget(before.metadata.uid);
+    if (before !== undefined && after === undefined)
+      this.memory.deletions.delete(before.metadata.uid);
   }
 }
 

@@ -1,24 +1,11 @@
 import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
-import { type Resource, resources } from "../api/resources.ts";
-import { type FormerGrantee, isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
+import type { Resource } from "../api/resources.ts";
+import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError, isRefusal } from "../kube/errors.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Deletions } from "./deletions.ts";
-
-/** Dependencies of {@link observeFinalization}. */
-export interface FinalizationDeps {
-  readonly client: Pick<Client, "review">;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
-  readonly deletions: Deletions;
-  /**
-   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
-   */
-  readonly grantSettleTime: number;
-}
+import { noteDeletion } from "./deletions.ts";
+import { type Answers, type Ask, answerTo, askFor, type Question } from "./question.ts";
+import type { World } from "./world.ts";
 
 /** An object that is being deleted, and the state of its grants. */
 export interface Deleting {
@@ -27,6 +14,10 @@ export interface Deleting {
   readonly grantsStand: boolean;
   /** The subjects of its grants; they are reviewed, together with those observed before. */
   readonly grantees: readonly FormerGrantee[];
+  /**
+   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
+   */
+  readonly settleMs: number;
 }
 
 /**
@@ -35,64 +26,38 @@ export interface Deleting {
  */
 const mostReviews = 16;
 
-/**
- * Returns the phase of a finalization; asks the API server about former grantees when a review is
- * due.
- */
-export async function observeFinalization(
-  { resource, ref, grantsStand, grantees: seen }: Deleting,
-  deps: FinalizationDeps,
-): Promise<FinalizationPhase> {
-  const { deletions, clock, client, grantSettleTime: settleMs } = deps;
-  const { seenAt, grantsGoneAt, hadGrants, grantees } = deletions.note(ref.uid, {
-    stand: grantsStand,
-    grantees: seen,
-  });
+/** The phase of a finalization; asks about former grantees when a review is due. */
+export function observeFinalization(
+  { resource, ref, grantsStand, grantees: seen, settleMs }: Deleting,
+  world: World,
+  answers: Answers,
+): FinalizationPhase | Ask {
+  const { seenAt, grantsGoneAt, hadGrants, grantees } = noteDeletion(
+    ref.uid,
+    { stand: grantsStand, grantees: seen },
+    world,
+  );
   const facts = {
     hasGrantees: hadGrants || grantees.length > 0,
-    now: clock.monotonic(),
+    now: world.clock.monotonic(),
     seenAt,
     grantsGoneAt,
     settleMs,
   };
   const phase = finalizationPhase({ ...facts, isStillHonoured: undefined });
   if (phase.kind !== "review") return phase;
-  const answers = await Promise.all(
-    grantees
-      .slice(0, mostReviews)
-      .map((grantee) => isStillHonoured(grantee, { resource, ref }, client)),
-  );
-  return finalizationPhase({ ...facts, isStillHonoured: answers.includes(true) });
+  const reviews = grantees
+    .slice(0, mostReviews)
+    .map((grantee): Extract<Question, { do: "review" }> => ({
+      ...{ do: "review", resource, ref, grantee },
+    }));
+  const isStillHonoured = reviews.some((review) => answerTo(review, answers)?.isHonoured === true);
+  return askFor(reviews, answers) ?? finalizationPhase({ ...facts, isStillHonoured });
 }
 
 /** When to reconcile the object again; the deletion of a grant enqueues it, too. */
-export function afterPhase(
-  phase: FinalizationPhase,
-  { clock }: Pick<FinalizationDeps, "clock">,
-): Result {
+export function afterPhase(phase: FinalizationPhase, { clock }: Pick<World, "clock">): Result {
   return phase.kind === "keep-grants" || phase.kind === "settle"
     ? { kind: "requeue-at", at: clock.now() + phase.until - clock.monotonic() }
     : { kind: "done" };
-}
-
-async function isStillHonoured(
-  grantee: FormerGrantee,
-  { resource, ref }: Pick<Deleting, "resource" | "ref">,
-  client: Pick<Client, "review">,
-): Promise<boolean> {
-  try {
-    const status = recordAt(
-      await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref)),
-      "status",
-    );
-    return isHonoured(grantee, {
-      allowed: isTrueAt(status, "allowed"),
-      reason: stringAt(status, "reason") ?? "",
-    });
-  } catch (error) {
-    // If the API server rejects the review, the object waits for the maximum time instead of
-    // forever.
-    if (isKubeError(error) && isRefusal(error)) return true;
-    throw error;
-  }
 }

@@ -20,16 +20,11 @@ import {
 } from "../domain/plan/finalization.ts";
 import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
-import type { Failures } from "./failures.ts";
-import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
+import { afterPhase, observeFinalization } from "./finalization.ts";
+import { failureAt, type LeaderMemory } from "./memory.ts";
+import { type Answers, type Decision, isAsk } from "./question.ts";
 import { indexes, type Stores } from "./stores.ts";
-
-/** Dependencies of the finalization of a key or token. */
-export interface GrantedReleaseDeps extends FinalizationDeps {
-  readonly stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">;
-  /** The failures of grants, by the hash of the requester. */
-  readonly grantFailures: Pick<Failures, "at">;
-}
+import type { World } from "./world.ts";
 
 /**
  * The reported failure of the requester's grants, if the key or token waits for its grant or for
@@ -38,42 +33,43 @@ export interface GrantedReleaseDeps extends FinalizationDeps {
 export function grantFailure(
   { metadata }: Pick<Terminating, "metadata">,
   { grant, requester }: { readonly grant: GrantState; readonly requester: Requester },
-  { grantFailures }: Pick<GrantedReleaseDeps, "grantFailures">,
+  memory: Pick<LeaderMemory, "failures">,
 ): ReportedFailure | undefined {
   if (requester.kind === "unknown") return undefined;
   const isWaiting =
     metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
-  return isWaiting ? grantFailures.at(requesterHash(requester.name)) : undefined;
+  return isWaiting ? failureAt("grant", requesterHash(requester.name), memory) : undefined;
 }
 
-/** Plans the finalization of a key or token; its grants are reconciled by their own queue. */
-export async function planGrantedRelease(
-  object: Terminating,
-  {
-    kind,
-    requester,
-    failure,
-    isHeld = false,
-  }: {
-    readonly kind: GrantedObject["kind"];
-    readonly requester: Requester;
-    readonly failure?: ReportedFailure | undefined;
-    /** Whether the finalizer stays for another reason than the grants. */
-    readonly isHeld?: boolean;
-  },
-  deps: GrantedReleaseDeps,
-): Promise<Plan> {
+/** A key or token that is being deleted. */
+export interface GrantedRelease {
+  readonly object: Terminating;
+  readonly kind: GrantedObject["kind"];
+  readonly requester: Requester;
+  readonly failure?: ReportedFailure | undefined;
+  /** Whether the finalizer stays for another reason than the grants. */
+  readonly isHeld?: boolean;
+}
+
+/** Decides about the finalization of a key or token; its grants are reconciled by their own queue. */
+export function decideGrantedRelease(
+  { object, kind, requester, failure, isHeld = false }: GrantedRelease,
+  world: World,
+  answers: Answers,
+): Decision {
   const { metadata } = object;
   const resource = grantedResources[kind];
-  const { named } = observeGrant({ kind, name: metadata.name }, requester, deps.stores);
-  const observed = await observeFinalization(
-    { resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
-    deps,
-  );
+  const { named } = observeGrant({ kind, name: metadata.name }, requester, world.stores);
+  const deleting = {
+    ...{ resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
+    settleMs: world.options.grantSettleTime,
+  };
+  const observed = observeFinalization(deleting, world, answers);
+  if (isAsk(observed)) return observed;
   const phase = observed.kind === "release" && isHeld ? ({ kind: "revoke" } as const) : observed;
   return {
-    ...planFinalization(resource, object, { phase, now: deps.clock.now(), failure }),
-    result: afterPhase(phase, deps),
+    ...planFinalization(resource, object, { phase, now: world.clock.now(), failure }),
+    result: afterPhase(phase, world),
   };
 }
 
@@ -81,7 +77,7 @@ export async function planGrantedRelease(
 export function planGrantedStuck(
   object: Terminating,
   { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: ReportedFailure },
-  { clock }: Pick<GrantedReleaseDeps, "clock">,
+  { clock }: Pick<World, "clock">,
 ): Plan {
   return planStuckFinalization(grantedResources[kind], object, { now: clock.now(), failure });
 }

@@ -13,8 +13,9 @@ import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import { watchKinds } from "./kinds/kinds.ts";
-import type { CountedObject, KindContext, Reconciler, WatchedKind } from "./kinds/watched-kind.ts";
+import type { CountedObject, KindContext, WatchedKind } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
+import type { Reconciler } from "./reconciler.ts";
 import type { Stores } from "./stores.ts";
 
 /** A change of an object of any watched kind. */

@@ -1,6 +1,6 @@
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
-import { type Resource, resources } from "../api/resources.ts";
+import type { Resource } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { canExist } from "../kube/paths.ts";
@@ -29,19 +29,4 @@ export async function readLive(
       return { kind: error.objectName === ref.name ? "gone" : "unknown" };
     throw error;
   }
-}
-
-/**
- * Whether the API server confirms that the SharedSecret with this uid is gone: a mistake would
- * remove a user's access or Secret.
- */
-export async function isSourceGone(
-  ref: ObjectRef,
-  uid: string | undefined,
-  client: Pick<Client, "getMetadata">,
-): Promise<boolean> {
-  const live = await readLive(resources.sharedSecrets, ref, client);
-  return live.kind === "there"
-    ? uid !== undefined && live.metadata.uid !== uid
-    : live.kind === "gone";
 }

@@ -1,18 +1,15 @@
 import type { Condition, Reason } from "../api/conditions.ts";
 import { keyOf } from "../api/object.ts";
 import type { QuotaRelief } from "../domain/sync/quota-relief.ts";
-import type { WorkQueue } from "../kube/queue.ts";
+import { failedTargetsIn, failureAt, type LeaderMemory } from "./memory.ts";
+import type { Queues } from "./queues.ts";
 import { indexes, type Stores } from "./stores.ts";
-import type { TargetFailures } from "./target-failures.ts";
 
 /** Dependencies of {@link createRefusedObjects}. */
 export interface RefusedObjectsDeps {
-  readonly queues: {
-    readonly sharedSecret: Pick<WorkQueue, "retry">;
-    readonly copy: Pick<WorkQueue, "retry">;
-  };
+  readonly queues: Pick<Queues, "sharedSecret" | "copy">;
   readonly stores: Pick<Stores, "sharedSecrets">;
-  readonly copyFailures: Pick<TargetFailures, "in" | "at">;
+  readonly memory: Pick<LeaderMemory, "failures" | "failedTargets">;
 }
 
 /**
@@ -37,15 +34,15 @@ const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRejected", "
 export function createRefusedObjects({
   queues,
   stores,
-  copyFailures,
+  memory,
 }: RefusedObjectsDeps): RefusedObjects {
   function retry(namespace: string, words: string, { secrets, access }: QuotaRelief): void {
     const targets =
       secrets === 0
         ? []
-        : copyFailures
-            .in(namespace)
-            .filter((target) => copyFailures.at(target)?.message.includes(words));
+        : failedTargetsIn(namespace, memory).filter((target) =>
+            failureAt("copy", target, memory)?.message.includes(words),
+          );
     for (const target of targets.slice(0, secrets)) queues.copy.retry(target);
     const sources =
       access === 0

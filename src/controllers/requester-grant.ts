@@ -1,6 +1,6 @@
 import type { Result } from "../api/result.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import { type Key, refOf } from "../api/object.ts";
+import { type Key, type Metadata, refOf } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type {
   GrantBinding,
@@ -9,7 +9,9 @@ import type {
   GrantRole,
 } from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
+import { observePolicies } from "../authn/requester-policies.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import type { Plan } from "../domain/plan/plan.ts";
 import type { PoliciesAge } from "../domain/requester/policy-age.ts";
 import {
   grantKey,
@@ -18,50 +20,26 @@ import {
   requesterHashOf,
 } from "../domain/grants/granted-names.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
-import { planRequesterGrant } from "../domain/grants/requester-grant.ts";
-import type { Client } from "../kube/client.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
-import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
-import { observePolicies } from "../authn/requester-policies.ts";
-import type { Deletions } from "./deletions.ts";
-import { type Failures, recordingFailures } from "./failures.ts";
-import type { FinalizedObjects } from "./finalized-objects.ts";
-import { type LiveObject, readLive } from "./live-object.ts";
+import { planRequesterGrant, type RequesterGrantPlan } from "../domain/grants/requester-grant.ts";
+import { deletionOf } from "./deletions.ts";
+import { type Answers, answerTo, type Ask, askFor, type Decision, isAsk } from "./question.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";
-
-/** Dependencies of {@link reconcileRequesterGrant}. */
-export interface RequesterGrantDeps extends ApplyPlanDeps {
-  readonly client: Client;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
-  readonly log: Logger;
-  readonly stores: Stores;
-  /** Objects that cannot be gone, see {@link FinalizedObjects}. */
-  readonly held: Pick<FinalizedObjects, "has">;
-  readonly deletions: Deletions;
-  /** How long the grant of an object is kept after its deletion, in milliseconds. */
-  readonly grantSettleTime: number;
-  readonly grantFailures: Pick<Failures, "record" | "end">;
-}
+import type { World } from "./world.ts";
 
 /**
- * Reconciles the grants of one requester, by hash. Repeated failures are reported by the keys and
- * tokens that wait for the grant.
+ * Reconciles the grants of one requester, by hash. The keys and tokens that wait for the grant
+ * report its failures.
  */
-export async function reconcileRequesterGrant(
-  hash: Key,
-  deps: RequesterGrantDeps,
-): Promise<Result> {
-  const report = async (): Promise<void> => {};
-  return await recordingFailures(
-    hash,
-    { apply: () => applyGrants(hash, deps), report },
-    deps.grantFailures,
-  );
-}
+export const requesterGrantReconciler: Reconciler = {
+  controller: "requestergrant",
+  queue: "grant",
+  workers: ({ workers }) => workers,
+  decide,
+};
 
-async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result> {
-  const { stores } = deps;
+function decide(hash: Key, world: World, answers: Answers): Decision {
+  const { stores } = world;
   const policies = observePolicies(stores.requesterPolicies);
   const roles = stores.clusterRoles.by(indexes.requester, hash);
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
@@ -72,10 +50,11 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
     stores.tokens.by(indexes.requester, hash),
     policies,
   );
-  const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, deps));
+  const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, world));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
-  if (await isBehind(dropped, hash, deps))
-    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
+  const isBehind = areStoresBehind(dropped, hash, { stores, answers });
+  if (typeof isBehind !== "boolean") return isBehind;
+  if (isBehind) return { decideAt: world.clock.now() + askAgainMs };
   // After a takeover, the grant of the former requester is revoked first; the change of that role
   // enqueues this requester again.
   const free = all.filter(
@@ -83,7 +62,8 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
       granted.has(key) ||
       stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashInName(role) === hash),
   );
-  const wanted = await withoutGone(free, granted, deps);
+  const wanted = withoutGone(free, granted, { memory: world.memory, answers });
+  if (isAsk(wanted)) return wanted;
   const plan = planRequesterGrant({
     hash,
     requester: wanted[0]?.requester,
@@ -91,13 +71,14 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
     roles,
     bindings,
   });
-  if (plan.conflicts.length > 0)
-    deps.log.warn(
-      { names: plan.conflicts },
-      "ClusterRoles or ClusterRoleBindings already exist and are not managed by Latchkey",
-    );
-  await applyPlan(plan, deps);
-  return nextEnd(all, deps);
+  return { ...withWarning(plan), result: nextEnd(all, world) };
+}
+
+function withWarning({ conflicts, ...plan }: RequesterGrantPlan): Plan {
+  if (conflicts.length === 0) return plan;
+  const message =
+    "ClusterRoles or ClusterRoleBindings already exist and are not managed by Latchkey";
+  return { ...plan, log: { level: "warn", fields: { names: conflicts }, message } };
 }
 
 const askAgainMs = 1_000;
@@ -112,16 +93,16 @@ const batchMs = 100;
 function staying(
   object: Owned,
   granted: ReadonlySet<string>,
-  { deletions, clock, grantSettleTime }: RequesterGrantDeps,
+  world: World,
 ): readonly (Owned & { readonly until?: number })[] {
   if (!object.isGoing) return [object];
-  const until = deletions.seenAt(object.uid) + grantSettleTime;
-  return granted.has(object.key) && clock.monotonic() < until ? [{ ...object, until }] : [];
+  const until = deletionOf(object.uid, world).seenAt + world.options.grantSettleTime;
+  return granted.has(object.key) && world.clock.monotonic() < until ? [{ ...object, until }] : [];
 }
 
 function nextEnd(
   all: readonly { readonly until?: number }[],
-  { clock }: RequesterGrantDeps,
+  { clock }: Pick<World, "clock">,
 ): Result {
   const ends = all.flatMap(({ until }) => until ?? []);
   if (ends.length === 0) return { kind: "done" };
@@ -145,23 +126,29 @@ function boundNames(
  * revoked, because roles may be observed before the keys and tokens that they name. Objects that
  * are being deleted are not read, and objects of another requester do not count.
  */
-async function isBehind(
+function areStoresBehind(
   names: readonly string[],
   hash: Key,
-  { stores, client }: RequesterGrantDeps,
-): Promise<boolean> {
-  for (const granted of names) {
-    const { namespace: plural, name } = refOf(granted);
-    const seen =
-      plural === resources.ownedAccessKeys.plural ? stores.keys.get(name) : stores.tokens.get(name);
-    if (seen?.metadata.deletionTimestamp !== undefined) continue;
-    const live = await readGranted(granted, client);
-    if (live.kind === "unknown") return true;
-    if (live.kind === "gone" || live.metadata.resourceVersion === seen?.metadata.resourceVersion)
-      continue;
-    if (requesterHashOf(live.metadata).includes(hash)) return true;
-  }
-  return false;
+  { stores, answers }: { readonly stores: Stores; readonly answers: Answers },
+): boolean | Ask {
+  const seen = (name: string): Metadata | undefined => {
+    const { namespace: plural, name: own } = refOf(name);
+    const isKey = plural === resources.ownedAccessKeys.plural;
+    return (isKey ? stores.keys.get(own) : stores.tokens.get(own))?.metadata;
+  };
+  const present = names.filter((name) => seen(name)?.deletionTimestamp === undefined);
+  return (
+    askFor(present.map(readOf), answers) ??
+    present.some((name) => {
+      const live = answerTo(readOf(name), answers)?.live;
+      if (live?.kind === "unknown") return true;
+      return (
+        live?.kind === "there" &&
+        live.metadata.resourceVersion !== seen(name)?.resourceVersion &&
+        requesterHashOf(live.metadata).includes(hash)
+      );
+    })
+  );
 }
 
 /**
@@ -169,34 +156,31 @@ async function isBehind(
  * this leader wrote the finalizer of its object: the stores may be older than the end of the last
  * grant, and the next object with the name may be another requester's.
  */
-async function withoutGone(
+function withoutGone(
   all: readonly Owned[],
   granted: ReadonlySet<string>,
-  { client, held }: RequesterGrantDeps,
-): Promise<readonly Owned[]> {
-  const isThere = async ({ key, uid }: Owned): Promise<boolean> => {
-    if (granted.has(key) || held.has(uid)) return true;
-    const live = await readGranted(key, client);
+  { memory, answers }: Pick<World, "memory"> & { readonly answers: Answers },
+): readonly Owned[] | Ask {
+  const isKnown = ({ key, uid }: Owned): boolean => granted.has(key) || memory.finalized.has(uid);
+  const reads = all.filter((object) => !isKnown(object)).map(({ key }) => readOf(key));
+  const isThere = (object: Owned): boolean => {
+    if (isKnown(object)) return true;
+    const live = answerTo(readOf(object.key), answers)?.live;
     return (
-      live.kind === "there" &&
-      live.metadata.uid === uid &&
+      live?.kind === "there" &&
+      live.metadata.uid === object.uid &&
       live.metadata.deletionTimestamp === undefined
     );
   };
-  const there = await Promise.all(all.map(isThere));
-  return all.filter((_, index) => there[index]);
+  return askFor(reads, answers) ?? all.filter(isThere);
 }
 
-/** Reads an object from the API server by its {@link grantKey}. */
-function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<LiveObject> {
+/** The question for an object by its {@link grantKey}. */
+function readOf(granted: string) {
   const { namespace: plural, name } = refOf(granted);
-  return readLive(
-    plural === resources.ownedAccessKeys.plural
-      ? resources.ownedAccessKeys
-      : resources.endpointTokens,
-    { name },
-    client,
-  );
+  const isKey = plural === resources.ownedAccessKeys.plural;
+  const resource = isKey ? resources.ownedAccessKeys : resources.endpointTokens;
+  return { do: "read", resource, ref: { name } } as const;
 }
 
 interface Owned {

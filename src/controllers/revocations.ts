@@ -6,95 +6,97 @@ import {
 } from "../domain/endpoint-token/revocation.ts";
 import { isListed, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { LeaderMemory } from "./memory.ts";
+import { type Queues, revokedTokensKey } from "./queues.ts";
 import type { Stores } from "./stores.ts";
 
-/** Dependencies of {@link Revocations}. */
-export interface RevocationsDeps {
-  readonly clock: Pick<Clock, "now">;
+/**
+ * Where the decisions about tokens are recorded. A new leader starts without decisions, and changes
+ * no entry before it has decided about the token.
+ */
+export interface RevocationContext {
+  readonly memory: Pick<LeaderMemory, "revocations">;
   readonly stores: Pick<Stores, "revokedTokens">;
-  /** Called when the stored list differs from a decision. */
-  readonly onDue: () => void;
+  readonly clock: Pick<Clock, "now">;
+  readonly queues: Pick<Queues, "revokedTokens">;
 }
 
-/**
- * What this leader decided about tokens, by jti, until they expire. A new leader starts without
- * decisions, and changes no entry before it has decided about the token.
- */
-export class Revocations {
-  readonly #deps: RevocationsDeps;
-  readonly #decisions = new Map<string, RevocationDecision>();
-
-  constructor(deps: RevocationsDeps) {
-    this.#deps = deps;
+/** Records the decision about a token, by jti; enqueues the list if it differs from it. */
+export function noteRevocation(
+  jti: string,
+  decision: RevocationDecision,
+  context: RevocationContext,
+): void {
+  const { stores, queues } = context;
+  const { revocations } = context.memory;
+  const former = revocations.get(jti);
+  const enqueueList = (): void => queues.revokedTokens.add(revokedTokensKey, "high");
+  switch (decision.kind) {
+    case "revoked":
+      revocations.set(jti, decision);
+      if (isRevocationPending(jti, context)) enqueueList();
+      return;
+    case "valid":
+      // A write of the former decision may be in flight.
+      if (former === undefined && !isListed(stores.revokedTokens.values(), jti, anyExpiry)) return;
+      revocations.set(jti, decision);
+      if (former?.kind !== "valid") enqueueList();
   }
+}
 
-  get decisions(): ReadonlyMap<string, RevocationDecision> {
-    return this.#decisions;
+/** Records that an object no longer exists: its token stays revoked until it expires. */
+export function noteVanished(
+  { metadata, keyId, expiresAt }: Pick<EndpointToken, "metadata" | "keyId" | "expiresAt">,
+  context: RevocationContext,
+): void {
+  const entry = revocableEntry({ metadata, keyId, expiresAt });
+  if (entry === undefined || entry.expiresAt <= context.clock.now())
+    context.memory.revocations.delete(metadata.uid);
+  else noteRevocation(metadata.uid, { kind: "revoked", ...entry }, context);
+}
+
+/** Revokes the tokens of a deleted ConfigMap again. */
+export function noteLost(
+  entries: ReadonlyMap<string, RevokedEntry>,
+  context: RevocationContext,
+): void {
+  for (const [jti, entry] of entries) {
+    if (context.memory.revocations.get(jti)?.kind !== "valid")
+      noteRevocation(jti, { kind: "revoked", ...entry }, context);
   }
+}
 
-  /** Records the decision about a token. */
-  note(jti: string, decision: RevocationDecision): void {
-    const { stores, onDue } = this.#deps;
-    const former = this.#decisions.get(jti);
-    switch (decision.kind) {
-      case "revoked":
-        this.#decisions.set(jti, decision);
-        if (this.isPending(jti)) onDue();
-        return;
-      case "valid":
-        // A write of the former decision may be in flight.
-        if (former === undefined && !isListed(stores.revokedTokens.values(), jti, anyExpiry))
-          return;
-        this.#decisions.set(jti, decision);
-        if (former?.kind !== "valid") onDue();
-    }
-  }
+/** Whether a token is revoked, but not yet in the stored list. */
+export function isRevocationPending(
+  jti: string,
+  { memory, stores, clock }: Pick<RevocationContext, "memory" | "stores" | "clock">,
+): boolean {
+  const decision = memory.revocations.get(jti);
+  return (
+    decision?.kind === "revoked" &&
+    decision.expiresAt > clock.now() &&
+    !isListed(stores.revokedTokens.values(), jti, decision)
+  );
+}
 
-  /** Records that an object no longer exists: its token stays revoked until it expires. */
-  vanished({
-    metadata,
-    keyId,
-    expiresAt,
-  }: Pick<EndpointToken, "metadata" | "keyId" | "expiresAt">) {
-    const entry = revocableEntry({ metadata, keyId, expiresAt });
-    if (entry === undefined || entry.expiresAt <= this.#deps.clock.now())
-      this.#decisions.delete(metadata.uid);
-    else this.note(metadata.uid, { kind: "revoked", ...entry });
-  }
+/** The tokens that are revoked, but not yet in the stored list. */
+export function pendingRevocations(context: RevocationContext): readonly string[] {
+  return [...context.memory.revocations.keys()].filter((jti) => isRevocationPending(jti, context));
+}
 
-  /** Revokes the tokens of a deleted ConfigMap again. */
-  lost(entries: ReadonlyMap<string, RevokedEntry>): void {
-    for (const [jti, entry] of entries) {
-      if (this.#decisions.get(jti)?.kind !== "valid") this.note(jti, { kind: "revoked", ...entry });
-    }
-  }
-
-  /** Whether a token is revoked, but not yet in the stored list. */
-  isPending(jti: string): boolean {
-    const decision = this.#decisions.get(jti);
-    return (
-      decision?.kind === "revoked" &&
-      decision.expiresAt > this.#deps.clock.now() &&
-      !isListed(this.#deps.stores.revokedTokens.values(), jti, decision)
-    );
-  }
-
-  /** The tokens that are pending. */
-  pending(): readonly string[] {
-    return [...this.#decisions.keys()].filter((jti) => this.isPending(jti));
-  }
-
-  /** Forgets tokens that have expired, and valid ones without an entry; no write is in flight. */
-  sweep(): void {
-    const { clock, stores } = this.#deps;
-    const now = clock.now();
-    for (const [jti, decision] of this.#decisions) {
-      const isDone =
-        decision.kind === "revoked"
-          ? decision.expiresAt + keptAfterExpiryMs <= now
-          : !isListed(stores.revokedTokens.values(), jti, anyExpiry);
-      if (isDone) this.#decisions.delete(jti);
-    }
+/** Forgets tokens that have expired, and valid ones without an entry; no write is in flight. */
+export function forgetExpiredRevocations({
+  memory,
+  stores,
+  clock,
+}: Pick<RevocationContext, "memory" | "stores" | "clock">): void {
+  const now = clock.now();
+  for (const [jti, decision] of memory.revocations) {
+    const isDone =
+      decision.kind === "revoked"
+        ? decision.expiresAt + keptAfterExpiryMs <= now
+        : !isListed(stores.revokedTokens.values(), jti, anyExpiry);
+    if (isDone) memory.revocations.delete(jti);
   }
 }
 

@@ -1,54 +1,54 @@
-import type { Result } from "../api/result.ts";
 import { ownObjects } from "../api/names.ts";
-import { keyOf } from "../api/object.ts";
+import { type Key, keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import { type KeyRotationConfig, planKeyRotation } from "../domain/endpoint-token/key-rotation.ts";
-import { requeueAt } from "../domain/plan/plan.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import { planKeyRotation } from "../domain/endpoint-token/key-rotation.ts";
+import { nothingToDo, type Plan, requeueAt } from "../domain/plan/plan.ts";
 import {
   isRotationRequested,
   newSigningKeys,
   type ObservedSigningKeys,
   rotationPatch,
 } from "../tokens/signing-keys.ts";
-import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
-import type { Stores } from "./stores.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { World } from "./world.ts";
 
-/** Dependencies of {@link reconcileSigningKeys}; `namespace` is Latchkey's own. */
-export interface SigningKeysDeps extends ApplyPlanDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly namespace: string;
-  readonly config: KeyRotationConfig;
-  readonly stores: Stores;
-}
+/** The only key of the signing keys queue. */
+export const signingKeysKey: Key = "signing-keys";
 
 /**
  * Creates the signing keys if they do not exist, and rotates them by schedule and on request. An
  * invalid Secret is never overwritten: the create fails with AlreadyExists.
  */
-export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Result> {
-  const { stores, namespace, clock } = deps;
-  const found = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
-  if (found !== undefined) return rotate(found, deps);
-  const object = newSigningKeys({ namespace, now: clock.now() });
-  await applyPlan({ steps: [[{ do: "create", resource: resources.secrets, object }]] }, deps);
-  return { kind: "done" };
-}
+export const signingKeysReconciler: Reconciler = {
+  controller: "signingkeys",
+  queue: "signingKeys",
+  workers: () => 1,
+  decide(_, world) {
+    const { namespace } = world.options;
+    const ref = { namespace, name: ownObjects.signingKeys };
+    const found = world.stores.signingKeys.get(keyOf(ref));
+    if (found !== undefined) return rotate(found, world);
+    const object = newSigningKeys({ namespace, now: world.clock.now() });
+    return { ...nothingToDo, steps: [[{ do: "create", resource: resources.secrets, object }]] };
+  },
+};
 
-async function rotate(found: ObservedSigningKeys, deps: SigningKeysDeps): Promise<Result> {
-  const { config, clock, log } = deps;
+function rotate(found: ObservedSigningKeys, { options, clock }: World): Plan {
   const now = clock.now();
   const isRequested = isRotationRequested(found);
-  const rotation = planKeyRotation(found.keys, { config, now, isRequested });
-  if (rotation.isChange) {
-    const body = rotationPatch(found, rotation, now);
-    const ref = found.metadata;
-    await applyPlan({ steps: [[{ do: "patch", resource: resources.secrets, ref, body }]] }, deps);
-    const signing = rotation.keys.find(({ state }) => state === "signing")?.kid;
-    const removed = found.keys.length - rotation.keys.length;
-    log.info({ signing, publishes: rotation.publishes, removed }, "signing keys rotated");
-  }
-  return requeueAt(now, [Number.isFinite(rotation.nextAt) ? rotation.nextAt : undefined]);
+  const rotation = planKeyRotation(found.keys, { config: options, now, isRequested });
+  const result = requeueAt(now, [Number.isFinite(rotation.nextAt) ? rotation.nextAt : undefined]);
+  if (!rotation.isChange) return { steps: [], result };
+  const body = rotationPatch(found, rotation, now);
+  const signing = rotation.keys.find(({ state }) => state === "signing")?.kid;
+  const removed = found.keys.length - rotation.keys.length;
+  return {
+    steps: [[{ do: "patch", resource: resources.secrets, ref: found.metadata, body }]],
+    result,
+    log: {
+      level: "info",
+      fields: { signing, publishes: rotation.publishes, removed },
+      message: "signing keys rotated",
+    },
+  };
 }

@@ -3,14 +3,7 @@ import { requesterAnnotationsOf } from "../api/requester.ts";
 import type { RevokedEntry } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import { instantOf } from "../domain/lifetime.ts";
-
-/** The quota of valid tokens for each requester. */
-export interface TokenQuotaConfig {
-  /** Maximum number of valid tokens of each requester. */
-  readonly quotaTokens: number;
-  /** Usernames whose tokens are not counted. */
-  readonly quotaExempt: readonly string[];
-}
+import type { TokenQuotaConfig, TokenQuotaMemory } from "./memory.ts";
 
 /** A token that counts until it expires, in milliseconds since the epoch. */
 export interface CountedToken {
@@ -19,84 +12,89 @@ export interface CountedToken {
   readonly endsAt: number;
 }
 
+/** Where tokens are counted. */
+export interface TokenQuotaContext {
+  readonly memory: { readonly tokenQuota: TokenQuotaMemory };
+  readonly options: Pick<TokenQuotaConfig, "quotaTokens">;
+}
+
 const sweepMs = 3_600_000;
 
+/** Counts the tokens of the list of revoked tokens, regardless of the quota. */
+export function countRevokedTokens(
+  entries: ReadonlyMap<string, RevokedEntry>,
+  context: Pick<TokenQuotaContext, "memory">,
+): void {
+  for (const [uid, { requester, expiresAt: endsAt }] of entries)
+    if (requester !== "") count(requester, { uid, endsAt }, context);
+}
+
+/** Counts a token that is already in the status of its object, regardless of the quota. */
+export function countMintedToken(
+  { metadata, token, expiresAt }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">,
+  context: Pick<TokenQuotaContext, "memory">,
+): void {
+  const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];
+  if (token !== undefined && requester !== undefined && endsAt !== undefined)
+    count(requesterHash(requester), { uid: metadata.uid, endsAt }, context);
+}
+
 /**
- * Counts the tokens of each requester that have not expired, in the memory of the leader. A deleted
- * token counts until its expiry, which bounds the list of revoked tokens; a new leader knows it from
- * there.
+ * Whether a token may be minted at `now`, in milliseconds since the epoch; if so, it counts from
+ * then on.
  */
-export class TokenQuota {
-  readonly #quota: number;
-  /** The hashes of the requesters that are not counted. */
-  readonly #exempt: ReadonlySet<string>;
-  /** The expiry of tokens, by the hash of their requester and their uid. */
-  readonly #ends = new Map<string, Map<string, number>>();
-  #sweepAt = 0;
+export function takeTokenQuota(
+  token: CountedToken,
+  now: number,
+  context: TokenQuotaContext,
+): boolean {
+  const { tokenQuota } = context.memory;
+  const hash = requesterHash(token.requester);
+  if (now >= tokenQuota.sweepAt) sweep(tokenQuota, now);
+  const ends = tokenQuota.ends.get(hash);
+  const isFull = (): boolean =>
+    ends !== undefined && ends.size >= context.options.quotaTokens && !ends.has(token.uid);
+  if (ends !== undefined && isFull()) forgetEnded(hash, tokenQuota, now);
+  if (isFull()) return false;
+  count(hash, token, context);
+  return true;
+}
 
-  constructor({ quotaTokens, quotaExempt }: TokenQuotaConfig) {
-    this.#quota = quotaTokens;
-    this.#exempt = new Set(quotaExempt.map(requesterHash));
-  }
+/**
+ * The earliest expiry of a requester's tokens, in milliseconds since the epoch; Infinity without
+ * tokens.
+ */
+export function nextTokenEnd(
+  requester: string,
+  { memory }: Pick<TokenQuotaContext, "memory">,
+): number {
+  let next = Infinity;
+  const ends = memory.tokenQuota.ends.get(requesterHash(requester));
+  for (const endsAt of ends?.values() ?? []) next = Math.min(next, endsAt);
+  return next;
+}
 
-  /** Counts the tokens of the list of revoked tokens, regardless of the quota. */
-  noteRevoked(entries: ReadonlyMap<string, RevokedEntry>): void {
-    for (const [uid, { requester, expiresAt: endsAt }] of entries)
-      if (requester !== "") this.#count(requester, { uid, endsAt });
-  }
+function count(
+  hash: string,
+  { uid, endsAt }: Omit<CountedToken, "requester">,
+  { memory }: Pick<TokenQuotaContext, "memory">,
+): void {
+  const { ends: all, exempt } = memory.tokenQuota;
+  if (exempt.has(hash)) return;
+  const ends = all.get(hash) ?? new Map<string, number>();
+  all.set(hash, ends);
+  ends.set(uid, Math.max(endsAt, ends.get(uid) ?? 0));
+}
 
-  /** Counts a token that is already in the status of its object, regardless of the quota. */
-  note({
-    metadata,
-    token,
-    expiresAt,
-  }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
-    const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];
-    if (token !== undefined && requester !== undefined && endsAt !== undefined)
-      this.#count(requesterHash(requester), { uid: metadata.uid, endsAt });
-  }
+function sweep(quota: TokenQuotaMemory, now: number): void {
+  quota.sweepAt = now + sweepMs;
+  for (const hash of quota.ends.keys()) forgetEnded(hash, quota, now);
+}
 
-  /**
-   * Whether a token may be minted at `now`, in milliseconds since the epoch; if so, it counts from
-   * then on.
-   */
-  take(token: CountedToken, now: number): boolean {
-    const hash = requesterHash(token.requester);
-    if (now >= this.#sweepAt) this.#sweep(now);
-    const ends = this.#ends.get(hash);
-    if (ends !== undefined && ends.size >= this.#quota) this.#forgetEnded(hash, ends, now);
-    if (ends !== undefined && ends.size >= this.#quota && !ends.has(token.uid)) return false;
-    this.#count(hash, token);
-    return true;
+function forgetEnded(hash: string, { ends: all }: TokenQuotaMemory, now: number): void {
+  const ends = all.get(hash);
+  for (const [uid, endsAt] of ends ?? []) {
+    if (now >= endsAt) ends?.delete(uid);
   }
-
-  /**
-   * The earliest expiry of a requester's tokens, in milliseconds since the epoch; Infinity without
-   * tokens.
-   */
-  nextEnd(requester: string): number {
-    let next = Infinity;
-    const ends = this.#ends.get(requesterHash(requester));
-    for (const endsAt of ends?.values() ?? []) next = Math.min(next, endsAt);
-    return next;
-  }
-
-  #count(hash: string, { uid, endsAt }: Omit<CountedToken, "requester">): void {
-    if (this.#exempt.has(hash)) return;
-    const ends = this.#ends.get(hash) ?? new Map<string, number>();
-    this.#ends.set(hash, ends);
-    ends.set(uid, Math.max(endsAt, ends.get(uid) ?? 0));
-  }
-
-  #sweep(now: number): void {
-    this.#sweepAt = now + sweepMs;
-    for (const [hash, ends] of this.#ends) this.#forgetEnded(hash, ends, now);
-  }
-
-  #forgetEnded(hash: string, ends: Map<string, number>, now: number): void {
-    for (const [uid, endsAt] of ends) {
-      if (now >= endsAt) ends.delete(uid);
-    }
-    if (ends.size === 0) this.#ends.delete(hash);
-  }
+  if (ends?.size === 0) all.delete(hash);
 }

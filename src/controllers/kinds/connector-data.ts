@@ -3,7 +3,7 @@ import { refOf } from "../../api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { ObservedConnectorSecret } from "../../domain/access-key/connector-data.ts";
-import { reconcileConnectorData } from "../connector-data.ts";
+import { connectorDataReconciler } from "../connector-data.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Secrets with the connector data of keys, in Latchkey's own namespace; reconciled by name. */
@@ -23,12 +23,7 @@ export function connectorDataKind({
       for (const key of stores.connectorData.keys())
         queues.connectorData.add(refOf(key).name, "low");
     },
-    reconciler: {
-      controller: "connectordata",
-      queue: "connectorData",
-      workers: ({ workers }) => workers,
-      reconcile: reconcileConnectorData,
-    },
+    reconciler: connectorDataReconciler,
   };
 }
 

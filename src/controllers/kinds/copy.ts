@@ -6,7 +6,7 @@ import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
 import { ownerOf, syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
-import { reconcileCopy } from "../copy.ts";
+import { copyReconciler } from "../copy.ts";
 import { decodeCopy, encodeCopy } from "../copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
@@ -31,12 +31,7 @@ export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
     enqueue: enqueueSecret,
     enqueueAll: ({ queues, stores, yielder }) =>
       yielder.forEach(stores.copies.keys(), (key) => queues.copy.add(key, "low")),
-    reconciler: {
-      controller: "copy",
-      queue: "copy",
-      workers: ({ writers }) => writers,
-      reconcile: (key, deps) => reconcileCopy(key, { ...deps, client: deps.copyClient }),
-    },
+    reconciler: copyReconciler,
   };
 }
 

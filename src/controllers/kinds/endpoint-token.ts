@@ -1,6 +1,7 @@
 import { type EndpointToken, parseEndpointToken } from "../../api/endpoint-token.ts";
 import { resources } from "../../api/resources.ts";
-import { reconcileEndpointToken } from "../endpoint-token.ts";
+import { endpointTokenReconciler } from "../endpoint-token.ts";
+import { noteVanished } from "../revocations.ts";
 import { indexes } from "../stores.ts";
 import { requesterIndexers } from "./owned-access-key.ts";
 import type { WatchedKind } from "./watched-kind.ts";
@@ -14,15 +15,10 @@ export function endpointTokenKind(): WatchedKind<EndpointToken> {
     enqueue({ key, before, after }, enqueuer) {
       enqueuer.queues.token.add(key, "high");
       enqueuer.forgetDeleted(before, after);
-      if (before !== undefined && after === undefined) enqueuer.revocations.vanished(before);
+      if (before !== undefined && after === undefined) noteVanished(before, enqueuer);
       enqueuer.grantsOf(before, after);
     },
     countedAs: (token) => token,
-    reconciler: {
-      controller: "directclusterendpointtoken",
-      queue: "token",
-      workers: ({ workers }) => workers,
-      reconcile: reconcileEndpointToken,
-    },
+    reconciler: endpointTokenReconciler,
   };
 }

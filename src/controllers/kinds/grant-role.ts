@@ -15,7 +15,7 @@ import {
 } from "../../domain/grants/granted-names.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { reconcileRequesterGrant } from "../requester-grant.ts";
+import { requesterGrantReconciler } from "../requester-grant.ts";
 import { indexes } from "../stores.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
 
@@ -29,12 +29,7 @@ export function grantRoleKind(): WatchedKind<GrantRole> {
       [indexes.grantedName]: grantedNames,
     },
     enqueue,
-    reconciler: {
-      controller: "requestergrant",
-      queue: "grant",
-      workers: ({ workers }) => workers,
-      reconcile: reconcileRequesterGrant,
-    },
+    reconciler: requesterGrantReconciler,
   };
 }
 

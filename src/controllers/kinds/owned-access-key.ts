@@ -11,7 +11,7 @@ import { requesterHashOf } from "../../domain/grants/granted-names.ts";
 import type { Change, Indexer } from "../../kube/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
-import { reconcileOwnedAccessKey } from "../owned-access-key.ts";
+import { ownedAccessKeyReconciler } from "../owned-access-key.ts";
 import { indexes } from "../stores.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
 
@@ -42,12 +42,7 @@ export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey> {
         queues.connectorData.add(secret, "low");
     },
     countedAs: (key) => key,
-    reconciler: {
-      controller: "ownedaccesskey",
-      queue: "key",
-      workers: ({ workers }) => workers,
-      reconcile: reconcileOwnedAccessKey,
-    },
+    reconciler: ownedAccessKeyReconciler,
   };
 }
 

@@ -1,12 +1,13 @@
 import { components, labels } from "../../api/names.ts";
-import type { Key } from "../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { RevokedEntry } from "../../domain/endpoint-token/revocation.ts";
 import { parseEntry, type RevokedTokens } from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { reconcileRevokedTokens, revokedTokensKey } from "../revoked-tokens.ts";
+import { revokedTokensKey } from "../queues.ts";
+import { revokedTokensReconciler } from "../revoked-tokens.ts";
+import { noteLost } from "../revocations.ts";
 import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
@@ -22,12 +23,7 @@ export function revokedTokensKind({ namespace }: KindContext): WatchedKind<Revok
     isPublished: true,
     enqueue,
     enqueueAll: async ({ queues }) => queues.revokedTokens.add(revokedTokensKey, "high"),
-    reconciler: {
-      controller: "revokedtokens",
-      queue: "revokedTokens",
-      workers: () => 1,
-      reconcile: (key: Key, deps) => reconcileRevokedTokens(key, deps),
-    },
+    reconciler: revokedTokensReconciler,
   };
 }
 
@@ -48,8 +44,8 @@ export function parseRevokedTokens(raw: unknown): RevokedTokens {
  * entries of a deleted ConfigMap are written again.
  */
 function enqueue({ before, after }: Change<RevokedTokens>, enqueuer: Enqueuer): void {
-  const { queues, stores, revocations } = enqueuer;
-  if (after === undefined) revocations.lost(before?.entries ?? new Map());
+  const { queues, stores } = enqueuer;
+  if (after === undefined) noteLost(before?.entries ?? new Map(), enqueuer);
   queues.revokedTokens.add(revokedTokensKey, "high");
   for (const [one, other] of [
     [before, after],

@@ -12,7 +12,7 @@ import {
 import type { Change } from "../../kube/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { reconcileSharedSecret } from "../shared-secret.ts";
+import { sharedSecretReconciler } from "../shared-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** SharedSecrets, with a digest of the data of their copies and without large data. */
@@ -28,12 +28,7 @@ export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source>
         for (const target of targetsOf(source, stores)) queues.copy.add(keyOf(target), "low");
       }),
     countedAs: ({ secret }) => secret,
-    reconciler: {
-      controller: "sharedsecret",
-      queue: "sharedSecret",
-      workers: ({ workers }) => workers,
-      reconcile: reconcileSharedSecret,
-    },
+    reconciler: sharedSecretReconciler,
   };
 }
 

@@ -1,13 +1,10 @@
 import { ownObjects } from "../../api/names.ts";
-import { type Key, keyOf } from "../../api/object.ts";
+import { keyOf } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { type ObservedSigningKeys, parseSigningKeys } from "../../tokens/signing-keys.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { reconcileSigningKeys } from "../signing-keys.ts";
+import { signingKeysKey, signingKeysReconciler } from "../signing-keys.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
-
-/** The only key of the signing keys queue. */
-const signingKeysKey: Key = "signing-keys";
 
 /** The Secret of the signing keys, in Latchkey's own namespace. */
 export function signingKeysKind({ namespace }: KindContext): WatchedKind<ObservedSigningKeys> {
@@ -21,12 +18,7 @@ export function signingKeysKind({ namespace }: KindContext): WatchedKind<Observe
     isPublished: true,
     enqueue: (_, enqueuer) => enqueue(enqueuer),
     enqueueAll: async (enqueuer) => enqueue(enqueuer),
-    reconciler: {
-      controller: "signingkeys",
-      queue: "signingKeys",
-      workers: () => 1,
-      reconcile: (_, deps) => reconcileSigningKeys(deps),
-    },
+    reconciler: signingKeysReconciler,
   };
 }
 

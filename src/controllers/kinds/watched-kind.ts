@@ -1,14 +1,12 @@
-import type { Result } from "../../api/result.ts";
 import type { Condition } from "../../api/conditions.ts";
-import type { Key, Metadata } from "../../api/object.ts";
+import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { NamespaceOptions } from "../../domain/sync/sync-target.ts";
 import type { ListOptions } from "../../kube/list-request.ts";
 import type { Change, Codec, Indexer } from "../../kube/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import type { Queues } from "../queues.ts";
-import type { ReconcileDeps } from "../reconcile-deps.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { Stores } from "../stores.ts";
 
 /** The context of the descriptors of kinds. */
@@ -54,16 +52,6 @@ export interface CountedObject {
   readonly metadata: Pick<Metadata, "namespace" | "name">;
   readonly conditions: readonly Condition[];
   readonly status: Readonly<Record<string, unknown>>;
-}
-
-/** The reconciler of the keys of a queue. */
-export interface Reconciler {
-  /** The name of the controller in logs and metrics. */
-  readonly controller: string;
-  readonly queue: keyof Queues;
-  /** Maximum number of concurrent reconciles. */
-  readonly workers: (options: { readonly workers: number; readonly writers: number }) => number;
-  readonly reconcile: (key: Key, deps: ReconcileDeps) => Promise<Result>;
 }
 
 /** Index values from at most one value. */

@@ -39,6 +39,12 @@ export type Write =
 export interface Plan {
   readonly steps: readonly (readonly Write[])[];
   readonly result: Result;
+  /** Logged once the writes have succeeded. */
+  readonly log?: {
+    readonly level: "info" | "warn";
+    readonly fields: Readonly<Record<string, unknown>>;
+    readonly message: string;
+  };
 }
 
 /** Nothing to do until something changes. */

@@ -1,0 +1,296 @@
+import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import { isRecord, recordAt, stringAt } from "../api/parse.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import type { Result } from "../api/result.ts";
+import { type FailedRequest, temporaryFailure } from "../domain/plan/failed-request.ts";
+import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
+import {
+  isKubeError,
+  isRefusal,
+  isRejection,
+  isTooLarge,
+  type KubeError,
+  type KubeErrorCode,
+} from "../kube/errors.ts";
+import { endFailure, recordFailure } from "./failures.ts";
+import { noteFinalized } from "./finalized-objects.ts";
+import { type Answer, isAsk, type Question, questionKey } from "./question.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { World } from "./world.ts";
+
+/** What a reconcile sends next: a question or a write. */
+export type Request = Question | Write;
+
+/** The outcome of a request: its answer, the response to a write, or the error that it failed with. */
+export type Outcome =
+  | { readonly answer: Answer }
+  | { readonly response: unknown }
+  | { readonly error: unknown };
+
+/** A request in flight, and the failure after which an object is read again. */
+export interface Slot {
+  request: Request;
+  isDone: boolean;
+  error?: unknown;
+}
+
+/** One reconcile in progress, as a value: no decision of it waits in a call. */
+export interface Attempt {
+  readonly key: Key;
+  phase: "asking" | "applying" | "reporting";
+  readonly answers: Map<string, Answer>;
+  /** Decisions so far. */
+  decisions: number;
+  plan: Plan;
+  /** The step of the plan whose requests are in flight. */
+  step: number;
+  /** The requests in flight; all of them end before the next step, or the next decision. */
+  slots: readonly Slot[];
+  /** resourceVersions from the responses to earlier steps of this plan; later steps use them. */
+  readonly written: Map<Key, string>;
+  /** How the attempt ends after its report. */
+  verdict: End;
+  /** Undefined while requests are in flight. */
+  end: End | undefined;
+}
+
+/** The result of an attempt, or the error that it fails with. */
+export type End = { readonly result: Result } | { readonly error: unknown };
+
+/** Whose attempt it is, and in which world. */
+export interface AttemptContext {
+  readonly reconciler: Reconciler;
+  readonly world: World;
+}
+
+/** Maximum number of decisions of an attempt: the stores change with every answer. */
+const mostDecisions = 20;
+
+const decideAgainMs = 1_000;
+
+/**
+ * Errors after which the stored object may be stale, so that it is read again. The watch would
+ * correct it later, but not if the API server has lost writes (a crashed etcd), and too late for a
+ * thousand targets.
+ */
+const doubtful: readonly KubeErrorCode[] = ["Conflict", "AlreadyExists", "NotFound", "Network"];
+
+/** Begins a reconcile of a key: it has requests to send, or has ended. */
+export function beginAttempt(key: Key, context: AttemptContext): Attempt {
+  const attempt: Attempt = {
+    ...{ key, phase: "asking", answers: new Map(), decisions: 0 },
+    ...{ plan: nothingToDo, step: 0, slots: [], written: new Map() },
+    ...{ verdict: { result: nothingToDo.result }, end: undefined },
+  };
+  decide(attempt, context);
+  return attempt;
+}
+
+/**
+ * Takes the outcome of the request in a slot: puts the response to a write into the stores, and
+ * after the last outcome of a step goes on to the next one or decides again.
+ */
+export function settle(
+  attempt: Attempt,
+  slot: Slot,
+  outcome: Outcome,
+  context: AttemptContext,
+): void {
+  const { request } = slot;
+  if ("answer" in outcome) {
+    if (attempt.phase === "asking" && isQuestion(request))
+      attempt.answers.set(questionKey(request), outcome.answer);
+  } else if ("response" in outcome) {
+    if (!isQuestion(request)) recordResponse(attempt, request, outcome.response, context);
+  } else if (!isQuestion(request) && isStoredDoubtful(request, outcome.error)) {
+    // A patched or deleted object that is not found needs no status, no finalizer and no delete.
+    const isGone =
+      (request.do === "patch" || request.do === "delete") && isKubeError(outcome.error, "NotFound");
+    if (!isGone) slot.error = outcome.error;
+    slot.request = { do: "refresh", resource: request.resource, ref: refOf(request) };
+    return;
+  } else {
+    slot.error ??= outcome.error;
+  }
+  slot.isDone = true;
+  if (attempt.slots.every(({ isDone }) => isDone)) endStep(attempt, context);
+}
+
+function endStep(attempt: Attempt, context: AttemptContext): void {
+  const failed = attempt.slots.find(({ error }) => error !== undefined);
+  if (attempt.phase === "asking" && failed === undefined) return decide(attempt, context);
+  if (failed === undefined) return beginStep(attempt, attempt.step + 1, context);
+  if (attempt.phase !== "reporting") return fail(attempt, failed.error, context);
+  // The report may fail for the same reason; the next attempt reports again.
+  attempt.end = isKubeError(failed.error) ? attempt.verdict : { error: failed.error };
+}
+
+function decide(attempt: Attempt, context: AttemptContext): void {
+  const { reconciler, world } = context;
+  attempt.decisions += 1;
+  const decision = reconciler.decide(attempt.key, world, attempt.answers);
+  const again = attempt.decisions > mostDecisions ? world.clock.now() + decideAgainMs : undefined;
+  if (isAsk(decision) && again === undefined) {
+    attempt.slots = decision.questions.map((request) => ({ request, isDone: false }));
+    return;
+  }
+  if ("steps" in decision) {
+    attempt.phase = "applying";
+    attempt.plan = decision;
+    return beginStep(attempt, 0, context);
+  }
+  const at = "decideAt" in decision ? decision.decideAt : (again ?? world.clock.now());
+  finish(attempt, { kind: "requeue-at", at }, context);
+}
+
+function beginStep(attempt: Attempt, step: number, context: AttemptContext): void {
+  const { plan, written } = attempt;
+  const writes = plan.steps[step];
+  if (writes !== undefined) {
+    attempt.step = step;
+    attempt.slots = writes.map((write) => ({ request: rebased(write, written), isDone: false }));
+    if (writes.length === 0) beginStep(attempt, step + 1, context);
+    return;
+  }
+  if (attempt.phase === "reporting") {
+    attempt.end = attempt.verdict;
+    return;
+  }
+  const { reconciler, world } = context;
+  if (plan.log !== undefined) world.log[plan.log.level](plan.log.fields, plan.log.message);
+  endFailure(reconciler.queue, attempt.key, world);
+  finish(attempt, plan.result, context);
+}
+
+function finish(attempt: Attempt, result: Result, { reconciler, world }: AttemptContext): void {
+  reconciler.ended?.(attempt.key, world, attempt.answers);
+  attempt.end = { result };
+}
+
+/** Records the failure of a request, and reports it in the status if that is due. */
+function fail(attempt: Attempt, error: unknown, context: AttemptContext): void {
+  const { reconciler, world } = context;
+  attempt.verdict = { error };
+  // Without the Lease no request is sent, so the error says nothing about the object.
+  if (!isKubeError(error) || error.code === "Fenced") {
+    attempt.end = attempt.verdict;
+    return;
+  }
+  const { key, answers } = attempt;
+  const failed = failedRequest(error, attempt.phase === "applying");
+  const { failure, isOver, result } =
+    reconciler.judge?.(failed, key, world) ?? temporaryFailure(failed);
+  if (isOver === true) endFailure(reconciler.queue, key, world);
+  const reported =
+    failure === undefined ? undefined : recordFailure(reconciler.queue, key, failure, world);
+  if (result !== undefined) {
+    reconciler.ended?.(key, world, answers);
+    attempt.verdict = { result };
+  }
+  const report =
+    reported === undefined
+      ? undefined
+      : reconciler.report?.({ key, world, answers, failed, reported });
+  attempt.phase = "reporting";
+  attempt.plan = report ?? nothingToDo;
+  beginStep(attempt, 0, context);
+}
+
+function failedRequest(error: KubeError, isWrite: boolean): FailedRequest {
+  const { code, reason = code, explanation, causes, message, objectName } = error;
+  const isNamespaceMissing =
+    code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
+  return {
+    ...{ code, reason, message: explanation, isWrite },
+    isRefusal: isRefusal(error),
+    isRejection: isRejection(error),
+    isTooLarge: isTooLarge(error),
+    isNamespaceGone: causes.includes("NamespaceTerminating") || isNamespaceMissing,
+  };
+}
+
+/** Whether a request is a question. */
+export function isQuestion(request: Request): request is Question {
+  switch (request.do) {
+    case "read":
+    case "refresh":
+    case "read-data":
+    case "review":
+    case "count-targets":
+    case "sign":
+      return true;
+    case "create":
+    case "dry-run-create":
+    case "replace":
+    case "patch":
+    case "delete":
+    case "record-event":
+      return false;
+  }
+}
+
+type StoredWrite = Exclude<Write, { do: "record-event" | "dry-run-create" }>;
+
+function isStoredDoubtful(write: Write, error: unknown): write is StoredWrite {
+  return (
+    write.do !== "record-event" && write.do !== "dry-run-create" && isKubeError(error, ...doubtful)
+  );
+}
+
+function recordResponse(
+  { written }: Attempt,
+  write: Write,
+  response: unknown,
+  { world }: AttemptContext,
+): void {
+  switch (write.do) {
+    case "dry-run-create":
+    case "record-event":
+      return;
+    case "delete":
+      if (!isRecord(response)) return;
+      // Finalizers keep the object.
+      if (response["kind"] !== "Status") return world.recordWrite(write.resource, response);
+      return world.recordDelete(write.resource, write.ref, write.uid);
+    case "create":
+    case "replace":
+    case "patch": {
+      const resourceVersion = stringAt(recordAt(response, "metadata"), "resourceVersion");
+      if (resourceVersion !== undefined)
+        written.set(writtenKey(write.resource, refOf(write)), resourceVersion);
+      if (
+        write.resource === resources.ownedAccessKeys ||
+        write.resource === resources.endpointTokens
+      )
+        noteFinalized(response, world.memory);
+      world.recordWrite(write.resource, response);
+    }
+  }
+}
+
+/** The write, on the resourceVersion of this attempt's own last write to the object. */
+function rebased(write: Write, written: ReadonlyMap<Key, string>): Write {
+  const isOwn = write.do === "replace" || write.do === "patch" || write.do === "delete";
+  const resourceVersion = isOwn ? written.get(writtenKey(write.resource, refOf(write))) : undefined;
+  if (!isOwn || resourceVersion === undefined) return write;
+  switch (write.do) {
+    case "delete":
+      return { ...write, resourceVersion };
+    case "replace": {
+      const { object } = write;
+      return { ...write, object: { ...object, metadata: { ...object.metadata, resourceVersion } } };
+    }
+    case "patch": {
+      const { body } = write;
+      return { ...write, body: { ...body, metadata: { ...body.metadata, resourceVersion } } };
+    }
+  }
+}
+
+function refOf(write: StoredWrite): ObjectRef {
+  return write.do === "patch" || write.do === "delete" ? write.ref : write.object.metadata;
+}
+
+function writtenKey(resource: Resource, { namespace, name }: ObjectRef): Key {
+  return `${resource.plural}/${keyOf(namespace === undefined ? { name } : { namespace, name })}`;
+}

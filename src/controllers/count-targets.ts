@@ -1,0 +1,69 @@
+import { keyOf, type ObjectRef } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import { withheldKeys } from "../domain/sync/copy-metadata.ts";
+import { emptyProjectsOf, observeTarget, targetsOf } from "../domain/sync/sync-objects.ts";
+import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
+import { targetState } from "../domain/sync/sync.ts";
+import type { ObservedTarget } from "../domain/sync/target-state.ts";
+import { failureAt } from "./memory.ts";
+import type { Stores } from "./stores.ts";
+import type { World } from "./world.ts";
+
+/** Calls a function with each item, and may give way to other work in between. */
+export type ForEach = <T>(items: Iterable<T>, work: (item: T) => void) => Promise<void>;
+
+/**
+ * The states of the targets of a SharedSecret. A change of one meanwhile enqueues the SharedSecret
+ * again.
+ */
+export async function countTargets(
+  source: Source,
+  world: Pick<World, "stores" | "memory">,
+  forEach: ForEach,
+): Promise<SyncSummary> {
+  const reports: TargetReport[] = [];
+  await forEach(targetsOf(source, world.stores), (target) => {
+    reports.push(targetReport(source, target, world));
+  });
+  return summarize(source, reports, emptyProjectsOf(source, world.stores));
+}
+
+function targetReport(
+  source: Source,
+  target: ObjectRef & { readonly namespace: string },
+  { stores, memory }: Pick<World, "stores" | "memory">,
+): TargetReport {
+  const seen = observeTarget(target, stores);
+  const failure = failureAt("copy", keyOf(target), memory);
+  const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
+  return {
+    target,
+    regarding: regardingOf(target, seen, stores),
+    state: targetState(seen),
+    ...(seen.request === undefined ? {} : { request: seen.request }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
+    // A placeholder has only its own labels and annotations.
+    ...(seen.request === undefined
+      ? { withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys) }
+      : {}),
+  };
+}
+
+/** The object that an Event at the target regards: the existing Secret, or the namespace. */
+function regardingOf(
+  target: ObjectRef & { readonly namespace: string },
+  { copy, unmanaged }: ObservedTarget,
+  { namespaces }: Stores,
+): TargetReport["regarding"] {
+  const existing = copy ?? unmanaged;
+  if (existing !== undefined) return { resource: resources.secrets, subject: existing.metadata };
+  const { namespace } = target;
+  // An Event must be in the namespace of its regarding object; for a Namespace, that is its own
+  // name.
+  return {
+    resource: resources.namespaces,
+    subject: { namespace, name: namespace, uid: namespaces.get(namespace)?.uid ?? "" },
+  };
+}

@@ -1,0 +1,132 @@
+import type { Key } from "../api/object.ts";
+import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
+import { requesterHash } from "../domain/grants/granted-names.ts";
+import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
+import type { FailureHistory, ReportedFailure } from "../domain/plan/failure-history.ts";
+import type { QueueName } from "./queues.ts";
+
+/**
+ * What a leader knows besides the stores: plain data, which can be copied. A new leader starts
+ * without any.
+ */
+export interface LeaderMemory {
+  /** The current failures of each queue; a success removes the failure of a key. */
+  readonly failures: Readonly<Record<QueueName, Map<Key, FailureHistory>>>;
+  /** The targets with a reported failure, by namespace. */
+  readonly failedTargets: Map<string, Set<Key>>;
+  /** The objects that are being deleted, by uid. */
+  readonly deletions: Map<string, Deletion>;
+  readonly refreshes: RefreshMemory;
+  /**
+   * Since when the status of a SharedSecret (by uid) has waited for its targets, in milliseconds
+   * since the epoch.
+   */
+  readonly waitingSince: Map<string, number>;
+  /** The uids of objects with the finalizer, see `noteFinalized`. */
+  readonly finalized: Set<string>;
+  /** The decisions about tokens, by jti, until they expire. */
+  readonly revocations: Map<string, RevocationDecision>;
+  readonly tokenQuota: TokenQuotaMemory;
+  /** When the list of revoked tokens may be written next, in monotonic milliseconds. */
+  revocationsAt: number;
+}
+
+/**
+ * What a leader knows of an object that is being deleted; instants are monotonic milliseconds. A new
+ * leader starts without it, which only delays the deletion.
+ */
+export interface Deletion {
+  readonly seenAt: number;
+  /** When the last grant was deleted; undefined while a grant exists. */
+  readonly grantsGoneAt: number | undefined;
+  /** Whether this leader has observed a grant. */
+  readonly hadGrants: boolean;
+  /** The subjects of its bindings. */
+  readonly grantees: readonly FormerGrantee[];
+}
+
+/** The refresh of a SharedSecret. */
+export interface Refresh {
+  readonly uid: string;
+  /** Absent once the annotation is removed: the same value is then another request. */
+  readonly value?: string;
+  readonly startedAt: number;
+  /** Targets that have not been read since. */
+  readonly waiting: Set<Key>;
+}
+
+/**
+ * The refreshes of a leader: a change of `refresh-now` makes the next reconcile of each target read
+ * it from the API server first. The status remembers the last value, so a new leader starts a
+ * refresh again only if it was not complete.
+ */
+export interface RefreshMemory {
+  readonly bySource: Map<Key, Refresh>;
+  /** The SharedSecrets whose refresh waits for a target. */
+  readonly byTarget: Map<Key, Set<Key>>;
+}
+
+/** The quota of valid tokens for each requester. */
+export interface TokenQuotaConfig {
+  /** Maximum number of valid tokens of each requester. */
+  readonly quotaTokens: number;
+  /** Usernames whose tokens are not counted. */
+  readonly quotaExempt: readonly string[];
+}
+
+/**
+ * The tokens of each requester that have not expired. A deleted token counts until its expiry, which
+ * bounds the list of revoked tokens; a new leader knows it from there.
+ */
+export interface TokenQuotaMemory {
+  /** The expiry of tokens, by the hash of their requester and their uid. */
+  readonly ends: Map<string, Map<string, number>>;
+  /** The hashes of the requesters that are not counted. */
+  readonly exempt: ReadonlySet<string>;
+  sweepAt: number;
+}
+
+/** The memory of a new leader. */
+export function newMemory(options: Pick<TokenQuotaConfig, "quotaExempt">): LeaderMemory {
+  return {
+    failures: {
+      sharedSecret: new Map(),
+      copy: new Map(),
+      key: new Map(),
+      token: new Map(),
+      grant: new Map(),
+      signingKeys: new Map(),
+      connectorData: new Map(),
+      revokedTokens: new Map(),
+    },
+    failedTargets: new Map(),
+    deletions: new Map(),
+    refreshes: { bySource: new Map(), byTarget: new Map() },
+    waitingSince: new Map(),
+    finalized: new Set(),
+    revocations: new Map(),
+    tokenQuota: newTokenQuota(options),
+    revocationsAt: -Infinity,
+  };
+}
+
+function newTokenQuota({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">): TokenQuotaMemory {
+  return { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 };
+}
+
+/** The reported failure of a key: repeated for long enough, or refused. */
+export function failureAt(
+  queue: QueueName,
+  key: Key,
+  { failures }: Pick<LeaderMemory, "failures">,
+): ReportedFailure | undefined {
+  return failures[queue].get(key)?.reported?.failure;
+}
+
+/** The targets in a namespace with a reported failure. */
+export function failedTargetsIn(
+  namespace: string,
+  { failedTargets }: Pick<LeaderMemory, "failedTargets">,
+): readonly Key[] {
+  return [...(failedTargets.get(namespace) ?? [])];
+}

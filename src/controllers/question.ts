@@ -1,0 +1,108 @@
+import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import type { Resource } from "../api/resources.ts";
+import type { SecretData } from "../api/shared-secret.ts";
+import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
+import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
+import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
+import type { Plan } from "../domain/plan/plan.ts";
+import type { DataForm, Source } from "../domain/sync/copy.ts";
+import type { SyncSummary } from "../domain/sync/sync-summary.ts";
+import type { LiveObject } from "./live-object.ts";
+
+/** What a decision requires besides the stores; its answer leads to the next decision. */
+export type Question =
+  /** The metadata of an object in the API server. */
+  | { readonly do: "read"; readonly resource: Resource; readonly ref: ObjectRef }
+  /** Reads an object from the API server into the stores; `sources` are passed to the answer. */
+  | {
+      readonly do: "refresh";
+      readonly resource: Resource;
+      readonly ref: ObjectRef;
+      readonly sources?: readonly Key[];
+    }
+  /** Data that is too large for the stores. */
+  | { readonly do: "read-data"; readonly source: Source; readonly form: DataForm }
+  /** Whether the API server still honours a deleted grant. */
+  | {
+      readonly do: "review";
+      readonly resource: Resource;
+      readonly ref: ObjectRef & { readonly uid: string };
+      readonly grantee: FormerGrantee;
+    }
+  /** The states of the targets of a SharedSecret, of which there may be thousands. */
+  | { readonly do: "count-targets"; readonly source: Source }
+  | { readonly do: "sign"; readonly claims: TokenClaims };
+
+/** The answer to the question with the same `do`. */
+export type Answer =
+  | { readonly do: "read"; readonly live: LiveObject }
+  | { readonly do: "refresh"; readonly sources: readonly Key[] }
+  /** Undefined if the SharedSecret now has other data, or is gone. */
+  | { readonly do: "read-data"; readonly data: SecretData | undefined }
+  | { readonly do: "review"; readonly isHonoured: boolean }
+  | { readonly do: "count-targets"; readonly summary: SyncSummary }
+  /** Undefined without a signing key. */
+  | { readonly do: "sign"; readonly minted: MintedToken | undefined };
+
+/** The answers of a reconcile so far, by question. */
+export type Answers = ReadonlyMap<string, Answer>;
+
+/** Questions to answer before the next decision. */
+export interface Ask {
+  readonly questions: readonly Question[];
+}
+
+/**
+ * A decision of a reconcile: questions, a plan, or to decide again at an instant, in milliseconds
+ * since the epoch.
+ */
+export type Decision = Ask | Plan | { readonly decideAt: number };
+
+/** Whether questions are to be answered first. */
+export function isAsk(decision: object): decision is Ask {
+  return "questions" in decision;
+}
+
+/** The questions that have no answer yet; undefined if all of them have one. */
+export function askFor(questions: readonly Question[], answers: Answers): Ask | undefined {
+  const open = questions.filter((question) => !answers.has(questionKey(question)));
+  return open.length === 0 ? undefined : { questions: open };
+}
+
+/** The answer to a question, if it was asked. */
+export function answerTo<D extends Question["do"]>(
+  question: Extract<Question, { readonly do: D }> & { readonly do: D },
+  answers: Answers,
+): Extract<Answer, { readonly do: D }> | undefined {
+  const answer = answers.get(questionKey(question));
+  return isAnswer(answer, question.do) ? answer : undefined;
+}
+
+/** Identifies a question among the answers of a reconcile. */
+export function questionKey(question: Question): string {
+  switch (question.do) {
+    case "read":
+    case "refresh":
+      return `${question.do} ${question.resource.plural} ${keyOf(question.ref)}`;
+    case "read-data": {
+      const { secret, digest, ownDigest } = question.source;
+      return `${question.form} ${secret.metadata.uid} ${question.form === "own" ? ownDigest : digest}`;
+    }
+    case "review":
+      return `review ${question.ref.uid} ${question.grantee.allowedBy}`;
+    case "count-targets": {
+      const { uid, resourceVersion } = question.source.secret.metadata;
+      return `count ${uid} ${resourceVersion}`;
+    }
+    case "sign":
+      // A later decision about the same token has other times.
+      return `sign ${JSON.stringify({ ...question.claims, iat: 0, nbf: 0 })}`;
+  }
+}
+
+function isAnswer<D extends Answer["do"]>(
+  answer: Answer | undefined,
+  kind: D,
+): answer is Extract<Answer, { readonly do: D }> {
+  return answer?.do === kind;
+}

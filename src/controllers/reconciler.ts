@@ -1,0 +1,38 @@
+import type { Key } from "../api/object.ts";
+import type { FailedRequest, FailureVerdict } from "../domain/plan/failed-request.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
+import type { Plan } from "../domain/plan/plan.ts";
+import type { Answers, Decision } from "./question.ts";
+import type { QueueName } from "./queues.ts";
+import type { World } from "./world.ts";
+
+/** A failure of a reconcile to report. */
+export interface FailureReport {
+  readonly key: Key;
+  readonly world: World;
+  readonly answers: Answers;
+  /** The request that failed. */
+  readonly failed: FailedRequest;
+  /** The failure that is reported for the key; it changes rarely. */
+  readonly reported: ReportedFailure;
+}
+
+/** How the keys of a queue are reconciled: observe, decide, and report what failed. */
+export interface Reconciler {
+  /** The name of the controller in logs and metrics. */
+  readonly controller: string;
+  readonly queue: QueueName;
+  /** Maximum number of concurrent reconciles. */
+  readonly workers: (options: { readonly workers: number; readonly writers: number }) => number;
+  /**
+   * Observes the stores and decides. Called again with each set of answers, and observes anew each
+   * time; may change the memory, but sends nothing.
+   */
+  readonly decide: (key: Key, world: World, answers: Answers) => Decision;
+  /** What a failed request means; a temporary failure by default. */
+  readonly judge?: (failed: FailedRequest, key: Key, world: World) => FailureVerdict;
+  /** Plans the report of a failure in the status; undefined if there is nothing to report yet. */
+  readonly report?: (report: FailureReport) => Plan | undefined;
+  /** Called when a reconcile ends without an error. */
+  readonly ended?: (key: Key, world: World, answers: Answers) => void;
+}

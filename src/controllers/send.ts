@@ -1,0 +1,120 @@
+import type { Event } from "../api/event.ts";
+import type { ObjectRef } from "../api/object.ts";
+import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import { isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
+import type { Write } from "../domain/plan/plan.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError, isRefusal } from "../kube/errors.ts";
+import { mintToken } from "../tokens/jwt.ts";
+import { isQuestion, type Outcome, type Request } from "./attempt.ts";
+import { countTargets, type ForEach } from "./count-targets.ts";
+import { signingKeys } from "./endpoint-token.ts";
+import { readLive } from "./live-object.ts";
+import type { Answer, Question } from "./question.ts";
+import type { SourceData } from "./source-data.ts";
+import type { World } from "./world.ts";
+
+/** Dependencies of {@link send}. */
+export interface SendDeps {
+  readonly client: Client;
+  readonly world: World;
+  readonly sourceData: Pick<SourceData, "of">;
+  readonly forEach: ForEach;
+  readonly recordEvent: (event: Event) => Promise<void>;
+  /** Reads an object from the API server into the stores. */
+  readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
+}
+
+/** Sends a request of a reconcile; never rejects. */
+export async function send(request: Request, deps: SendDeps): Promise<Outcome> {
+  try {
+    return isQuestion(request)
+      ? { answer: await answered(request, deps) }
+      : { response: await written(request, deps) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function answered(question: Question, deps: SendDeps): Promise<Answer> {
+  const { client, world, sourceData, forEach, refresh } = deps;
+  switch (question.do) {
+    case "read":
+      return { do: "read", live: await readLive(question.resource, question.ref, client) };
+    case "refresh":
+      await refresh(question.resource, question.ref);
+      return { do: "refresh", sources: question.sources ?? [] };
+    case "read-data":
+      return { do: "read-data", data: await sourceData.of(question.source, question.form) };
+    case "review":
+      return { do: "review", isHonoured: await isStillHonoured(question, client) };
+    case "count-targets":
+      return { do: "count-targets", summary: await countTargets(question.source, world, forEach) };
+    case "sign": {
+      const keys = signingKeys(world);
+      const minted = keys === undefined ? undefined : await mintToken(question.claims, keys);
+      return { do: "sign", minted };
+    }
+  }
+}
+
+async function written(write: Write, { client, recordEvent }: SendDeps): Promise<unknown> {
+  switch (write.do) {
+    case "dry-run-create":
+      return dryRunCreate(write, client);
+    case "create":
+      return client.create(write.resource, write.object);
+    case "replace":
+      return client.replace(write.resource, write.object);
+    case "patch": {
+      const { resource, ref, body, subresource } = write;
+      return client.patch(resource, ref, {
+        body,
+        ...(subresource === undefined ? {} : { subresource }),
+      });
+    }
+    case "delete": {
+      const { resource, ref, uid, resourceVersion } = write;
+      return client.delete(resource, ref, { uid, resourceVersion });
+    }
+    case "record-event":
+      return recordEvent(write.event);
+  }
+}
+
+/**
+ * Checks that the API server accepts an object. It validates an object before it checks the name,
+ * so AlreadyExists means that the object is valid. An exceeded quota is no error: it has room once
+ * the old object is deleted.
+ */
+async function dryRunCreate(
+  { resource, object }: Extract<Write, { do: "dry-run-create" }>,
+  client: Client,
+): Promise<void> {
+  try {
+    await client.create(resource, object, { dryRun: true });
+  } catch (error) {
+    const isFull = isKubeError(error, "Forbidden") && error.explanation.includes("exceeded quota");
+    if (!isKubeError(error, "AlreadyExists") && !isFull) throw error;
+  }
+}
+
+async function isStillHonoured(
+  { grantee, resource, ref }: Extract<Question, { do: "review" }>,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
+  try {
+    const review = await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref));
+    const status = recordAt(review, "status");
+    return isHonoured(grantee, {
+      allowed: isTrueAt(status, "allowed"),
+      reason: stringAt(status, "reason") ?? "",
+    });
+  } catch (error) {
+    // If the API server rejects the review, the object waits for the maximum time instead of
+    // forever.
+    if (isKubeError(error) && isRefusal(error)) return true;
+    throw error;
+  }
+}

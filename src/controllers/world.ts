@@ -1,0 +1,29 @@
+import type { KeyResolver } from "../authn/key-resolver.ts";
+import type { ObjectRef } from "../api/object.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { ControllerOptions } from "./controller-options.ts";
+import type { Enqueuer } from "./enqueuer.ts";
+import type { LeaderMemory } from "./memory.ts";
+import type { Stores } from "./stores.ts";
+
+/**
+ * What the decisions of a leader read and change: nothing in it waits, and nothing in it sends a
+ * request.
+ */
+export interface World {
+  readonly options: ControllerOptions;
+  readonly stores: Stores;
+  readonly memory: LeaderMemory;
+  readonly enqueuer: Enqueuer;
+  readonly keyResolver: KeyResolver;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** Until when the store of keys is complete, in milliseconds since the epoch. */
+  readonly keysAsOf: () => number;
+  /** Puts the response to a write into the stores, so that the next decision observes it. */
+  readonly recordWrite: (resource: Resource, answer: unknown) => void;
+  /** Removes an object from the stores after an own delete, before its watch event arrives. */
+  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
+}
