@@ -46,6 +46,8 @@ export interface Attempt {
   step: number;
   /** The requests in flight; all of them end before the next step, or the next decision. */
   slots: readonly Slot[];
+  /** Number of slots that are not done. */
+  open: number;
   /** resourceVersions from the responses to earlier steps of this plan; later steps use them. */
   readonly written: Map<Key, string>;
   /** How the attempt ends after its report. */
@@ -79,7 +81,7 @@ const doubtful: readonly KubeErrorCode[] = ["Conflict", "AlreadyExists", "NotFou
 export function beginAttempt(key: Key, context: AttemptContext): Attempt {
   const attempt: Attempt = {
     ...{ key, phase: "asking", answers: new Map(), decisions: 0 },
-    ...{ plan: nothingToDo, step: 0, slots: [], written: new Map() },
+    ...{ plan: nothingToDo, step: 0, slots: [], open: 0, written: new Map() },
     ...{ verdict: { result: nothingToDo.result }, end: undefined },
   };
   decide(attempt, context);
@@ -113,7 +115,8 @@ export function settle(
     slot.error ??= outcome.error;
   }
   slot.isDone = true;
-  if (attempt.slots.every(({ isDone }) => isDone)) endStep(attempt, context);
+  attempt.open -= 1;
+  if (attempt.open === 0) endStep(attempt, context);
 }
 
 function endStep(attempt: Attempt, context: AttemptContext): void {
@@ -130,10 +133,7 @@ function decide(attempt: Attempt, context: AttemptContext): void {
   attempt.decisions += 1;
   const decision = reconciler.decide(attempt.key, world, attempt.answers);
   const again = attempt.decisions > mostDecisions ? world.clock.now() + decideAgainMs : undefined;
-  if (isAsk(decision) && again === undefined) {
-    attempt.slots = decision.questions.map((request) => ({ request, isDone: false }));
-    return;
-  }
+  if (isAsk(decision) && again === undefined) return fill(attempt, decision.questions);
   if ("steps" in decision) {
     attempt.phase = "applying";
     attempt.plan = decision;
@@ -143,14 +143,21 @@ function decide(attempt: Attempt, context: AttemptContext): void {
   finish(attempt, { kind: "requeue-at", at }, context);
 }
 
+function fill(attempt: Attempt, requests: readonly Request[]): void {
+  attempt.slots = requests.map((request) => ({ request, isDone: false }));
+  attempt.open = requests.length;
+}
+
 function beginStep(attempt: Attempt, step: number, context: AttemptContext): void {
   const { plan, written } = attempt;
   const writes = plan.steps[step];
   if (writes !== undefined) {
     attempt.step = step;
-    attempt.slots = writes.map((write) => ({ request: rebased(write, written), isDone: false }));
-    if (writes.length === 0) beginStep(attempt, step + 1, context);
-    return;
+    if (writes.length === 0) return beginStep(attempt, step + 1, context);
+    return fill(
+      attempt,
+      writes.map((write) => rebased(write, written)),
+    );
   }
   if (attempt.phase === "reporting") {
     attempt.end = attempt.verdict;

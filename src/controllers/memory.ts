@@ -3,7 +3,7 @@ import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts"
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { FailureHistory, ReportedFailure } from "../domain/plan/failure-history.ts";
-import type { QueueName } from "./queues.ts";
+import { createQueues, type QueueName, type Queues } from "./queues.ts";
 
 /**
  * What a leader knows besides the stores: plain data, which can be copied. A new leader starts
@@ -11,7 +11,7 @@ import type { QueueName } from "./queues.ts";
  */
 export interface LeaderMemory {
   /** The current failures of each queue; a success removes the failure of a key. */
-  readonly failures: Readonly<Record<QueueName, Map<Key, FailureHistory>>>;
+  readonly failures: Queues<Map<Key, FailureHistory>>;
   /** The targets with a reported failure, by namespace. */
   readonly failedTargets: Map<string, Set<Key>>;
   /** The objects that are being deleted, by uid. */
@@ -89,16 +89,7 @@ export interface TokenQuotaMemory {
 /** The memory of a new leader. */
 export function newMemory(options: Pick<TokenQuotaConfig, "quotaExempt">): LeaderMemory {
   return {
-    failures: {
-      sharedSecret: new Map(),
-      copy: new Map(),
-      key: new Map(),
-      token: new Map(),
-      grant: new Map(),
-      signingKeys: new Map(),
-      connectorData: new Map(),
-      revokedTokens: new Map(),
-    },
+    failures: createQueues(() => new Map()),
     failedTargets: new Map(),
     deletions: new Map(),
     refreshes: { bySource: new Map(), byTarget: new Map() },

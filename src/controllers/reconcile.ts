@@ -19,11 +19,11 @@ export async function reconcile(
 ): Promise<Result> {
   const attempt = beginAttempt(key, context);
   while (attempt.end === undefined) {
-    await Promise.all(
-      attempt.slots.map(async (slot) => {
-        while (!slot.isDone) settle(attempt, slot, await send(slot.request), context);
-      }),
-    );
+    const sent = attempt.slots.map(async (slot) => {
+      while (!slot.isDone) settle(attempt, slot, await send(slot.request), context);
+    });
+    const bug = (await Promise.allSettled(sent)).find(({ status }) => status === "rejected");
+    if (bug?.status === "rejected") throw bug.reason;
   }
   if ("error" in attempt.end) throw attempt.end.error;
   return attempt.end.result;
