@@ -13,13 +13,10 @@ import {
   type KubeErrorCode,
 } from "../kube/errors.ts";
 import { endFailure, recordFailure } from "./failures.ts";
-import { noteFinalized } from "./finalized-objects.ts";
-import { type Answer, isAsk, type Question, questionKey } from "./question.ts";
+import { noteFinalized } from "./finalization.ts";
+import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { World } from "./world.ts";
-
-/** What a reconcile sends next: a question or a write. */
-export type Request = Question | Write;
 
 /** The outcome of a request: its answer, the response to a write, or the error that it failed with. */
 export type Outcome =
@@ -214,26 +211,6 @@ function failedRequest(error: KubeError, isWrite: boolean): FailedRequest {
     isTooLarge: isTooLarge(error),
     isNamespaceGone: causes.includes("NamespaceTerminating") || isNamespaceMissing,
   };
-}
-
-/** Whether a request is a question. */
-export function isQuestion(request: Request): request is Question {
-  switch (request.do) {
-    case "read":
-    case "refresh":
-    case "read-data":
-    case "review":
-    case "count-targets":
-    case "sign":
-      return true;
-    case "create":
-    case "dry-run-create":
-    case "replace":
-    case "patch":
-    case "delete":
-    case "record-event":
-      return false;
-  }
 }
 
 type StoredWrite = Exclude<Write, { do: "record-event" | "dry-run-create" }>;

@@ -15,7 +15,6 @@ import type { Clock } from "../runtime/clock.ts";
 import type { LeaderMemory } from "./memory.ts";
 import type { KeyQueue, Queues } from "./queues.ts";
 import { pendingRevocations } from "./revocations.ts";
-import { createRefusedObjects, type RefusedObjects } from "./refused-objects.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /**
@@ -51,8 +50,6 @@ export class Enqueuer {
   readonly yielder: Yielder;
   readonly memory: LeaderMemory;
   readonly clock: EnqueuerDeps["clock"];
-  /** Copies, Roles and RoleBindings that the API server rejected. */
-  readonly refused: RefusedObjects;
 
   constructor(deps: EnqueuerDeps) {
     const { queues, stores, memory, clock, yielder } = deps;
@@ -61,7 +58,6 @@ export class Enqueuer {
     this.yielder = yielder;
     this.memory = memory;
     this.clock = clock;
-    this.refused = createRefusedObjects({ queues, stores, memory });
   }
 
   /** Enqueues the copy at a target. */

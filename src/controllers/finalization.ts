@@ -1,9 +1,12 @@
 import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
+import { parseMetadata } from "../api/parse.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
-import { noteDeletion } from "./deletions.ts";
+import type { Deletion, LeaderMemory } from "./memory.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { type Answers, type Ask, answerTo, askFor, type Question } from "./question.ts";
 import type { World } from "./world.ts";
 
@@ -60,4 +63,62 @@ export function afterPhase(phase: FinalizationPhase, { clock }: Pick<World, "clo
   return phase.kind === "keep-grants" || phase.kind === "settle"
     ? { kind: "requeue-at", at: clock.now() + phase.until - clock.monotonic() }
     : { kind: "done" };
+}
+
+/** Where deletions are recorded. */
+export interface DeletionContext {
+  readonly memory: Pick<LeaderMemory, "deletions">;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+/**
+ * The deletion of the object with this uid; its first observation is recorded as now.
+ */
+export function deletionOf(uid: string, { memory, clock }: DeletionContext): Deletion {
+  const known = memory.deletions.get(uid) ?? {
+    seenAt: clock.monotonic(),
+    grantsGoneAt: undefined,
+    hadGrants: false,
+    grantees: [],
+  };
+  memory.deletions.set(uid, known);
+  return known;
+}
+
+/** Records whether grants of an object exist, and returns what is known of its deletion. */
+export function noteDeletion(
+  uid: string,
+  { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
+  context: DeletionContext,
+): Deletion {
+  const before = deletionOf(uid, context);
+  const met = new Set(grantees.map(({ allowedBy }) => allowedBy));
+  const deletion = {
+    seenAt: before.seenAt,
+    grantsGoneAt: stand ? undefined : (before.grantsGoneAt ?? context.clock.monotonic()),
+    hadGrants: before.hadGrants || stand,
+    grantees: [...before.grantees.filter(({ allowedBy }) => !met.has(allowedBy)), ...grantees],
+  };
+  context.memory.deletions.set(uid, deletion);
+  return deletion;
+}
+
+/** Maximum number of uids: enough for the objects that wait for their grant, at little memory. */
+const mostFinalized = 10_000;
+
+/**
+ * Records the response to a write of a key or token. Those with the cleanup finalizer exist until
+ * this leader removes it, so the API server need not be asked whether they do. (If a user removes
+ * the finalizer, a watch event follows.)
+ */
+export function noteFinalized(
+  response: unknown,
+  { finalized }: Pick<LeaderMemory, "finalized">,
+): void {
+  const metadata = parseMetadata(response);
+  finalized.delete(metadata.uid);
+  if (!hasFinalizer(metadata)) return;
+  finalized.add(metadata.uid);
+  const [eldest] = finalized.size > mostFinalized ? finalized : [];
+  if (eldest !== undefined) finalized.delete(eldest);
 }

@@ -113,11 +113,3 @@ export function failureAt(
 ): ReportedFailure | undefined {
   return failures[queue].get(key)?.reported?.failure;
 }
-
-/** The targets in a namespace with a reported failure. */
-export function failedTargetsIn(
-  namespace: string,
-  { failedTargets }: Pick<LeaderMemory, "failedTargets">,
-): readonly Key[] {
-  return [...(failedTargets.get(namespace) ?? [])];
-}

@@ -4,7 +4,7 @@ import type { SecretData } from "../api/shared-secret.ts";
 import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
 import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
-import type { Plan } from "../domain/plan/plan.ts";
+import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { DataForm, Source } from "../domain/sync/copy.ts";
 import type { SyncSummary } from "../domain/sync/sync-summary.ts";
 import type { LiveObject } from "./live-object.ts";
@@ -32,6 +32,9 @@ export type Question =
   /** The states of the targets of a SharedSecret, of which there may be thousands. */
   | { readonly do: "count-targets"; readonly source: Source }
   | { readonly do: "sign"; readonly claims: TokenClaims };
+
+/** What a reconcile sends next: a question or a write. */
+export type Request = Question | Write;
 
 /** The answer to the question with the same `do`. */
 export type Answer =
@@ -105,4 +108,13 @@ function isAnswer<D extends Answer["do"]>(
   kind: D,
 ): answer is Extract<Answer, { readonly do: D }> {
   return answer?.do === kind;
+}
+
+const questions: ReadonlySet<string> = new Set<Question["do"]>([
+  ...(["read", "refresh", "read-data", "review", "count-targets", "sign"] as const),
+]);
+
+/** Whether a request is a question. */
+export function isQuestion(request: Request): request is Question {
+  return questions.has(request.do);
 }

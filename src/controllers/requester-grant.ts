@@ -21,7 +21,7 @@ import {
 } from "../domain/grants/granted-names.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { planRequesterGrant, type RequesterGrantPlan } from "../domain/grants/requester-grant.ts";
-import { deletionOf } from "./deletions.ts";
+import { deletionOf } from "./finalization.ts";
 import { type Answers, answerTo, type Ask, askFor, type Decision, isAsk } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";

@@ -7,11 +7,11 @@ import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal } from "../kube/errors.ts";
 import { mintToken } from "../tokens/jwt.ts";
-import { isQuestion, type Outcome, type Request } from "./attempt.ts";
+import type { Outcome } from "./attempt.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
 import { signingKeys } from "./endpoint-token.ts";
 import { readLive } from "./live-object.ts";
-import type { Answer, Question } from "./question.ts";
+import { type Answer, isQuestion, type Question, type Request } from "./question.ts";
 import type { SourceData } from "./source-data.ts";
 import type { World } from "./world.ts";
 

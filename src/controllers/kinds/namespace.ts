@@ -13,6 +13,7 @@ import {
 } from "../../domain/sync/sync-target.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
+import { retryRefused } from "../refused-objects.ts";
 import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
@@ -28,11 +29,11 @@ export function namespaceKind(options: KindContext): WatchedKind<Metadata> {
 }
 
 function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void {
-  const { queues, stores, refused } = enqueuer;
+  const { queues, stores } = enqueuer;
   const name = (after ?? before)?.name ?? "";
   // Policies, Pod Security and webhooks select namespaces by labels, of which the store only keeps
   // Latchkey's own, so any change may end the cause of a rejection.
-  if (before !== undefined && after !== undefined) refused.retryAll(name);
+  if (before !== undefined && after !== undefined) retryRefused(name, enqueuer);
   if (!concernsSync(before, after)) return;
   const states = [before, after].filter((namespace) => namespace !== undefined);
   for (const source of stores.sharedSecrets.values()) {
