@@ -111,7 +111,12 @@ function isAnswer<D extends Answer["do"]>(
 }
 
 const questions: ReadonlySet<string> = new Set<Question["do"]>([
-  ...(["read", "refresh", "read-data", "review", "count-targets", "sign"] as const),
+  "read",
+  "refresh",
+  "read-data",
+  "review",
+  "count-targets",
+  "sign",
 ]);
 
 /** Whether a request is a question. */

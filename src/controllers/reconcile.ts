@@ -1,12 +1,7 @@
 import type { Key } from "../api/object.ts";
 import type { Result } from "../api/result.ts";
-import {
-  type AttemptContext,
-  beginAttempt,
-  type Outcome,
-  type Request,
-  settle,
-} from "./attempt.ts";
+import { type AttemptContext, beginAttempt, type Outcome, settle } from "./attempt.ts";
+import type { Request } from "./question.ts";
 
 /**
  * Reconciles a key: decides, sends what the decision requires, and decides again until nothing is
