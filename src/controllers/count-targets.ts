@@ -36,14 +36,14 @@ function targetReport(
 ): TargetReport {
   const seen = observeTarget(target, stores);
   const failure = failureAt("copy", keyOf(target), memory);
-  const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
+  const [, newer] = seen.candidates[0] === source ? seen.candidates : [];
   return {
     target,
     regarding: regardingOf(target, seen, stores),
     state: targetState(seen),
     ...(seen.request === undefined ? {} : { request: seen.request }),
     ...(failure === undefined ? {} : { failure }),
-    ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
+    ...(newer === undefined ? {} : { conflicting: newer.secret.metadata }),
     // A placeholder has only its own labels and annotations.
     ...(seen.request === undefined
       ? { withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys) }

@@ -119,6 +119,6 @@ export function noteFinalized(
   finalized.delete(metadata.uid);
   if (!hasFinalizer(metadata)) return;
   finalized.add(metadata.uid);
-  const [eldest] = finalized.size > mostFinalized ? finalized : [];
-  if (eldest !== undefined) finalized.delete(eldest);
+  const [oldest] = finalized.size > mostFinalized ? finalized : [];
+  if (oldest !== undefined) finalized.delete(oldest);
 }
