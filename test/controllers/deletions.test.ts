@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
-import { Deletions } from "../../src/controllers/deletions.ts";
-import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
+import { deletionOf, noteDeletion } from "../../src/controllers/deletions.ts";
+import { newMemory } from "../../src/controllers/memory.ts";
+import {
+  type FormerGrantee,
+  granteeOfRoleBinding,
+} from "../../src/domain/grants/former-grantee.ts";
+import { rawRequested } from "../support/requester-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const grantee = (binding: string, name = "ann") =>
   granteeOfRoleBinding(
@@ -9,37 +15,47 @@ const grantee = (binding: string, name = "ann") =>
     { subject: { kind: "User", name }, verb: "get" },
   );
 
-test("keeps the instant at which a deletion was first observed until the object is forgotten", () => {
+function setup() {
   const clock = new TestClock();
-  const deletions = new Deletions(clock);
-  expect(deletions.seenAt("a")).toBe(0);
+  const context = { clock, memory: newMemory({ quotaExempt: [] }) };
+  const note = (uid: string, stand: boolean, grantees: readonly FormerGrantee[] = []) =>
+    noteDeletion(uid, { stand, grantees }, context);
+  return { clock, note, seenAt: (uid: string) => deletionOf(uid, context).seenAt };
+}
+
+test("keeps the instant at which a deletion was first observed", () => {
+  const { clock, note, seenAt } = setup();
+  expect(seenAt("a")).toBe(0);
   clock.advance(500);
-  expect([
-    deletions.seenAt("a"),
-    deletions.seenAt("b"),
-    deletions.note("a", { stand: true, grantees: [] }).seenAt,
-  ]).toEqual([0, 500, 0]);
-  deletions.forget("a");
-  expect(deletions.seenAt("a")).toBe(500);
+  expect([seenAt("a"), seenAt("b"), note("a", true).seenAt]).toEqual([0, 500, 0]);
 });
 
+test.for(["ownedaccesskeys", "directclusterendpointtokens", "sharedsecrets"])(
+  "forgets an object of %s that no longer exists",
+  async (plural) => {
+    const object = rawRequested("a", { metadata: { namespace: "team" } });
+    const { world, listWatch } = await fakeWorld({ [plural]: [object] });
+    deletionOf("uid-a", world);
+    listWatch.emit(plural, "MODIFIED", object);
+    expect(world.memory.deletions.size).toBe(1);
+    listWatch.emit(plural, "DELETED", object);
+    expect(world.memory.deletions.size).toBe(0);
+  },
+);
+
 test("keeps the instant at which the last grant disappeared, and starts again if one reappears", () => {
-  const clock = new TestClock();
-  const deletions = new Deletions(clock);
+  const { clock, note } = setup();
   const goneAt = [true, false, false, true, false].map((stand) => {
     clock.advance(100);
-    return deletions.note("a", { stand, grantees: [] }).grantsGoneAt;
+    return note("a", stand).grantsGoneAt;
   });
   expect(goneAt).toEqual([undefined, 200, 200, undefined, 500]);
-  expect([
-    deletions.note("a", { stand: false, grantees: [] }).hadGrants,
-    deletions.note("b", { stand: false, grantees: [] }).hadGrants,
-  ]).toEqual([true, false]);
+  expect(["a", "b"].map((uid) => note(uid, false).hadGrants)).toEqual([true, false]);
 });
 
 test("keeps former grantees, one for each binding", () => {
-  const deletions = new Deletions(new TestClock());
-  deletions.note("a", { stand: true, grantees: [grantee("one"), grantee("two")] });
-  const { grantees } = deletions.note("a", { stand: false, grantees: [grantee("two", "ben")] });
+  const { note } = setup();
+  note("a", true, [grantee("one"), grantee("two")]);
+  const { grantees } = note("a", false, [grantee("two", "ben")]);
   expect(grantees).toEqual([grantee("one"), grantee("two", "ben")]);
 });

@@ -1,121 +1,119 @@
 import { describe, expect, test } from "vitest";
-import { accessFailureOf, recordingFailures, type Try } from "../../src/controllers/failures.ts";
-import { TestClock } from "../support/test-clock.ts";
-import { RecordingFailures } from "./recording-failures.ts";
-import { refusal } from "../support/fake-client.ts";
+import { endFailure, recordFailure } from "../../src/controllers/failures.ts";
+import { failedTargetsIn, failureAt } from "../../src/controllers/memory.ts";
+import { type QueueName, revokedTokensKey } from "../../src/controllers/queues.ts";
+import { noteRevocation } from "../../src/controllers/revocations.ts";
+import type { ObservedFailure } from "../../src/domain/plan/failure-history.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
+import { projectNamespace, rawSharedSecret } from "../support/fake-informers.ts";
+import { rawRequested } from "../support/requester-objects.ts";
+import { fakeWorld } from "../support/world.ts";
 
-function setup() {
-  const clock = new TestClock();
-  const failures = new RecordingFailures(clock);
-  const reports: string[] = [];
-  const attempt = (error: Error | undefined, rest: Partial<Try> = {}) =>
-    recordingFailures(
-      "ns/a",
-      {
-        apply: () =>
-          error === undefined ? Promise.resolve({ kind: "done" }) : Promise.reject(error),
-        report: async ({ reason, message }) => void reports.push(`${reason} ${message}`),
-        ...rest,
-      },
-      failures,
-    );
-  return { clock, failures, reports, attempt };
+const failed: ObservedFailure = { kind: "failed", reason: "Conflict", message: "changed" };
+const refused: ObservedFailure = { kind: "refused", reason: "Forbidden", message: "no" };
+
+async function setup(listed: Parameters<typeof fakeWorld>[0] = {}) {
+  const found = await fakeWorld(listed);
+  const { world, enqueued } = found;
+  return {
+    ...found,
+    record: (failure = failed, queue: QueueName = "key", key = "k") =>
+      recordFailure(queue, key, failure, world)?.message,
+    end: (queue: QueueName = "key", key = "k") => endFailure(queue, key, world),
+    heard: () => enqueued.splice(0),
+  };
 }
 
-describe("repeated attempts", () => {
-  test.for([
-    "ServerError",
-    "Conflict",
-    "TooManyRequests",
-    "Forbidden",
-    "Network",
-    "NotFound",
-  ] as const)(
-    "that fail with %s are reported after 30 s, and each error is thrown",
-    async (code) => {
-      const { clock, failures, reports, attempt } = setup();
-      await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
-      expect([reports, failures.lines]).toEqual([[], ["ns/a again in 30000 ms"]]);
+describe("a failure", () => {
+  test("is reported once it has repeated for 30 s, and requeues its key for then", async () => {
+    const { clock, world, record, heard } = await setup();
+    expect([record(), heard()]).toEqual([undefined, ["ownedaccesskey k in 30000 ms"]]);
+    clock.advance(29_999);
+    expect([record(), heard()]).toEqual([undefined, ["ownedaccesskey k in 1 ms"]]);
+    clock.advance(1);
+    expect([record(), heard()]).toEqual(["changed", []]);
+    expect(failureAt("key", "k", world.memory)).toMatchObject({
+      ...failed,
+      since: clock.now() - 30_000,
+    });
+    expect(failureAt("token", "k", world.memory)).toBeUndefined();
+  });
+
+  test("is reported at once if it requires a change by a user", async () => {
+    const { record, heard } = await setup();
+    expect([record(refused), heard()]).toEqual(["no", []]);
+  });
+
+  test("keeps the reported message while messages vary", async () => {
+    const { clock, record } = await setup();
+    const reports = Array.from({ length: 5 }, (_, count) => {
       clock.advance(30_000);
-      await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
-      expect(reports).toEqual([`${code} refused: ${code}`]);
-    },
-  );
-
-  test("keep the reported message while messages vary", async () => {
-    const { clock, reports, attempt } = setup();
-    for (let count = 0; count < 5; count += 1) {
-      await expect(
-        attempt(refusal("ServerError", { message: `request ${count}` })),
-      ).rejects.toMatchObject({ name: "KubeError" });
-      clock.advance(30_000);
-    }
-    expect(new Set(reports)).toEqual(new Set(["ServerError request 1"]));
+      return record({ ...failed, message: `request ${count}` });
+    });
+    expect(reports).toEqual([undefined, ...Array.from({ length: 4 }, () => "request 1")]);
   });
 
-  test("start again after a success, which removes the failure", async () => {
-    const { clock, failures, reports, attempt } = setup();
-    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
+  test("starts again after a success, which removes it", async () => {
+    const { clock, world, record, end } = await setup();
+    record();
     clock.advance(20_000);
-    expect(await attempt(undefined)).toEqual({ kind: "done" });
-    expect(failures.size).toBe(0);
-    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
+    end();
+    expect(world.memory.failures.key.size).toBe(0);
+    record();
     clock.advance(20_000);
-    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
-    expect(reports).toEqual([]);
-  });
-
-  test("report when a reported failure ends", async () => {
-    const { failures, attempt } = setup();
-    await expect(
-      attempt(refusal("Forbidden"), { failureOf: accessFailureOf }),
-    ).rejects.toMatchObject({ name: "KubeError" });
-    failures.lines.length = 0;
-    await attempt(undefined);
-    expect(failures.lines).toEqual(["ns/a: none"]);
-  });
-
-  test.for<[string, Error]>([
-    ["without the Lease", refusal("Fenced")],
-    ["for a bug", new TypeError("bug")],
-  ])("%s do not count as failures of the object", async ([, error]) => {
-    const { failures, attempt } = setup();
-    await expect(attempt(error)).rejects.toBe(error);
-    expect(failures.size).toBe(0);
-  });
-
-  test("throw the first error if their report fails, too", async () => {
-    const { attempt } = setup();
-    const failing = {
-      failureOf: accessFailureOf,
-      report: () => Promise.reject(refusal("Network")),
-    };
-    await expect(attempt(refusal("Invalid"), failing)).rejects.toMatchObject({ code: "Invalid" });
-    await expect(
-      attempt(refusal("Invalid"), {
-        ...failing,
-        report: () => Promise.reject(new TypeError("bug")),
-      }),
-    ).rejects.toThrow(new TypeError("bug"));
+    expect(record()).toBeUndefined();
   });
 });
 
-describe("a failure of Roles and RoleBindings", () => {
-  test.for<[string, ReturnType<typeof refusal>]>([
-    ["too-large", refusal("ServerError", { explanation: "etcdserver: request is too large" })],
-    [
-      "too-large",
-      refusal("ServerError", {
-        explanation: "rpc error: trying to send message larger than max (3 vs. 2)",
-      }),
-    ],
-    ["too-large", refusal("BadRequest", { status: 413, explanation: "Request entity too large" })],
-    ["refused", refusal("Forbidden", { explanation: "exceeded quota" })],
-    ["refused", refusal("Invalid")],
-    ["failed", refusal("ServerError", { explanation: "failed calling webhook" })],
-    ["failed", refusal("Conflict")],
-    ["failed", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
-  ])("is classified as %s: %s", ([kind, error]) => {
-    expect(accessFailureOf(error).kind).toBe(kind);
+describe("what reports a failure is enqueued", () => {
+  const hash = requesterHash("ann");
+  const listed = {
+    namespaces: [projectNamespace("pay")],
+    sharedsecrets: [rawSharedSecret("db")],
+    ownedaccesskeys: [rawRequested("k")],
+    directclusterendpointtokens: [rawRequested("t")],
+  };
+
+  const [key, token] = ["ownedaccesskey k", "directclusterendpointtoken t"];
+  const status = ["sharedsecret team/db in 100 ms"];
+  test.for<[QueueName, string, ended: readonly string[], started: readonly string[]]>([
+    ["sharedSecret", "team/db", ["sharedsecret team/db high"], []],
+    ["key", "k", [`${key} high`], []],
+    ["token", "t", [`${token} high`], []],
+    ["signingKeys", "signing-keys", ["signingkeys signing-keys high"], []],
+    ["connectorData", "c", ["connectordata c high"], []],
+    ["copy", "pay/db", status, status],
+    ["grant", hash, [`${key} low`, `${token} low`], [`${key} low`, `${token} low`]],
+    ["revokedTokens", revokedTokensKey, [`${token} low`], [`${token} low`]],
+  ])("for the queue %s, when it starts and when it ends", async ([queue, name, ended, started]) => {
+    const { clock, world, record, end, heard } = await setup(listed);
+    const revoked = { kind: "revoked", expiresAt: clock.now() + 1, requester: "" } as const;
+    noteRevocation("uid-t", revoked, world.enqueuer);
+    heard();
+    record(refused, queue, name);
+    expect(heard()).toEqual(started);
+    record(refused, queue, name);
+    expect(heard()).toEqual([]);
+    end(queue, name);
+    expect(heard()).toEqual(ended);
+    end(queue, name);
+    expect(heard()).toEqual([]);
   });
+});
+
+test("the targets with a reported failure are known by namespace, and their failures are logged", async () => {
+  const { world, log, record, end } = await setup();
+  const inPay = () => failedTargetsIn("pay", world.memory);
+  record(failed, "copy", "pay/early");
+  for (const name of ["a", "b"]) record(refused, "copy", `pay/${name}`);
+  record(refused, "copy", "play/c");
+  expect(inPay()).toEqual(["pay/a", "pay/b"]);
+  expect(log.lines).toHaveLength(3);
+  expect(log.lines[0]).toMatchObject({
+    fields: { object: "pay/a", reason: "Forbidden", why: "no" },
+  });
+  end("copy", "pay/a");
+  expect(inPay()).toEqual(["pay/b"]);
+  end("copy", "pay/b");
+  expect([inPay(), [...world.memory.failedTargets.keys()]]).toEqual([[], ["play"]]);
 });

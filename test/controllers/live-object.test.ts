@@ -1,49 +1,56 @@
 import { expect, test } from "vitest";
-import { isSourceGone } from "../../src/controllers/live-object.ts";
+import { resources } from "../../src/api/resources.ts";
+import { readLive } from "../../src/controllers/live-object.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
 const ref = { namespace: "team", name: "db" };
-const found = (uid: string) => rawObject({ ...ref, uid });
+const sharedSecrets = resources.sharedSecrets;
 
-test.for<[string, string | undefined, unknown, boolean]>([
+test.for<[string, unknown, object]>([
   [
     "is gone if the API server does not find it by name",
-    "u",
     refusal("NotFound", { objectName: "db" }),
-    true,
+    { kind: "gone" },
   ],
-  ["is not gone when the API server does not serve the kind", "u", refusal("NotFound"), false],
   [
-    "is not gone if another object is not found",
-    "u",
-    refusal("NotFound", { objectName: "team" }),
-    false,
+    "is unknown when the API server does not serve the kind",
+    refusal("NotFound"),
+    { kind: "unknown" },
   ],
-  ["exists with its uid", "u", found("u"), false],
-  ["is gone if its name has another uid", "u", found("other"), true],
-  ["exists with any uid if none is known", undefined, found("other"), false],
-])("a source %s", async ([, uid, answer, expected]) => {
+  [
+    "is unknown if another object is not found",
+    refusal("NotFound", { objectName: "team" }),
+    { kind: "unknown" },
+  ],
+  [
+    "exists with its uid",
+    rawObject({ ...ref, uid: "u" }),
+    { kind: "there", metadata: { uid: "u" } },
+  ],
+])("an object %s", async ([, answer, expected]) => {
   const client = new FakeClient(() => answer);
-  expect(await isSourceGone(ref, uid, client)).toBe(expected);
+  expect(await readLive(sharedSecrets, ref, client)).toMatchObject(expected);
   expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
 });
 
 test.each(["", "..", "a/b", "%2F"])(
-  "a source of the name %j is gone without a request",
+  "an object of the name %j is gone without a request",
   async (name) => {
-    const client = new FakeClient(() => found("u"));
-    expect(await isSourceGone({ namespace: "team", name }, "u", client)).toBe(true);
-    expect(await isSourceGone({ namespace: name, name: "db" }, "u", client)).toBe(true);
+    const client = new FakeClient(() => rawObject(ref));
+    for (const impossible of [
+      { namespace: "team", name },
+      { namespace: name, name: "db" },
+    ])
+      expect(await readLive(sharedSecrets, impossible, client)).toEqual({ kind: "gone" });
     expect(client.lines).toEqual([]);
   },
 );
 
 test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)(
-  "%s says nothing about a source",
+  "%s says nothing about an object",
   async (code) => {
-    await expect(isSourceGone(ref, "u", new FakeClient(() => refusal(code)))).rejects.toMatchObject(
-      { code },
-    );
+    const client = new FakeClient(() => refusal(code));
+    await expect(readLive(sharedSecrets, ref, client)).rejects.toMatchObject({ code });
   },
 );

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { Refreshes } from "../../src/controllers/refreshes.ts";
+import { keyOf } from "../../src/api/object.ts";
+import { newMemory } from "../../src/controllers/memory.ts";
+import { endRefresh, forgetRefresh, observeRefresh } from "../../src/controllers/refreshes.ts";
 import { observedSource } from "../support/observed-copies.ts";
 
 const targets = [
@@ -11,34 +13,34 @@ const targets = [
 function setup() {
   const queued: string[] = [];
   const queue = (name: string) => ({
-    add: (key: string, priority?: string) => void queued.push(`${name} ${key} ${priority}`),
+    ...{ depth: 0, addAt: () => {}, retry: () => {} },
+    add: (key: string, priority: string) => void queued.push(`${name} ${key} ${priority}`),
   });
-  const refreshes = new Refreshes({
-    queues: { sharedSecret: queue("source"), copy: queue("copy") },
-  });
+  const memory = newMemory({ quotaExempt: [] });
+  const context = {
+    memory,
+    enqueuer: { queues: { sharedSecret: queue("source"), copy: queue("copy") } },
+  };
   const observe = (value: string | undefined, now: number, uid = "uid-db") => {
     const given = value === undefined ? {} : { [annotations.refreshNow]: value };
     const source = observedSource({ metadata: { uid, annotations: given } });
-    return refreshes.observe(source, () => targets, now);
+    return observeRefresh(source, { targets: () => targets, now }, context);
   };
-  const endAll = () => {
-    for (const { namespace, name } of targets) {
-      const key = `${namespace}/${name}`;
-      refreshes.end(key, refreshes.waitingFor(key));
-    }
-  };
-  return { refreshes, queued, observe, endAll };
+  const waitingFor = (key: string) => [...(memory.refreshes.byTarget.get(key) ?? [])];
+  const endAll = () =>
+    targets.map(keyOf).forEach((key) => endRefresh(key, waitingFor(key), context));
+  return { context, queued, observe, waitingFor, endAll };
 }
 
 test("a new value enqueues every target, and is complete when all were read", () => {
-  const { refreshes, queued, observe, endAll } = setup();
+  const { queued, observe, waitingFor, endAll } = setup();
   expect(observe("1", 0)).toEqual({});
   expect(queued).toEqual(["copy pay/db low", "copy play/db low"]);
-  expect(refreshes.waitingFor("pay/db")).toEqual(["team/db"]);
+  expect(waitingFor("pay/db")).toEqual(["team/db"]);
   expect(observe("1", 1)).toEqual({});
   endAll();
   expect(queued.slice(2)).toEqual(["source team/db normal"]);
-  expect(refreshes.waitingFor("pay/db")).toEqual([]);
+  expect(waitingFor("pay/db")).toEqual([]);
   expect(observe("1", 2)).toEqual({ refreshed: "1" });
   expect(queued).toHaveLength(3);
 });
@@ -67,21 +69,23 @@ test("the same value is another request after the annotation was removed, or for
 });
 
 test("a value that the status has is not refreshed again, and one without targets is complete", () => {
-  const { refreshes, queued } = setup();
+  const { context, queued } = setup();
   const metadata = { annotations: { [annotations.refreshNow]: "1" } };
   const recorded = observedSource({ metadata, secret: { status: { sync: { refreshed: "1" } } } });
-  expect(refreshes.observe(recorded, () => targets, 0)).toEqual({ refreshed: "1" });
+  expect(observeRefresh(recorded, { targets: () => targets, now: 0 }, context)).toEqual({
+    refreshed: "1",
+  });
   const empty = observedSource({ metadata });
-  expect(refreshes.observe(empty, () => [], 0)).toEqual({ refreshed: "1" });
+  expect(observeRefresh(empty, { targets: () => [], now: 0 }, context)).toEqual({ refreshed: "1" });
   expect(queued).toEqual([]);
 });
 
 test("a SharedSecret that is gone waits for nothing", () => {
-  const { refreshes, queued, observe } = setup();
+  const { context, queued, observe, waitingFor } = setup();
   observe("1", 0);
-  refreshes.forget("team/db");
-  refreshes.forget("team/unknown");
-  expect(refreshes.waitingFor("pay/db")).toEqual([]);
-  refreshes.end("pay/db", ["team/db"]);
+  forgetRefresh("team/db", context);
+  forgetRefresh("team/unknown", context);
+  expect(waitingFor("pay/db")).toEqual([]);
+  endRefresh("pay/db", ["team/db"], context);
   expect(queued).toHaveLength(2);
 });

@@ -1,13 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
 import { annotations } from "../../src/api/names.ts";
-import { TokenQuota } from "../../src/controllers/token-quota.ts";
+import { newMemory } from "../../src/controllers/memory.ts";
+import {
+  countMintedToken,
+  type CountedToken,
+  countRevokedTokens,
+  nextTokenEnd,
+  takeTokenQuota,
+} from "../../src/controllers/token-quota.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
 const minute = 60_000;
-const quotaOf = (quotaTokens: number): TokenQuota =>
-  new TokenQuota({ quotaTokens, quotaExempt: ["deployer"] });
+function quotaOf(quotaTokens: number) {
+  const context = { options: { quotaTokens }, memory: newMemory({ quotaExempt: ["deployer"] }) };
+  return {
+    ...{ context, nextEnd: (requester: string) => nextTokenEnd(requester, context) },
+    take: (counted: CountedToken, now: number) => takeTokenQuota(counted, now, context),
+  };
+}
+
 const token = (uid: string, endsAt = minute, requester = "ann") => ({ requester, uid, endsAt });
 
 describe("a quota of tokens", () => {
@@ -50,8 +63,9 @@ describe("a quota of tokens", () => {
         rawObject({ name, annotations: { [annotations.requester]: "ann" } }, { status }),
       );
     const expiresAt = "1970-01-01T00:01:00Z";
-    for (const name of ["a", "b"]) quota.note(standing(name, { token: "t", expiresAt }));
-    quota.note(standing("erased", { expiresAt }));
+    for (const name of ["a", "b"])
+      countMintedToken(standing(name, { token: "t", expiresAt }), quota.context);
+    countMintedToken(standing("erased", { expiresAt }), quota.context);
     expect([
       quota.take(token("c"), 0),
       quota.take(token("uid-a"), 0),
@@ -83,12 +97,13 @@ test("counts the list of revoked tokens for a new leader, except those of exempt
     expiresAt: minute,
     requester: requester === "" ? "" : requesterHash(requester),
   });
-  quota.noteRevoked(
+  countRevokedTokens(
     new Map([
       ["a", entry("ann")],
       ["b", entry("deployer")],
       ["c", entry("")],
     ]),
+    quota.context,
   );
   const taken = ["ann", "deployer", "bob"].map((who) => quota.take(token("d", minute, who), 0));
   expect([taken, quota.nextEnd("ann")]).toEqual([[false, true, true], minute]);

@@ -1,7 +1,9 @@
 import { createKeyResolver } from "../../src/authn/key-resolver.ts";
+import type { Event } from "../../src/api/event.ts";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Result } from "../../src/api/result.ts";
+import type { Outcome, Request as Sent } from "../../src/controllers/attempt.ts";
 import type { ControllerOptions } from "../../src/controllers/controller-options.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
@@ -20,10 +22,21 @@ import { type FakeInformers, syncedInformers } from "./fake-informers.ts";
 export interface FakeWorld extends Omit<FakeInformers, "informers"> {
   readonly world: World;
   readonly client: FakeClient;
-  /** What was enqueued, such as `copy ns/name`, and `copy ns/name in 5000 ms`. */
+  /**
+   * What was enqueued, such as `copy ns/name high`, `copy ns/name retried` and
+   * `copy ns/name in 5000 ms`; changes of the stores enqueue, too.
+   */
   readonly enqueued: string[];
-  /** The objects that were read into the stores. */
+  /** The objects that were read into the stores, such as `secrets ns/name`. */
   readonly refreshed: string[];
+  /** The responses to writes, and `no secrets ns/name uid` for a deleted object. */
+  readonly recorded: unknown[];
+  /** The reasons of the recorded Events. */
+  readonly events: string[];
+  /** Enqueues all objects, as a new leader does. */
+  readonly enqueueAll: () => Promise<void>;
+  /** Sends a request of a reconcile. */
+  readonly send: (request: Sent) => Promise<Outcome>;
   /** Reconciles a key once. */
   readonly reconcile: (reconciler: Reconciler, key: string) => Promise<Result>;
 }
@@ -32,48 +45,65 @@ export interface FakeWorld extends Omit<FakeInformers, "informers"> {
 export interface FakeWorldOptions {
   readonly answer?: (request: Request) => unknown;
   readonly options?: Partial<ControllerOptions>;
+  /** The depth of every queue. */
+  readonly depth?: number;
 }
 
 /** Creates a world in which these objects are listed, by plural. */
 export async function fakeWorld(
   listed: Parameters<typeof syncedInformers>[0],
-  { answer, options: changes = {} }: FakeWorldOptions = {},
+  { answer, options: changes = {}, depth = 0 }: FakeWorldOptions = {},
 ): Promise<FakeWorld> {
   const options = { ...controllerOptions, ...changes };
-  const { informers, ...fakes } = await syncedInformers(listed, undefined, options);
+  let leading: Enqueuer | undefined;
+  const { informers, ...fakes } = await syncedInformers(
+    listed,
+    (changed) => leading !== undefined && changed.enqueue(leading),
+    options,
+  );
   const { clock, log } = fakes;
-  const { stores } = informers;
-  const [enqueued, refreshed] = [new Array<string>(), new Array<string>()];
+  const { stores, digestOf } = informers;
+  const recording = {
+    enqueued: new Array<string>(),
+    refreshed: new Array<string>(),
+    events: new Array<string>(),
+  };
+  const recorded: unknown[] = [];
   const queues = createQueues((queue): KeyQueue => {
-    const add = (key: string): void => void enqueued.push(`${queue} ${key}`);
-    const addAt = (key: string, at: number): void =>
-      void enqueued.push(`${queue} ${key} in ${at - clock.now()} ms`);
-    return { depth: 0, add, addAt, retry: add };
+    const heard = (line: string): void => void recording.enqueued.push(`${queue} ${line}`);
+    return {
+      depth,
+      add: (key, priority) => heard(`${key} ${priority}`),
+      addAt: (key, at) => heard(`${key} in ${at - clock.now()} ms`),
+      retry: (key) => heard(`${key} retried`),
+    };
   });
   const memory = newMemory(options);
   const yielder = new Yielder(clock);
   const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
+  leading = enqueuer;
   const keyResolver = createKeyResolver({
     ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
   });
   const world: World = {
     ...{ options, stores, memory, enqueuer, keyResolver, clock, log },
     keysAsOf: () => clock.now(),
-    recordWrite: () => {},
-    recordDelete: () => {},
+    recordWrite: (_, response) => void recorded.push(response),
+    recordDelete: ({ plural }, ref, uid) => void recorded.push(`no ${plural} ${keyOf(ref)} ${uid}`),
   };
   const client = new FakeClient(answer);
   const deps = {
-    ...{ client, world },
-    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
+    ...{ client, world, sourceData: new SourceData({ client, digestOf }) },
     forEach: yielder.forEach.bind(yielder),
-    recordEvent: async () => {},
-    refresh: async (_: Resource, ref: ObjectRef) => void refreshed.push(keyOf(ref)),
+    recordEvent: async ({ reason }: Event) => void recording.events.push(reason),
+    refresh: async ({ plural }: Resource, ref: ObjectRef) =>
+      void recording.refreshed.push(`${plural} ${keyOf(ref)}`),
   };
+  const sending = (request: Sent): Promise<Outcome> => send(request, deps);
   return {
-    ...fakes,
-    ...{ world, client, enqueued, refreshed },
-    reconcile: (reconciler, key) =>
-      reconcile(key, { reconciler, world }, (request) => send(request, deps)),
+    ...{ ...fakes, ...recording, recorded, world, client },
+    enqueueAll: () => informers.enqueueAll(enqueuer),
+    send: sending,
+    reconcile: (reconciler, key) => reconcile(key, { reconciler, world }, sending),
   };
 }
