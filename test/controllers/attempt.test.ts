@@ -210,7 +210,7 @@ describe("questions", () => {
 
   test("that fail end the attempt, once the others have ended", async () => {
     const error = refusal("ServerError");
-    const judge = vi.fn(temporaryFailure);
+    const judge = vi.fn<typeof temporaryFailure>(temporaryFailure);
     const { rounds, attempt } = await attempted(
       { questions: [read("a"), read("b")] },
       failing(error),
@@ -286,14 +286,14 @@ describe("a failed attempt", () => {
       { code: "ServerError", reason: "Why", isRefusal: false, isTooLarge: false },
     ],
   ])("is judged by what is known of its request: %s", async ([, error, expected]) => {
-    const judge = vi.fn(temporaryFailure);
+    const judge = vi.fn<typeof temporaryFailure>(temporaryFailure);
     await attempted(writing, failing(error), { judge });
-    expect(judge.mock.calls).toMatchObject([[{ isWrite: true, ...expected }]]);
+    expect(judge.mock.calls[0]?.[0]).toMatchObject({ isWrite: true, ...expected });
   });
 
   test("is recorded, and reported when that is due", async () => {
     const error = refusal("ServerError");
-    const report = vi.fn(refused.report);
+    const report = vi.fn<() => Plan>(refused.report);
     const { rounds, attempt, clock, play } = await attempted(writing, failing(error, "create"), {
       report,
     });

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { annotations, components, labels } from "../../src/api/names.ts";
-import { reconcileConnectorData } from "../../src/controllers/connector-data.ts";
+import { connectorDataReconciler } from "../../src/controllers/connector-data.ts";
 import { rawRequested } from "../support/requester-objects.ts";
-import { refusal, FakeClient } from "../support/fake-client.ts";
-import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { refusal, type Request } from "../support/fake-client.ts";
+import { ownNamespace } from "../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const reference = `${name}/${"a".repeat(64)}`;
@@ -28,31 +29,18 @@ function secret(owner?: string): RawObject {
  * of keys.
  */
 async function reconciled(
-  listed: Parameters<typeof syncedInformers>[0],
+  listed: Parameters<typeof fakeWorld>[0],
   {
     live = refusal("NotFound", { objectName: "k" }),
     afterMs = 0,
     watchMs = 0,
   }: { readonly live?: unknown; readonly afterMs?: number; readonly watchMs?: number } = {},
 ) {
-  const { informers, clock } = await syncedInformers(listed);
+  const answer = ({ verb }: Request) => (verb === "getMetadata" ? live : undefined);
+  const { client, clock, reconcile } = await fakeWorld(listed, { answer, keysAgeMs: watchMs });
   clock.advance(afterMs);
-  const client = new FakeClient(({ verb }) => (verb === "getMetadata" ? live : {}));
-  const next = await reconcileConnectorData(name, {
-    client,
-    clock,
-    namespace: ownNamespace,
-    stores: informers.stores,
-    watches: () => [
-      { resource: "secrets", openedAt: clock.now() / 1000 },
-      { resource: "ownedaccesskeys", openedAt: (clock.now() - watchMs) / 1000 },
-    ],
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    refresh: async () => {},
-  });
-  return { result: next.kind, lines: client.lines };
+  const { kind: result } = await reconcile(connectorDataReconciler, name);
+  return { result, lines: client.lines };
 }
 
 const place = `${ownNamespace}/${name}`;
@@ -64,7 +52,7 @@ const going = { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" };
 const [read, patched] = ["getMetadata ownedaccesskeys k", `patch secrets ${place}`];
 const [looked, removed] = [`getMetadata secrets ${place}`, `delete secrets ${place}`];
 
-type Listed = Parameters<typeof syncedInformers>[0];
+type Listed = Parameters<typeof fakeWorld>[0];
 test.each<[string, Listed, Parameters<typeof reconciled>[1], ...lines: readonly string[]]>([
   [
     "sets the key that references a Secret as its owner",

@@ -1,66 +1,44 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { keyOf, type ObjectRef } from "../../src/api/object.ts";
-import { reconcileCopy } from "../../src/controllers/copy.ts";
+import { copyReconciler } from "../../src/controllers/copy.ts";
+import { recordFailure } from "../../src/controllers/failures.ts";
+import { failureAt } from "../../src/controllers/memory.ts";
+import { observeRefresh } from "../../src/controllers/refreshes.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import { SourceData } from "../../src/controllers/source-data.ts";
-import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
-import {
-  rawCopy,
-  rawSharedSecret,
-  projectNamespace,
-  syncedInformers,
-} from "../support/fake-informers.ts";
+import { refusal, type Request } from "../support/fake-client.ts";
+import { projectNamespace, rawCopy, rawSharedSecret } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
+import { observedSource } from "../support/observed-copies.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
 const orphan = { namespaces: [projectNamespace("pay")], secrets: [rawCopy("db", "pay")] };
 
 async function setup(
-  listed: Parameters<typeof syncedInformers>[0],
+  listed: Parameters<typeof fakeWorld>[0],
   answer?: (request: Request) => unknown,
 ) {
-  const { informers, clock, listWatch } = await syncedInformers(listed);
-  const client = new FakeClient(answer);
-  const refreshed = new Array<string>();
-  const copyFailures = new RecordingFailures(clock);
-  const waiting = new Set<string>();
-  const deps = {
-    client,
-    clock,
-    stores: informers.stores,
-    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    copyFailures,
-    refreshes: {
-      waitingFor: () => [...waiting],
-      end: (_: unknown, sources: readonly string[]) =>
-        sources.forEach((one) => waiting.delete(one)),
-    },
-    refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
+  const found = await fakeWorld(listed, answer === undefined ? {} : { answer });
+  const { world } = found;
+  const failure = (): string | undefined => {
+    const reported = failureAt("copy", "pay/db", world.memory);
+    return reported && `${reported.reason} ${reported.message}`;
   };
+  const refuse = () =>
+    recordFailure("copy", "pay/db", { kind: "refused", reason: "Forbidden", message: "no" }, world);
   return {
-    client,
-    clock,
-    listWatch,
-    copyFailures,
-    failures: copyFailures.lines,
-    refreshed,
-    waiting,
-    reconcile: () => reconcileCopy("pay/db", deps),
+    ...{ ...found, failure, refuse },
+    failures: world.memory.failures.copy,
+    reconcile: () => found.reconcile(copyReconciler, "pay/db"),
   };
 }
 
 describe("a reconcile of a target", () => {
   test("creates a missing copy, and forgets its failure", async () => {
-    const { client, copyFailures, failures, reconcile } = await setup(wanted);
-    copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
-    failures.length = 0;
+    const { client, failures, refuse, reconcile } = await setup(wanted);
+    refuse();
     expect(await reconcile()).toEqual({ kind: "done" });
-    expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
+    expect([client.lines, failures.size]).toEqual([["create secrets pay/db"], 0]);
   });
 
   test("writes nothing if the copy is current", async () => {
@@ -70,14 +48,21 @@ describe("a reconcile of a target", () => {
   });
 
   test("reads the target first if a refresh waits for it, once, and writes nothing if it is current", async () => {
-    const { client, refreshed, waiting, reconcile } = await setup({
+    const { client, refreshed, world, reconcile } = await setup({
       ...wanted,
       secrets: [rawCopy("db", "pay")],
     });
-    waiting.add("team/db");
+    const source = observedSource({ metadata: { annotations: { [annotations.refreshNow]: "1" } } });
+    const targets = () => [{ namespace: "pay", name: "db" }];
+    observeRefresh(source, { targets, now: 0 }, world);
+    expect(world.memory.refreshes.byTarget.size).toBe(1);
     await reconcile();
     await reconcile();
-    expect([refreshed, client.lines, waiting.size]).toEqual([["pay/db"], [], 0]);
+    expect([refreshed, client.lines, world.memory.refreshes.byTarget.size]).toEqual([
+      ["secrets pay/db"],
+      [],
+      0,
+    ]);
   });
 
   test("records in the copy that its source is invalid", async () => {
@@ -137,14 +122,14 @@ describe("a source whose data is too large for the cache", () => {
         "MODIFIED",
         rawSharedSecret("db", { projects: "other", data: big }),
       );
-    expect(await reconcile()).toMatchObject({ kind: "requeue-at" });
+    expect(await reconcile()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is an error of the reconcile if it cannot be read, and only reported at the target if that repeats", async () => {
-    const { failures, reconcile } = await setup(listed, () => refusal("Forbidden"));
+    const { enqueued, failure, reconcile } = await setup(listed, () => refusal("Forbidden"));
     await expect(reconcile()).rejects.toMatchObject({ code: "Forbidden" });
-    expect(failures).toEqual(["pay/db again in 30000 ms"]);
+    expect([failure(), enqueued]).toEqual([undefined, ["copy pay/db in 30000 ms"]]);
   });
 });
 
@@ -181,7 +166,7 @@ describe("a rejected write", () => {
       refusal("AlreadyExists"),
     );
     expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
-    expect([refreshed, failures]).toEqual([["pay/db"], []]);
+    expect([refreshed, failures.size]).toEqual([["secrets pay/db"], 0]);
   });
 
   test.for<[string, Error]>([
@@ -194,21 +179,21 @@ describe("a rejected write", () => {
       }),
     ],
   ])("is not retried if the namespace %s", async ([, error]) => {
-    const { copyFailures, failures, reconcile } = await setup(wanted, () => error);
-    copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
+    const { failures, refuse, reconcile } = await setup(wanted, () => error);
+    refuse();
     expect(await reconcile()).toEqual({ kind: "done" });
-    expect(failures.at(-1)).toEqual("pay/db: none");
+    expect(failures.size).toBe(0);
   });
 
   test.for(["Forbidden", "Invalid", "BadRequest"] as const)(
     "is recorded for %s and retried with backoff, without an error of the reconcile",
     async (code) => {
-      const { failures, client, reconcile } = await setup(wanted, () =>
+      const { failure, client, reconcile } = await setup(wanted, () =>
         refusal(code, { explanation: "exceeded quota" }),
       );
       expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });
-      expect([failures, client.lines]).toEqual([
-        [`pay/db: ${code} exceeded quota`],
+      expect([failure(), client.lines]).toEqual([
+        `${code} exceeded quota`,
         ["create secrets pay/db"],
       ]);
     },
@@ -219,11 +204,9 @@ describe("a rejected write", () => {
     ["the API server or another webhook fails", refusal("ServerError", { explanation })],
     ["Latchkey lacks a permission", refusal("Forbidden", { explanation, lacksPermission: true })],
   ])("is recorded if %s, and is an error of the reconcile", async ([, error]) => {
-    const { failures, reconcile } = await setup(wanted, () => error);
+    const { failure, reconcile } = await setup(wanted, () => error);
     await expect(reconcile()).rejects.toBe(error);
-    expect(failures).toEqual([
-      expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/),
-    ]);
+    expect(failure()).toMatch(/^(ServerError|Forbidden) exceeded quota$/);
   });
 
   describe("of an existing copy", () => {
@@ -253,24 +236,24 @@ describe("a rejected write", () => {
   });
 
   test("is recorded with the reason of the API server, if there is one", async () => {
-    const { failures, reconcile } = await setup(wanted, () =>
+    const { failure, reconcile } = await setup(wanted, () =>
       refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }),
     );
     await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
-    expect(failures).toEqual(["pay/db: InternalError webhook failed"]);
+    expect(failure()).toBe("InternalError webhook failed");
   });
 
   test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)(
     "with %s is reported only once it has repeated for 30 s",
     async (code) => {
-      const { failures, clock, reconcile } = await setup(wanted, () => refusal(code));
+      const { failure, clock, reconcile } = await setup(wanted, () => refusal(code));
       await expect(reconcile()).rejects.toMatchObject({ code });
       clock.advance(29_999);
       await expect(reconcile()).rejects.toMatchObject({ code });
-      expect(failures).toEqual(["pay/db again in 30000 ms", "pay/db again in 1 ms"]);
+      expect(failure()).toBeUndefined();
       clock.advance(1);
       await expect(reconcile()).rejects.toMatchObject({ code });
-      expect(failures.slice(2)).toEqual([`pay/db: ${code} refused: ${code}`]);
+      expect(failure()).toBe(`${code} refused: ${code}`);
     },
   );
 
@@ -280,12 +263,12 @@ describe("a rejected write", () => {
       await expect(reconcile()).rejects.toMatchObject({ code: "Fenced" });
       clock.advance(30_000);
     }
-    expect(failures).toEqual([]);
+    expect(failures.size).toBe(0);
   });
 
   test("is thrown as it is if it is a bug", async () => {
     const { failures, reconcile } = await setup(wanted, () => new TypeError("bug"));
     await expect(reconcile()).rejects.toThrow(new TypeError("bug"));
-    expect(failures).toEqual([]);
+    expect(failures.size).toBe(0);
   });
 });

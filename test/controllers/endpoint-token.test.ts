@@ -1,65 +1,33 @@
 import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { Deletions } from "../../src/controllers/deletions.ts";
-import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
-import { Revocations } from "../../src/controllers/revocations.ts";
-import { TokenQuota } from "../../src/controllers/token-quota.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { allFailures } from "./recording-failures.ts";
-import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
-import { FakeClient } from "../support/fake-client.ts";
-import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { endpointTokenReconciler } from "../../src/controllers/endpoint-token.ts";
+import { revokedTokensKey } from "../../src/controllers/queues.ts";
+import { type CountedToken, takeTokenQuota } from "../../src/controllers/token-quota.ts";
+import type { FakeClient } from "../support/fake-client.ts";
+import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
+import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
+import { fakeWorld } from "../support/world.ts";
 
-const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
-const keys = { secrets: [rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
-const config = {
-  issuer: "https://issuer",
-  audience: "aud",
-  maximumTokenTtl: 86_400,
-  deleteExpiredTokensAfter: 3600,
-  quotaTokens: 2,
-  quotaExempt: [],
-};
+const keys = { secrets: [rawSigningKeys()] };
 
 async function reconciled(
-  listed: Parameters<typeof syncedInformers>[0],
-  tokenQuota = new TokenQuota(config),
-  { grantSettleTime = 2_000 } = {},
+  listed: Parameters<typeof fakeWorld>[0],
+  {
+    counted = [],
+    grantSettleTime = 2_000,
+  }: { counted?: readonly CountedToken[]; grantSettleTime?: number } = {},
 ) {
-  const { informers, clock } = await syncedInformers({ ...policies, ...listed });
-  const client = new FakeClient();
-  const { stores } = informers;
-  const keyResolver = createKeyResolver({
-    keys: stores.keys,
-    policies: stores.requesterPolicies,
-    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
-  });
-  const due: string[] = [];
-  const revocations = new Revocations({ clock, stores, onDue: () => void due.push("due") });
-  const releasing = { deletions: new Deletions(clock), grantSettleTime };
-  const result = await reconcileEndpointToken("t", {
-    ...releasing,
-    revocations,
-    ...allFailures(clock),
-    client,
-    clock,
-    config,
-    namespace: ownNamespace,
-    stores,
-    keyResolver,
-    tokenQuota,
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    refresh: async () => {},
-  });
+  const options = { quotaTokens: 2, grantSettleTime };
+  const found = await fakeWorld({ ...policies, ...listed }, { options });
+  const { client, enqueued, world } = found;
+  for (const one of counted) takeTokenQuota(one, 0, world);
+  const result = await found.reconcile(endpointTokenReconciler, "t");
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
-  return { result, lines: client.lines, status, due, requests: client.requests };
+  const isDue = enqueued.includes(`revokedTokens ${revokedTokensKey} high`);
+  return { result, lines: client.lines, status, isDue, requests: client.requests };
 }
 
 const token = { directclusterendpointtokens: [rawRequested("t")] };
@@ -101,12 +69,11 @@ test("waits for signing keys without a status write: their event enqueues the to
 });
 
 test("does not mint a token while its requester is at the quota, including deleted tokens", async () => {
-  const quota = new TokenQuota(config);
   const endsAt = Date.parse("2026-01-01T00:30:00Z");
-  for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);
+  const counted = ["deleted-1", "deleted-2"].map((uid) => ({ requester: "ann", uid, endsAt }));
   const waiting = await reconciled(
     { ...token, ...keys, ...rawGrant("directclusterendpointtokens", "t") },
-    quota,
+    { counted },
   );
   expect(waiting).toMatchObject({
     lines: ["patch directclusterendpointtokens t"],
@@ -146,31 +113,35 @@ const releases = (requests: FakeClient["requests"]) =>
   ).length;
 
 test.for([
-  ["keeps its finalizer until its entry is listed", status, {}, [0, 1]],
-  ["loses its finalizer once its entry is listed", status, { "uid-t": status.expiresAt }, [1, 0]],
+  ["keeps its finalizer until its entry is listed", status, {}, [0, true]],
+  [
+    "loses its finalizer once its entry is listed",
+    status,
+    { "uid-t": status.expiresAt },
+    [1, false],
+  ],
   [
     "keeps its finalizer while its entry ends early",
     status,
     { "uid-t": "2026-01-01T00:30:00Z" },
-    [0, 1],
+    [0, true],
   ],
-  ["needs no entry if it was never minted", { expiresAt: status.expiresAt }, {}, [1, 0]],
+  ["needs no entry if it was never minted", { expiresAt: status.expiresAt }, {}, [1, false]],
   [
     "needs no entry if it has expired",
     { ...status, expiresAt: "2026-01-01T00:00:00Z" },
     {},
-    [1, 0],
+    [1, false],
   ],
 ] as const)("a deleted token %s", async ([, current, data, expected]) => {
-  const { due, requests } = await reconciled(
+  const { isDue, requests } = await reconciled(
     {
       directclusterendpointtokens: [{ ...rawRequested("t", deleting), status: current }],
       ...listed(data),
     },
-    new TokenQuota(config),
     { grantSettleTime: 0 },
   );
-  expect([releases(requests), due.length]).toEqual(expected);
+  expect([releases(requests), isDue]).toEqual(expected);
 });
 
 test("the status of a token keeps the expiry until the entry is listed", async () => {
@@ -185,5 +156,5 @@ test("the status of a token keeps the expiry until the entry is listed", async (
   };
   const invalid = { directclusterendpointtokens: [{ ...rawRequested("t", parent), status }] };
   const waiting = await reconciled({ ...invalid, ...listed({}) });
-  expect([waiting.lines, waiting.due]).toEqual([[], ["due"]]);
+  expect([waiting.lines, waiting.isDue]).toEqual([[], true]);
 });

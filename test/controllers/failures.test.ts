@@ -27,9 +27,9 @@ async function setup(listed: Parameters<typeof fakeWorld>[0] = {}) {
 describe("a failure", () => {
   test("is reported once it has repeated for 30 s, and requeues its key for then", async () => {
     const { clock, world, record, heard } = await setup();
-    expect([record(), heard()]).toEqual([undefined, ["ownedaccesskey k in 30000 ms"]]);
+    expect([record(), heard()]).toEqual([undefined, ["key k in 30000 ms"]]);
     clock.advance(29_999);
-    expect([record(), heard()]).toEqual([undefined, ["ownedaccesskey k in 1 ms"]]);
+    expect([record(), heard()]).toEqual([undefined, ["key k in 1 ms"]]);
     clock.advance(1);
     expect([record(), heard()]).toEqual(["changed", []]);
     expect(failureAt("key", "k", world.memory)).toMatchObject({
@@ -74,14 +74,14 @@ describe("what reports a failure is enqueued", () => {
     directclusterendpointtokens: [rawRequested("t")],
   };
 
-  const [key, token] = ["ownedaccesskey k", "directclusterendpointtoken t"];
-  const status = ["sharedsecret team/db in 100 ms"];
+  const [key, token] = ["key k", "token t"];
+  const status = ["sharedSecret team/db in 100 ms"];
   test.for<[QueueName, string, ended: readonly string[], started: readonly string[]]>([
-    ["sharedSecret", "team/db", ["sharedsecret team/db high"], []],
+    ["sharedSecret", "team/db", ["sharedSecret team/db high"], []],
     ["key", "k", [`${key} high`], []],
     ["token", "t", [`${token} high`], []],
-    ["signingKeys", "signing-keys", ["signingkeys signing-keys high"], []],
-    ["connectorData", "c", ["connectordata c high"], []],
+    ["signingKeys", "signing-keys", ["signingKeys signing-keys high"], []],
+    ["connectorData", "c", ["connectorData c high"], []],
     ["copy", "pay/db", status, status],
     ["grant", hash, [`${key} low`, `${token} low`], [`${key} low`, `${token} low`]],
     ["revokedTokens", revokedTokensKey, [`${token} low`], [`${token} low`]],

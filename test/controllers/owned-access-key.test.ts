@@ -1,52 +1,15 @@
 import { expect, test } from "vitest";
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
-import { Deletions } from "../../src/controllers/deletions.ts";
-import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
-import { allFailures } from "./recording-failures.ts";
-import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
-import { FakeClient } from "../support/fake-client.ts";
-import { syncedInformers } from "../support/fake-informers.ts";
+import { ownedAccessKeyReconciler } from "../../src/controllers/owned-access-key.ts";
+import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
-const config = {
-  maximumKeyTtl: 0,
-  namespace: "latchkey-system",
-  prefixes: { user: "", team: "" },
-  deleteExpiredKeysAfter: undefined,
-};
-
-async function reconciled(listed: Parameters<typeof syncedInformers>[0], name = "k") {
-  const { informers, clock } = await syncedInformers({
-    ...policies,
-    ...rawGrant("ownedaccesskeys", "k"),
-    ...listed,
-  });
-  const client = new FakeClient();
-  const { stores } = informers;
-  const keyResolver = createKeyResolver({
-    keys: stores.keys,
-    policies: stores.requesterPolicies,
-    config,
-  });
-  const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const result = await reconcileOwnedAccessKey(name, {
-    ...releasing,
-    ...allFailures(clock),
-    client,
-    clock,
-    config,
-    stores,
-    keyResolver,
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    refresh: async () => {},
-  });
-  return {
-    result,
-    written: JSON.stringify(client.requests.map(({ body }) => body)),
-    lines: client.lines,
-  };
+async function reconciled(listed: Parameters<typeof fakeWorld>[0]) {
+  const granted = { ...policies, ...rawGrant("ownedaccesskeys", "k"), ...listed };
+  const { client, reconcile } = await fakeWorld(granted);
+  const result = await reconcile(ownedAccessKeyReconciler, "k");
+  const written = JSON.stringify(client.requests.map(({ body }) => body));
+  return { result, written, lines: client.lines };
 }
 
 test("writes nothing for a key that does not exist", async () => {

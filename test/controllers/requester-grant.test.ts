@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { Deletions } from "../../src/controllers/deletions.ts";
-import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
+import { deletionOf } from "../../src/controllers/deletions.ts";
+import { requesterGrantReconciler } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { allFailures } from "./recording-failures.ts";
 import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
-import { TestClock } from "../support/test-clock.ts";
-import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
-import { syncedInformers } from "../support/fake-informers.ts";
+import { refusal, type Request } from "../support/fake-client.ts";
 import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
+import { fakeWorld } from "../support/world.ts";
 
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;
@@ -21,42 +19,27 @@ const notServed = () => refusal("NotFound");
  * `answer` says otherwise.
  */
 async function reconciled(
-  listed: Parameters<typeof syncedInformers>[0],
+  listed: Parameters<typeof fakeWorld>[0],
   answer?: () => unknown,
   { hasOurFinalizer = false, isDue = false } = {},
 ) {
-  const { informers, log } = await syncedInformers({ ...policies, ...listed });
   const live = ({ resource, ref }: Request) =>
     listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
-  const client = new FakeClient((request) =>
-    request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {},
+  const { client, clock, log, world, reconcile } = await fakeWorld(
+    { ...policies, ...listed },
+    {
+      answer: (request) =>
+        request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : undefined,
+    },
   );
-  const clock = new TestClock();
-  const deletions = new Deletions(clock);
-  if (isDue) deletions.seenAt("uid-k");
+  if (hasOurFinalizer) world.memory.finalized.add("uid-k");
+  if (isDue) deletionOf("uid-k", world);
   clock.advance(isDue ? 2_000 : 1);
-  const next = await reconcileRequesterGrant(hash, {
-    ...allFailures(clock),
-    deletions,
-    grantSettleTime: 2_000,
-    client,
-    clock,
-    log,
-    stores: informers.stores,
-    held: { has: () => hasOurFinalizer },
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    refresh: async () => {},
-  });
-  return {
-    next,
-    client,
-    log,
-    granted: client.requests.flatMap(
-      ({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? [],
-    ),
-  };
+  const next = await reconcile(requesterGrantReconciler, hash);
+  const granted = client.requests.flatMap(
+    ({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? [],
+  );
+  return { next, client, log, granted };
 }
 
 test("grants a requester the keys and tokens that it created", async () => {
@@ -73,7 +56,7 @@ test("grants a requester the keys and tokens that it created", async () => {
   expect(names.toSorted()).toEqual(['"resourceNames":["k"]', '"resourceNames":["t"]']);
 });
 
-test.for<[string, Parameters<typeof syncedInformers>[0]]>([
+test.for<[string, Parameters<typeof fakeWorld>[0]]>([
   [
     "without Latchkey's finalizer",
     { ownedaccesskeys: [rawRequested("k", { metadata: { finalizers: [] } })] },
@@ -142,7 +125,7 @@ const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${na
 /** A key in the API server, and in a store that may be older. */
 const key = (metadata: Readonly<Record<string, unknown>>) => rawRequested("k", { metadata });
 
-test.for<[string, Parameters<typeof syncedInformers>[0], () => unknown]>([
+test.for<[string, Parameters<typeof fakeWorld>[0], () => unknown]>([
   ["is gone", rawGrant("ownedaccesskeys", "k"), gone],
   [
     "belongs to another requester",

@@ -1,64 +1,28 @@
 import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { Deletions } from "../../src/controllers/deletions.ts";
-import { Refreshes } from "../../src/controllers/refreshes.ts";
-import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
-import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
-import type { Failure } from "../../src/domain/plan/failure-history.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
-import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
-import {
-  rawCopy,
-  rawSharedSecret,
-  projectNamespace,
-  syncedInformers,
-} from "../support/fake-informers.ts";
+import { recordFailure } from "../../src/controllers/failures.ts";
+import { sharedSecretReconciler } from "../../src/controllers/shared-secret.ts";
+import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
+import { refusal, type Request } from "../support/fake-client.ts";
+import { projectNamespace, rawCopy, rawSharedSecret } from "../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
+import { fakeWorld } from "../support/world.ts";
 
 async function setup(
-  listed: Parameters<typeof syncedInformers>[0],
-  {
-    answer,
-    failures = {},
-  }: { answer?: (request: Request) => unknown; failures?: Readonly<Record<string, Failure>> } = {},
+  listed: Parameters<typeof fakeWorld>[0],
+  options?: Parameters<typeof fakeWorld>[1],
 ) {
-  const { informers, clock, listWatch } = await syncedInformers(listed);
-  const client = new FakeClient(answer);
-  const waitingSince = new Map<string, number>();
-  const sharedSecretFailures = new RecordingFailures(clock);
-  const queue = { add: () => {} };
-  const deps = {
-    client,
-    clock,
-    yielder: new Yielder(clock),
-    prefixes: { user: "", team: "" },
-    stores: informers.stores,
-    recordWrite: () => {},
-    recordDelete: () => {},
-    refresh: async () => {},
-    recordEvent: async () => {},
-    reportedFailureAt: (target: string) => failures[target],
-    waitingSince,
-    sharedSecretFailures,
-    refreshes: new Refreshes({ queues: { sharedSecret: queue, copy: queue } }),
-    deletions: new Deletions(clock),
-    grantSettleTime: 2_000,
-  };
+  const found = await fakeWorld(listed, options);
+  const { client, world } = found;
   const status = () =>
     recordAt(
       recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"),
       "status",
     );
   return {
-    client,
-    clock,
-    listWatch,
-    waitingSince,
-    sharedSecretFailures,
-    status,
-    reconcile: (key = "team/db") => reconcileSharedSecret(key, deps),
+    ...{ ...found, status, waitingSince: world.memory.waitingSince },
+    reconcile: (key = "team/db") => found.reconcile(sharedSecretReconciler, key),
   };
 }
 
@@ -87,14 +51,13 @@ describe("a reconcile of a SharedSecret", () => {
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
       },
     });
-    const { status, reconcile } = await setup(
-      {
-        namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
-        sharedsecrets: [rawSharedSecret("db"), young],
-        secrets: [rawCopy("db", "a"), rawObject({ namespace: "b", name: "db" })],
-      },
-      { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
-    );
+    const { status, world, reconcile } = await setup({
+      namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
+      sharedsecrets: [rawSharedSecret("db"), young],
+      secrets: [rawCopy("db", "a"), rawObject({ namespace: "b", name: "db" })],
+    });
+    const failure = { kind: "refused", reason: "Forbidden", message: "exceeded quota" } as const;
+    recordFailure("copy", "c/db", failure, world);
     expect(await reconcile()).toEqual({ kind: "done" });
     expect(status()).toMatchObject({
       sync: {

@@ -1,27 +1,18 @@
 import { expect, test } from "vitest";
 import { ownObjects } from "../../src/api/names.ts";
-import { reconcileSigningKeys } from "../../src/controllers/signing-keys.ts";
+import { signingKeysKey, signingKeysReconciler } from "../../src/controllers/signing-keys.ts";
 import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { refusal, FakeClient } from "../support/fake-client.ts";
-import { ownNamespace, rawSigningKeys, syncedInformers } from "../support/fake-informers.ts";
+import { refusal } from "../support/fake-client.ts";
+import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
-import { recordingLog } from "../support/recording-log.ts";
+import { fakeWorld } from "../support/world.ts";
 
-async function setup(listed: Parameters<typeof syncedInformers>[0], client = new FakeClient()) {
-  const { informers, clock } = await syncedInformers(listed);
-  const deps = {
-    client,
-    clock,
-    log: recordingLog(),
-    config: { signingKeyRotation: 30 * day, maximumTokenTtl: 86_400 },
-    namespace: ownNamespace,
-    stores: informers.stores,
-    recordWrite: () => {},
-    recordDelete: () => {},
-    recordEvent: async () => {},
-    refresh: async () => {},
-  };
-  return { client, clock, log: deps.log, reconcile: () => reconcileSigningKeys(deps) };
+async function setup(
+  listed: Parameters<typeof fakeWorld>[0],
+  options?: Parameters<typeof fakeWorld>[1],
+) {
+  const found = await fakeWorld(listed, options);
+  return { ...found, reconcile: () => found.reconcile(signingKeysReconciler, signingKeysKey) };
 }
 
 const day = 86_400_000;
@@ -61,7 +52,7 @@ test("never overwrites an invalid Secret", async () => {
   const broken = rawObject({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
   const { client, reconcile } = await setup(
     { secrets: [broken] },
-    new FakeClient(() => refusal("AlreadyExists")),
+    { answer: () => refusal("AlreadyExists") },
   );
   await expect(reconcile()).rejects.toMatchObject({ code: "AlreadyExists" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);

@@ -7,7 +7,7 @@ import type { Outcome, Request as Sent } from "../../src/controllers/attempt.ts"
 import type { ControllerOptions } from "../../src/controllers/controller-options.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
-import { createQueues, type KeyQueue } from "../../src/controllers/queues.ts";
+import type { KeyQueue, QueueName } from "../../src/controllers/queues.ts";
 import { reconcile } from "../../src/controllers/reconcile.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
@@ -16,6 +16,7 @@ import type { World } from "../../src/controllers/world.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { controllerOptions } from "./controller-options.ts";
 import { FakeClient, type Request } from "./fake-client.ts";
+import { rawObject } from "./fake-list-watch.ts";
 import { type FakeInformers, syncedInformers } from "./fake-informers.ts";
 
 /** A world over a fake API server: the stores have what is listed. */
@@ -43,16 +44,19 @@ export interface FakeWorld extends Omit<FakeInformers, "informers"> {
 
 /** What differs from a world without objects. */
 export interface FakeWorldOptions {
+  /** The response to a request, or its error; undefined if the API server accepts it. */
   readonly answer?: (request: Request) => unknown;
   readonly options?: Partial<ControllerOptions>;
   /** The depth of every queue. */
   readonly depth?: number;
+  /** The age of the store of keys, in milliseconds. */
+  readonly keysAgeMs?: number;
 }
 
 /** Creates a world in which these objects are listed, by plural. */
 export async function fakeWorld(
   listed: Parameters<typeof syncedInformers>[0],
-  { answer, options: changes = {}, depth = 0 }: FakeWorldOptions = {},
+  { answer, options: changes = {}, depth = 0, keysAgeMs = 0 }: FakeWorldOptions = {},
 ): Promise<FakeWorld> {
   const options = { ...controllerOptions, ...changes };
   let leading: Enqueuer | undefined;
@@ -69,15 +73,20 @@ export async function fakeWorld(
     events: new Array<string>(),
   };
   const recorded: unknown[] = [];
-  const queues = createQueues((queue): KeyQueue => {
-    const heard = (line: string): void => void recording.enqueued.push(`${queue} ${line}`);
+  const queue = (name: QueueName): KeyQueue => {
+    const heard = (line: string): void => void recording.enqueued.push(`${name} ${line}`);
     return {
       depth,
       add: (key, priority) => heard(`${key} ${priority}`),
       addAt: (key, at) => heard(`${key} in ${at - clock.now()} ms`),
       retry: (key) => heard(`${key} retried`),
     };
-  });
+  };
+  const queues = {
+    ...{ sharedSecret: queue("sharedSecret"), copy: queue("copy"), key: queue("key") },
+    ...{ token: queue("token"), grant: queue("grant"), signingKeys: queue("signingKeys") },
+    ...{ connectorData: queue("connectorData"), revokedTokens: queue("revokedTokens") },
+  };
   const memory = newMemory(options);
   const yielder = new Yielder(clock);
   const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
@@ -87,11 +96,11 @@ export async function fakeWorld(
   });
   const world: World = {
     ...{ options, stores, memory, enqueuer, keyResolver, clock, log },
-    keysAsOf: () => clock.now(),
+    keysAsOf: () => clock.now() - keysAgeMs,
     recordWrite: (_, response) => void recorded.push(response),
     recordDelete: ({ plural }, ref, uid) => void recorded.push(`no ${plural} ${keyOf(ref)} ${uid}`),
   };
-  const client = new FakeClient(answer);
+  const client = new FakeClient((request) => answer?.(request) ?? accepted(request));
   const deps = {
     ...{ client, world, sourceData: new SourceData({ client, digestOf }) },
     forEach: yielder.forEach.bind(yielder),
@@ -106,4 +115,8 @@ export async function fakeWorld(
     send: sending,
     reconcile: (reconciler, key) => reconcile(key, { reconciler, world }, sending),
   };
+}
+
+function accepted({ verb, ref }: Request): unknown {
+  return verb === "create" || verb === "replace" || verb === "patch" ? rawObject({ ...ref }) : {};
 }

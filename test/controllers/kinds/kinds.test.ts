@@ -1,112 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
-import { Enqueuer } from "../../../src/controllers/enqueuer.ts";
-import { Revocations } from "../../../src/controllers/revocations.ts";
-import type { Queues } from "../../../src/controllers/queues.ts";
-import { TargetFailures } from "../../../src/controllers/target-failures.ts";
 import { recordAt } from "../../../src/api/parse.ts";
+import { endFailure, recordFailure } from "../../../src/controllers/failures.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
-import { type Priority, WorkQueue } from "../../../src/kube/queue.ts";
-import { Yielder } from "../../../src/kube/yielder.ts";
-import { recordingLog } from "../../support/recording-log.ts";
-import type { TestClock } from "../../support/test-clock.ts";
-import { grantedVerbs } from "../../support/observed-objects.ts";
-import { rawRequested } from "../../support/requester-objects.ts";
 import {
+  projectNamespace,
   rawCopy,
   rawSharedSecret,
-  projectNamespace,
   rawSigningKeys,
-  syncedInformers,
 } from "../../support/fake-informers.ts";
 import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { grantedVerbs } from "../../support/observed-objects.ts";
+import { rawRequested } from "../../support/requester-objects.ts";
+import { fakeWorld } from "../../support/world.ts";
 
-/** A queue that records the added keys. */
-class HeardQueue extends WorkQueue {
-  readonly #heard: (line: string) => void;
-  readonly #clock: TestClock;
-  /** The number of queued keys to report. */
-  waiting = 0;
-
-  constructor(clock: TestClock, heard: (line: string) => void) {
-    super({ clock, random: () => 0 });
-    this.#heard = heard;
-    this.#clock = clock;
-  }
-
-  override get depth(): number {
-    return this.waiting;
-  }
-
-  override add(key: string, urgency: Priority): void {
-    this.#heard(`${key} ${urgency}`);
-  }
-
-  override retry(key: string): void {
-    this.#heard(`${key} retried`);
-  }
-
-  override addAt(key: string, at: number): void {
-    this.#heard(`${key} in ${at - this.#clock.now()} ms`);
-  }
-}
-
-async function setup(listed: Parameters<typeof syncedInformers>[0]) {
-  const heard = new Set<string>();
-  let enqueuer: Enqueuer | undefined;
-  const { informers, listWatch, clock } = await syncedInformers(listed, (changed) => {
-    if (enqueuer !== undefined) changed.enqueue(enqueuer);
-  });
-  const queue = (name: string) =>
-    new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
-  const copyQueue = queue("copy");
-  const forgotten: string[] = [];
-  const copyFailures = new TargetFailures({
-    clock,
-    lookAgainAt: () => {},
-    recount: () => {},
-    log: recordingLog(),
-  });
-  const queues: Queues = {
-    sharedSecret: queue("source"),
-    copy: copyQueue,
-    key: queue("key"),
-    token: queue("token"),
-    grant: queue("grant"),
-    signingKeys: queue("signing"),
-    connectorData: queue("connector"),
-    revokedTokens: queue("revoked"),
-  };
-  const { stores } = informers;
-  const onDue = (): void => void heard.add("revoked tokens due");
-  const revocations = new Revocations({ clock, stores, onDue });
-  const made = new Enqueuer({
-    queues,
-    stores,
-    revocations,
-    deletions: { forget: (uid) => void forgotten.push(uid) },
-    copyFailures,
-    clock,
-    yielder: new Yielder(clock),
-  });
-  enqueuer = made;
-  const enqueued = (): readonly string[] => {
-    const lines = [...heard].toSorted();
-    heard.clear();
-    return lines;
-  };
+async function setup(...given: Parameters<typeof fakeWorld>) {
+  const { enqueued, listWatch, ...found } = await fakeWorld(...given);
   const emitting =
     (type: "ADDED" | "MODIFIED" | "DELETED") => (plural: string, object: RawObject) =>
       listWatch.emit(plural, type, object);
   return {
     ...{ added: emitting("ADDED"), modified: emitting("MODIFIED"), deleted: emitting("DELETED") },
-    enqueueAll: () => informers.enqueueAll(made),
-    enqueuer: made,
-    copyQueue,
-    copyFailures,
-    forgotten,
-    enqueued,
-    heard: () => [...heard],
+    ...found,
+    enqueued: () => [...new Set(enqueued.splice(0))].toSorted(),
+    heard: () => [...new Set(enqueued)],
   };
 }
 
@@ -125,7 +42,7 @@ describe("a SharedSecret", () => {
   test("enqueues itself and each target when it is new", async () => {
     const { added, enqueued } = await setup({ namespaces: [pay] });
     added("sharedsecrets", db);
-    expect(enqueued()).toEqual(["copy pay/db normal", "source team/db high"]);
+    expect(enqueued()).toEqual(["copy pay/db normal", "sharedSecret team/db high"]);
   });
 
   test("enqueues its targets when its data changes, with a higher priority where no copy exists", async () => {
@@ -135,13 +52,17 @@ describe("a SharedSecret", () => {
       secrets: [rawCopy("db", "pay"), rawCopy("db", "left")],
     });
     modified("sharedsecrets", rawSharedSecret("db", { data: { password: "b3RoZXI=" } }));
-    expect(enqueued()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
+    expect(enqueued()).toEqual([
+      "copy left/db normal",
+      "copy pay/db low",
+      "sharedSecret team/db high",
+    ]);
   });
 
   test("enqueues only itself when its status or a display name changes", async () => {
     const { modified, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     modified("sharedsecrets", { ...rawSharedSecret("db"), status: { keys: 1 } });
-    expect(enqueued()).toEqual(["source team/db high"]);
+    expect(enqueued()).toEqual(["sharedSecret team/db high"]);
   });
 
   test("enqueues its former targets, too, when the name of its copies changes", async () => {
@@ -150,7 +71,7 @@ describe("a SharedSecret", () => {
     expect(enqueued()).toEqual([
       "copy pay/db normal",
       "copy pay/other normal",
-      "source team/db high",
+      "sharedSecret team/db high",
     ]);
   });
 
@@ -163,8 +84,8 @@ describe("a SharedSecret", () => {
     modified("sharedsecrets", rawSharedSecret("db", { metadata: terminating }));
     expect(enqueued()).toEqual([
       "copy pay/db normal",
-      "source team/db high",
-      "source team/other low",
+      "sharedSecret team/db high",
+      "sharedSecret team/other low",
     ]);
   });
 });
@@ -175,7 +96,7 @@ describe("a namespace", () => {
       sharedsecrets: [db, rawSharedSecret("ops", { projects: "ops" })],
     });
     added("namespaces", projectNamespace("pay", { sync: "true" }));
-    expect(enqueued()).toEqual(["source team/db in 100 ms"]);
+    expect(enqueued()).toEqual(["sharedSecret team/db in 100 ms"]);
   });
 
   const inside = {
@@ -189,7 +110,7 @@ describe("a namespace", () => {
     expect(enqueued()).toEqual([
       "copy pay/db high",
       "copy pay/gone high",
-      "source team/db in 100 ms",
+      "sharedSecret team/db in 100 ms",
     ]);
   });
 
@@ -200,8 +121,8 @@ describe("a namespace", () => {
       "copy pay/db high",
       "copy pay/gone high",
       "copy pay/ops high",
-      "source team/db in 100 ms",
-      "source team/ops in 100 ms",
+      "sharedSecret team/db in 100 ms",
+      "sharedSecret team/ops in 100 ms",
     ]);
   });
 
@@ -217,7 +138,7 @@ describe("a namespace", () => {
       namespaces: [rawObject({ name: "team" })],
     });
     modified("namespaces", rawObject({ name: "team", ...terminating }));
-    expect(enqueued()).toEqual(["source team/db high", "source team/ops high"]);
+    expect(enqueued()).toEqual(["sharedSecret team/db high", "sharedSecret team/ops high"]);
   });
 });
 
@@ -225,30 +146,27 @@ describe("a Secret", () => {
   test("with Latchkey's label is enqueued at once, and the status of its source with a delay", async () => {
     const { added, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     added("secrets", rawCopy("db", "pay"));
-    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
+    expect(enqueued()).toEqual(["copy pay/db high", "sharedSecret team/db in 100 ms"]);
   });
 
   test("enqueues the status of its source with a longer delay while copies are queued", async () => {
-    const { added, copyQueue, enqueued } = await setup({
-      namespaces: [pay],
-      sharedsecrets: [db],
-    });
-    copyQueue.waiting = 1;
+    const listed = { namespaces: [pay], sharedsecrets: [db] };
+    const { added, enqueued } = await setup(listed, { depth: 1 });
     added("secrets", rawCopy("db", "pay"));
-    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
+    expect(enqueued()).toEqual(["copy pay/db high", "sharedSecret team/db in 1000 ms"]);
   });
 
   test("that no source requests is enqueued, with the status of its owner", async () => {
     const { added, enqueued } = await setup({ sharedsecrets: [db] });
     added("secrets", rawCopy("db", "left"));
-    expect(enqueued()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
+    expect(enqueued()).toEqual(["copy left/db high", "sharedSecret team/db in 100 ms"]);
   });
 
   test("without Latchkey's label is enqueued at targets only", async () => {
     const { added, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     added("secrets", rawObject({ namespace: "pay", name: "db" }));
     added("secrets", rawObject({ namespace: "pay", name: "other" }));
-    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
+    expect(enqueued()).toEqual(["copy pay/db high", "sharedSecret team/db in 100 ms"]);
   });
 });
 
@@ -257,16 +175,20 @@ describe("a derived Role or RoleBinding", () => {
     rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
 
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
-    ["enqueues its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db high"]],
+    [
+      "enqueues its source",
+      { labels: { [labels.sourceUid]: "uid-db" } },
+      ["sharedSecret team/db high"],
+    ],
     [
       "without a source enqueues a reconcile that deletes orphaned objects, and those that may want its name",
       { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } },
-      ["source team/db high", "source team/old high"],
+      ["sharedSecret team/db high", "sharedSecret team/old high"],
     ],
     [
       "without a source and its name enqueues a reconcile in the namespace",
       { labels: { [labels.sourceUid]: "gone" } },
-      ["source team/db high", "source team/latchkey-db-0123456789abcdef high"],
+      ["sharedSecret team/db high", "sharedSecret team/latchkey-db-0123456789abcdef high"],
     ],
     [
       "that is unmanaged and owned by a SharedSecret enqueues like any unmanaged one",
@@ -275,12 +197,12 @@ describe("a derived Role or RoleBinding", () => {
           { apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" },
         ],
       },
-      ["source team/db high"],
+      ["sharedSecret team/db high"],
     ],
     [
       "that is unmanaged enqueues all sources whose derived name it may have",
       {},
-      ["source team/db high"],
+      ["sharedSecret team/db high"],
     ],
   ])("%s", async ([, metadata, expected]) => {
     const other = rawSharedSecret("other");
@@ -396,7 +318,7 @@ describe("keys, tokens and grants", () => {
       directclusterendpointtokens: [rawObject({ name: "t" })],
     });
     added("secrets", rawSigningKeys());
-    expect(enqueued()).toEqual(["signing signing-keys high", "token t low"]);
+    expect(enqueued()).toEqual(["signingKeys signing-keys high", "token t low"]);
   });
 });
 
@@ -425,10 +347,10 @@ test("a new leader enqueues all objects", async () => {
     "copy pay/lost low",
     `grant ${hash} low`,
     "key a low",
-    "revoked revoked-tokens high",
-    "signing signing-keys high",
-    "source team/db low",
-    "source team/latchkey-a-0123456789abcdef high",
+    "revokedTokens revoked-tokens high",
+    "sharedSecret team/db low",
+    "sharedSecret team/latchkey-a-0123456789abcdef high",
+    "signingKeys signing-keys high",
     "token t low",
   ]);
 });
@@ -453,12 +375,12 @@ test("a new leader enqueues the keys of one requester after those of another, wh
 });
 
 test("a target enqueues the status of every source that requests it", async () => {
-  const { enqueuer, enqueued } = await setup({
+  const { world, enqueued } = await setup({
     namespaces: [pay],
     sharedsecrets: [db, rawSharedSecret("other")],
   });
-  enqueuer.statusAt({ namespace: "pay", name: "db" });
-  expect(enqueued()).toEqual(["source team/db in 100 ms"]);
+  world.enqueuer.statusAt({ namespace: "pay", name: "db" });
+  expect(enqueued()).toEqual(["sharedSecret team/db in 100 ms"]);
 });
 
 describe("a key or token that was created with a key", () => {
@@ -528,24 +450,23 @@ describe("a rejected object of a namespace", () => {
         },
       ],
     });
-    for (const name of ["a", "b"])
-      found.copyFailures.record(`pay/${name}`, refused("exceeded quota: few"));
-    found.copyFailures.record("pay/c", refused("denied by policy"));
-    found.copyFailures.record("play/d", refused("exceeded quota: few"));
+    for (const target of ["pay/a", "pay/b", "play/d"])
+      recordFailure("copy", target, refused("exceeded quota: few"), found.world);
+    recordFailure("copy", "pay/c", refused("denied by policy"), found.world);
     return found;
   }
 
   test("is retried as far as its quota has room", async () => {
     const { modified, deleted, enqueued } = await refusedIn();
     modified("resourcequotas", quota("6", "5"));
-    expect(enqueued()).toEqual(["copy pay/a retried", "source pay/own retried"]);
+    expect(enqueued()).toEqual(["copy pay/a retried", "sharedSecret pay/own retried"]);
     modified("resourcequotas", quota("6", "6"));
     expect(enqueued()).toEqual([]);
     deleted("resourcequotas", quota("6", "6"));
     expect(enqueued()).toEqual([
       "copy pay/a retried",
       "copy pay/b retried",
-      "source pay/own retried",
+      "sharedSecret pay/own retried",
     ]);
   });
 
@@ -560,16 +481,16 @@ describe("a rejected object of a namespace", () => {
       "copy pay/a retried",
       "copy pay/b retried",
       "copy pay/c retried",
-      "source pay/own retried",
+      "sharedSecret pay/own retried",
     ]);
   });
 
   test("is not retried after it was written", async () => {
-    const { modified, copyFailures, enqueued } = await refusedIn();
-    for (const name of ["a", "b"]) copyFailures.end(`pay/${name}`);
+    const { modified, world, enqueued } = await refusedIn();
+    for (const name of ["a", "b"]) endFailure("copy", `pay/${name}`, world);
     modified("resourcequotas", quota("9", "5"));
-    expect(enqueued()).toEqual(["source pay/own retried"]);
-    expect(copyFailures.size).toBe(2);
+    expect(enqueued()).toEqual(["sharedSecret pay/own retried"]);
+    expect(world.memory.failures.copy.size).toBe(2);
   });
 });
 
