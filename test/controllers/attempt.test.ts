@@ -1,14 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { keyOf } from "../../src/api/object.ts";
 import { resources } from "../../src/api/resources.ts";
-import {
-  type Attempt,
-  beginAttempt,
-  type Outcome,
-  type Request,
-  settle,
-} from "../../src/controllers/attempt.ts";
-import type { Decision } from "../../src/controllers/question.ts";
+import { type Attempt, beginAttempt, type Outcome, settle } from "../../src/controllers/attempt.ts";
+import type { Decision, Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { temporaryFailure } from "../../src/domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../../src/domain/plan/plan.ts";

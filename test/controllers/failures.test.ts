@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { endFailure, recordFailure } from "../../src/controllers/failures.ts";
-import { failedTargetsIn, failureAt } from "../../src/controllers/memory.ts";
+import { failureAt } from "../../src/controllers/memory.ts";
 import { type QueueName, revokedTokensKey } from "../../src/controllers/queues.ts";
 import { noteRevocation } from "../../src/controllers/revocations.ts";
 import type { ObservedFailure } from "../../src/domain/plan/failure-history.ts";
@@ -103,7 +103,7 @@ describe("what reports a failure is enqueued", () => {
 
 test("the targets with a reported failure are known by namespace, and their failures are logged", async () => {
   const { world, log, record, end } = await setup();
-  const inPay = () => failedTargetsIn("pay", world.memory);
+  const inPay = () => [...(world.memory.failedTargets.get("pay") ?? [])];
   record(failed, "copy", "pay/early");
   for (const name of ["a", "b"]) record(refused, "copy", `pay/${name}`);
   record(refused, "copy", "play/c");

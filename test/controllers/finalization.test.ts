@@ -1,55 +1,149 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { cleanupFinalizer } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
-import { afterPhase, observeFinalization } from "../../src/controllers/finalization.ts";
-import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
+import {
+  afterPhase,
+  deletionOf,
+  noteDeletion,
+  noteFinalized,
+  observeFinalization,
+} from "../../src/controllers/finalization.ts";
+import { newMemory } from "../../src/controllers/memory.ts";
 import { type Answer, isAsk, questionKey } from "../../src/controllers/question.ts";
+import {
+  type FormerGrantee,
+  granteeOfRoleBinding,
+} from "../../src/domain/grants/former-grantee.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
+import { rawRequested } from "../support/requester-objects.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { fakeWorld } from "../support/world.ts";
 
-const ref = { namespace: "team", name: "db", uid: "uid-db" };
-const grantees = Array.from({ length: 20 }, (_, index) =>
+const grantee = (binding: string, name = "ann") =>
   granteeOfRoleBinding(
-    { namespace: "team", name: `latchkey-db-${index}` },
-    { subject: { kind: "User", name: "ann" }, verb: "get" },
-  ),
-);
+    { namespace: "team", name: binding },
+    { subject: { kind: "User", name }, verb: "get" },
+  );
+const ref = { namespace: "team", name: "db", uid: "uid-db" };
+const grantees = Array.from({ length: 20 }, (_, index) => grantee(`latchkey-db-${index}`));
 
-async function setup(settleMs = 2_000) {
-  const { clock, world } = await fakeWorld({});
-  /** Returns the phase; every review has this answer. */
-  const observe = (grantsStand: boolean, seen = grantees, isHonoured = false) => {
-    const deleting = { resource: resources.sharedSecrets, ref, grantsStand, settleMs };
-    const answers = new Map<string, Answer>();
-    const next = () => observeFinalization({ ...deleting, grantees: seen }, world, answers);
-    const phase = next();
-    if (!isAsk(phase)) return { phase, reviews: 0, result: afterPhase(phase, world) };
-    for (const question of phase.questions)
-      answers.set(questionKey(question), { do: "review", isHonoured });
-    return { phase: next(), reviews: phase.questions.length };
-  };
-  return { clock, observe };
-}
+describe("a finalization", () => {
+  async function setup(settleMs = 2_000) {
+    const { clock, world } = await fakeWorld({});
+    /** Returns the phase; every review has this answer. */
+    const observe = (grantsStand: boolean, seen = grantees, isHonoured = false) => {
+      const deleting = { resource: resources.sharedSecrets, ref, grantsStand, settleMs };
+      const answers = new Map<string, Answer>();
+      const next = () => observeFinalization({ ...deleting, grantees: seen }, world, answers);
+      const phase = next();
+      if (!isAsk(phase)) return { phase, reviews: 0, result: afterPhase(phase, world) };
+      for (const question of phase.questions)
+        answers.set(questionKey(question), { do: "review", isHonoured });
+      return { phase: next(), reviews: phase.questions.length };
+    };
+    return { clock, observe };
+  }
 
-test("releases an object after two settle times, and reviews at most sixteen of its grantees", async () => {
-  const { clock, observe } = await setup();
-  const requeue = { kind: "requeue-at", at: clock.now() + 2_000 };
-  const kept = { kind: "keep-grants", until: 2_000 };
-  expect(observe(true)).toEqual({ phase: kept, reviews: 0, result: requeue });
-  clock.advance(2_000);
-  expect(observe(true)).toMatchObject({ phase: { kind: "revoke" }, result: { kind: "done" } });
-  expect(observe(false, [])).toMatchObject({ phase: { kind: "settle", until: 4_000 }, reviews: 0 });
-  clock.advance(2_000);
-  expect(observe(false, [])).toEqual({ phase: { kind: "release" }, reviews: 16 });
+  test("releases an object after two settle times, and reviews at most sixteen of its grantees", async () => {
+    const { clock, observe } = await setup();
+    const requeue = { kind: "requeue-at", at: clock.now() + 2_000 };
+    const kept = { kind: "keep-grants", until: 2_000 };
+    expect(observe(true)).toEqual({ phase: kept, reviews: 0, result: requeue });
+    clock.advance(2_000);
+    expect(observe(true)).toMatchObject({ phase: { kind: "revoke" }, result: { kind: "done" } });
+    expect(observe(false, [])).toMatchObject({
+      phase: { kind: "settle", until: 4_000 },
+      reviews: 0,
+    });
+    clock.advance(2_000);
+    expect(observe(false, [])).toEqual({ phase: { kind: "release" }, reviews: 16 });
+  });
+
+  test("releases an object after a minute if the API server honours a grant until then", async () => {
+    const { clock, observe } = await setup(0);
+    const settling = { phase: { kind: "settle", until: 250 }, reviews: 16 };
+    expect(observe(false, grantees, true)).toEqual(settling);
+    clock.advance(60_000);
+    expect(observe(false, grantees, true)).toMatchObject({ phase: { kind: "release" } });
+  });
+
+  test("releases an object without grantees without a review", async () => {
+    const { observe } = await setup();
+    expect(observe(false, [])).toMatchObject({ phase: { kind: "release" }, reviews: 0 });
+  });
 });
 
-test("releases an object after a minute if the API server honours a grant until then", async () => {
-  const { clock, observe } = await setup(0);
-  const settling = { phase: { kind: "settle", until: 250 }, reviews: 16 };
-  expect(observe(false, grantees, true)).toEqual(settling);
-  clock.advance(60_000);
-  expect(observe(false, grantees, true)).toMatchObject({ phase: { kind: "release" } });
+describe("what a leader knows of a deletion", () => {
+  function noting() {
+    const clock = new TestClock();
+    const context = { clock, memory: newMemory({ quotaExempt: [] }) };
+    const note = (uid: string, stand: boolean, grantees: readonly FormerGrantee[] = []) =>
+      noteDeletion(uid, { stand, grantees }, context);
+    return { clock, note, seenAt: (uid: string) => deletionOf(uid, context).seenAt };
+  }
+
+  test("keeps the instant at which a deletion was first observed", () => {
+    const { clock, note, seenAt } = noting();
+    expect(seenAt("a")).toBe(0);
+    clock.advance(500);
+    expect([seenAt("a"), seenAt("b"), note("a", true).seenAt]).toEqual([0, 500, 0]);
+  });
+
+  test.for(["ownedaccesskeys", "directclusterendpointtokens", "sharedsecrets"])(
+    "forgets an object of %s that no longer exists",
+    async (plural) => {
+      const object = rawRequested("a", { metadata: { namespace: "team" } });
+      const { world, listWatch } = await fakeWorld({ [plural]: [object] });
+      deletionOf("uid-a", world);
+      listWatch.emit(plural, "MODIFIED", object);
+      expect(world.memory.deletions.size).toBe(1);
+      listWatch.emit(plural, "DELETED", object);
+      expect(world.memory.deletions.size).toBe(0);
+    },
+  );
+
+  test("keeps the instant at which the last grant disappeared, and starts again if one reappears", () => {
+    const { clock, note } = noting();
+    const goneAt = [true, false, false, true, false].map((stand) => {
+      clock.advance(100);
+      return note("a", stand).grantsGoneAt;
+    });
+    expect(goneAt).toEqual([undefined, 200, 200, undefined, 500]);
+    expect(["a", "b"].map((uid) => note(uid, false).hadGrants)).toEqual([true, false]);
+  });
+
+  test("keeps former grantees, one for each binding", () => {
+    const { note } = noting();
+    note("a", true, [grantee("one"), grantee("two")]);
+    const { grantees } = note("a", false, [grantee("two", "ben")]);
+    expect(grantees).toEqual([grantee("one"), grantee("two", "ben")]);
+  });
 });
 
-test("releases an object without grantees without a review", async () => {
-  const { observe } = await setup();
-  expect(observe(false, [])).toMatchObject({ phase: { kind: "release" }, reviews: 0 });
+describe("the objects with the finalizer", () => {
+  const answer = (uid: string, finalizers: readonly string[]) =>
+    rawObject({ name: uid, uid, finalizers });
+
+  test("contains an object that was written with the finalizer, until a write removes it", () => {
+    const memory = newMemory({ quotaExempt: [] });
+    noteFinalized(answer("a", [cleanupFinalizer]), memory);
+    noteFinalized(answer("b", ["another"]), memory);
+    expect(["a", "b", "c"].map((uid) => memory.finalized.has(uid))).toEqual([true, false, false]);
+    noteFinalized(answer("a", []), memory);
+    expect(memory.finalized.has("a")).toBe(false);
+  });
+
+  test("contains at most the last ten thousand objects", () => {
+    const memory = newMemory({ quotaExempt: [] });
+    for (let index = 0; index < 10_000; index += 1)
+      noteFinalized(answer(`u${index}`, [cleanupFinalizer]), memory);
+    noteFinalized(answer("u0", [cleanupFinalizer]), memory);
+    noteFinalized(answer("last", [cleanupFinalizer]), memory);
+    expect(["u0", "u1", "u2", "last"].map((uid) => memory.finalized.has(uid))).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
+  });
 });

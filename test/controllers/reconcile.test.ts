@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Outcome, type Request } from "../../src/controllers/attempt.ts";
+import type { Outcome } from "../../src/controllers/attempt.ts";
+import type { Request } from "../../src/controllers/question.ts";
 import { reconcile } from "../../src/controllers/reconcile.ts";
 import { nothingToDo } from "../../src/domain/plan/plan.ts";
 import { refusal } from "../support/fake-client.ts";

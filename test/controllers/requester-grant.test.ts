@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { deletionOf } from "../../src/controllers/deletions.ts";
+import { deletionOf } from "../../src/controllers/finalization.ts";
 import { requesterGrantReconciler } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
