@@ -29,6 +29,8 @@ export interface Slot {
   request: Request;
   isDone: boolean;
   error?: unknown;
+  /** Whether the object of a patch or delete was not found. */
+  isNotFound?: boolean;
 }
 
 /** One reconcile in progress, as a value: no decision of it waits in a call. */
@@ -102,15 +104,22 @@ export function settle(
   } else if ("response" in outcome) {
     if (!isQuestion(request)) recordResponse(attempt, request, outcome.response, context);
   } else if (!isQuestion(request) && isStoredDoubtful(request, outcome.error)) {
-    // A patched or deleted object that is not found needs no status, no finalizer and no delete.
-    const isGone =
+    slot.error = outcome.error;
+    slot.isNotFound =
       (request.do === "patch" || request.do === "delete") && isKubeError(outcome.error, "NotFound");
-    if (!isGone) slot.error = outcome.error;
     slot.request = { do: "refresh", resource: request.resource, ref: refOf(request) };
     return;
   } else {
     slot.error ??= outcome.error;
   }
+  // An object that is gone needs no status, no finalizer and no delete; a restore may bring it back.
+  if (
+    "answer" in outcome &&
+    slot.isNotFound === true &&
+    request.do === "refresh" &&
+    !context.world.has(request)
+  )
+    slot.error = undefined;
   slot.isDone = true;
   attempt.open -= 1;
   if (attempt.open === 0) endStep(attempt, context);

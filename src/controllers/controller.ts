@@ -107,7 +107,7 @@ function createLeader(
   { clock, random, metrics, log, yielder }: ControllerDeps,
   informers: Informers,
 ): Leader {
-  const { stores, recordWrite, recordDelete } = informers;
+  const { stores, has, recordWrite, recordDelete } = informers;
   const queues = createQueues(
     (controller) => new WorkQueue({ clock, random, metrics: metrics.queue(controller) }),
   );
@@ -125,7 +125,7 @@ function createLeader(
     queues,
     world: {
       ...{ options, stores, memory, enqueuer, keyResolver, clock, log, keysAsOf },
-      ...{ recordWrite, recordDelete },
+      ...{ has, recordWrite, recordDelete },
     },
   };
 }

@@ -39,6 +39,8 @@ export interface Informers {
   /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
+  /** Whether an object is in the stores. */
+  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
   /** Puts the response to a write of this process into the stores. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
   /** Removes an object with this uid from the stores after an own delete. */
@@ -94,6 +96,11 @@ export function createInformers(
     },
     staleReasons: () => staleReasons(all, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
+    has: ({ resource, ref }) =>
+      kinds.some(
+        ({ listOptions, informer }) =>
+          listOptions.resource === resource && informer.store.has(keyOf(ref)),
+      ),
     recordWrite(resource, answer) {
       for (const { listOptions, isReadOnly, informer } of kinds) {
         if (

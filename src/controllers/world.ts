@@ -22,6 +22,8 @@ export interface World {
   readonly log: Pick<Logger, "info" | "warn">;
   /** Until when the store of keys is complete, in milliseconds since the epoch. */
   readonly keysAsOf: () => number;
+  /** Whether an object is in the stores. */
+  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
   /** Puts the response to a write into the stores, so that the next decision observes it. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
   /** Removes an object from the stores after an own delete, before its watch event arrives. */

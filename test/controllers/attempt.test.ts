@@ -39,9 +39,10 @@ function lineOf(request: Request): string {
 async function attempted(
   decided: Decision | Reconciler["decide"],
   outcomeOf: (request: Request) => Outcome = answered,
-  rest: Partial<Reconciler> = {},
+  { has, ...rest }: Partial<Reconciler> & { readonly has?: () => boolean } = {},
 ) {
   const found = await fakeWorld({});
+  const world = { ...found.world, ...(has === undefined ? {} : { has }) };
   const decide = typeof decided === "function" ? decided : () => decided;
   const ended = vi.fn<() => void>();
   const reconciler: Reconciler = {
@@ -49,7 +50,7 @@ async function attempted(
     ...rest,
   };
   const play = (): { readonly attempt: Attempt; readonly rounds: readonly string[][] } => {
-    const context = { reconciler, world: found.world };
+    const context = { reconciler, world };
     const attempt = beginAttempt("k", context);
     const rounds: string[][] = [];
     while (attempt.end === undefined) {
@@ -178,14 +179,20 @@ describe("reads the object again", () => {
     expect([rounds.length, attempt.end]).toEqual([1, { error }]);
   });
 
-  test.for<[string, Write, KubeErrorCode, KubeErrorCode]>([
-    ["the first error if it fails, too", replace("a"), "Conflict", "Conflict"],
-    ["its own error if it fails after a missing object", remove("a"), "NotFound", "Network"],
-  ])("and ends with %s", async ([, write, code, last]) => {
+  test.for<[string, Write, KubeErrorCode]>([
+    ["a conflict", replace("a"), "Conflict"],
+    ["a missing object", remove("a"), "NotFound"],
+  ])("and ends with the first error if that fails after %s, too", async ([, write, code]) => {
     const { attempt } = await attempted(planOf([write]), ({ do: kind }) => ({
       error: refusal(kind === "refresh" ? "Network" : code),
     }));
-    expect(attempt.end).toMatchObject({ error: { code: last } });
+    expect(attempt.end).toMatchObject({ error: { code } });
+  });
+
+  test("and fails if a missing object is back, because etcd was restored meanwhile", async () => {
+    const error = refusal("NotFound");
+    const { attempt } = await attempted(planOf([patch("a")]), failing(error), { has: () => true });
+    expect(attempt.end).toEqual({ error });
   });
 });
 

@@ -98,6 +98,7 @@ export async function fakeWorld(
   const world: World = {
     ...{ options, stores, memory, enqueuer, keyResolver, clock, log },
     keysAsOf: () => clock.now() - keysAgeMs,
+    has: informers.has,
     recordWrite: (_, response) => void recorded.push(response),
     recordDelete: ({ plural }, ref, uid) => void recorded.push(`no ${plural} ${keyOf(ref)} ${uid}`),
   };
