@@ -1,16 +1,12 @@
 import type { Key } from "../api/object.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 
-interface Wait {
-  readonly key: Key;
-  readonly at: number;
-}
-
 /** The clock and the callback of a {@link DelayQueue}. */
 export interface DelayQueueOptions {
   /** The clock of all times in the queue, in milliseconds. */
   readonly now: () => number;
   readonly wakeAfter: Clock["wakeAfter"];
+  /** Removes the time of `key`, which has come. */
   readonly wake: (key: Key) => void;
 }
 
@@ -18,55 +14,36 @@ export interface DelayQueueOptions {
 const longestNapMs = 60_000;
 
 /**
- * Keys with a wake-up time, in a binary heap; a key is queued once, with the earliest time that was
- * set.
+ * Wakes keys at the times of a map, which its owner changes. A binary heap orders them; an entry
+ * whose time is not that of the map is stale, and at most half of the entries are.
  */
 export class DelayQueue {
+  readonly #times: ReadonlyMap<Key, number>;
   readonly #options: DelayQueueOptions;
-  readonly #heap: Wait[] = [];
-  /** Heap index of each key. */
-  readonly #places = new Map<Key, number>();
+  /** Of each entry of the heap, in two arrays because these take the least memory. */
+  readonly #keys: Key[] = [];
+  readonly #instants: number[] = [];
   #timer: { readonly at: number; readonly cancel: Cancel } | undefined;
 
-  constructor(options: DelayQueueOptions) {
+  constructor(times: ReadonlyMap<Key, number>, options: DelayQueueOptions) {
+    this.#times = times;
     this.#options = options;
   }
 
-  /** Number of waiting keys. */
-  get size(): number {
-    return this.#heap.length;
+  /** Wakes `key` at its time in the map, not earlier. Call this after the time was set. */
+  schedule(key: Key): void {
+    const at = this.#times.get(key);
+    if (at === undefined) return;
+    this.#instants.push(at);
+    this.#up(this.#keys.push(key) - 1);
+    this.arm();
   }
 
-  /**
-   * Wakes `key` at `at`, not earlier; has no effect if the key already waits for an earlier time.
-   */
-  set(key: Key, at: number): void {
-    const place = this.#places.get(key) ?? this.#heap.length;
-    if (this.#at(place) <= at) return;
-    this.#put(place, { key, at });
-    this.#up(place);
-    this.#arm();
-  }
-
-  /** Removes `key` without waking it. */
-  delete(key: Key): void {
-    const place = this.#places.get(key);
-    if (place === undefined) return;
-    this.#take(place);
-    this.#arm();
-  }
-
-  /** Removes all keys and returns them. */
-  drain(): readonly Key[] {
-    const keys = [...this.#places.keys()];
-    this.#heap.length = 0;
-    this.#places.clear();
-    this.#arm();
-    return keys;
-  }
-
-  #arm(): void {
-    const at = this.#heap[0]?.at;
+  /** Sets the timer for the earliest time. Call this after times were removed. */
+  arm(): void {
+    if (this.#keys.length > 2 * this.#times.size) this.#rebuild();
+    while (this.#isStale()) this.#shift();
+    const at = this.#instants[0];
     if (this.#timer?.at === at) return;
     this.#timer?.cancel();
     this.#timer = at === undefined ? undefined : { at, cancel: this.#nap(at) };
@@ -77,27 +54,42 @@ export class DelayQueue {
     return this.#options.wakeAfter(ms, () => {
       this.#timer = undefined;
       this.#wakeDue();
-      this.#arm();
+      this.arm();
     });
   }
 
   #wakeDue(): void {
     const now = this.#options.now();
-    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
-      this.#take(0);
-      this.#options.wake(first.key);
+    while (this.#at(0) <= now) {
+      const key = this.#shift();
+      if (key !== undefined) this.#options.wake(key);
     }
   }
 
-  #take(place: number): void {
-    const taken = this.#heap[place];
-    const last = this.#heap.pop();
-    if (taken === undefined || last === undefined) return;
-    this.#places.delete(taken.key);
-    if (last === taken) return;
-    this.#put(place, last);
-    this.#up(place);
-    this.#down(place);
+  /** Fills the same arrays again: a copied array would hold its numbers as objects. */
+  #rebuild(): void {
+    this.#keys.length = 0;
+    this.#instants.length = 0;
+    for (const [key, at] of this.#times) {
+      this.#keys.push(key);
+      this.#instants.push(at);
+    }
+    for (let place = this.#keys.length >> 1; place >= 0; place--) this.#down(place);
+  }
+
+  #isStale(): boolean {
+    const first = this.#keys[0];
+    return first !== undefined && this.#times.get(first) !== this.#instants[0];
+  }
+
+  /** Removes the first entry, and returns its key unless it is stale. */
+  #shift(): Key | undefined {
+    const key = this.#isStale() ? undefined : this.#keys[0];
+    this.#swap(0, this.#keys.length - 1);
+    this.#keys.pop();
+    this.#instants.pop();
+    this.#down(0);
+    return key;
   }
 
   #up(from: number): void {
@@ -121,18 +113,13 @@ export class DelayQueue {
 
   /** The time at a heap index; Infinity beyond the end. */
   #at(place: number): number {
-    return this.#heap[place]?.at ?? Infinity;
+    return this.#instants[place] ?? Infinity;
   }
 
   #swap(one: number, other: number): void {
-    const [first, second] = [this.#heap[one], this.#heap[other]];
+    const [first, second] = [this.#keys[one], this.#keys[other]];
     if (first === undefined || second === undefined) return;
-    this.#put(one, second);
-    this.#put(other, first);
-  }
-
-  #put(place: number, wait: Wait): void {
-    this.#heap[place] = wait;
-    this.#places.set(wait.key, place);
+    [this.#keys[one], this.#keys[other]] = [second, first];
+    [this.#instants[one], this.#instants[other]] = [this.#at(other), this.#at(one)];
   }
 }
