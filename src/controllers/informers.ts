@@ -96,6 +96,31 @@ export function createInformers(
     },
     staleReasons: () => staleReasons(all, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
+    ...ownWrites(kinds, { stores, namespace }),
+  };
+}
+
+interface WatchedKindInformer extends Pick<
+  WatchedKind<unknown>,
+  "listOptions" | "listedAfter" | "isReadOnly" | "enqueueAll" | "reconciler"
+> {
+  readonly informer: Pick<
+    Informer<unknown>,
+    "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "observeDelete" | "refresh"
+  >;
+}
+
+interface OwnNamespace {
+  readonly stores: Stores;
+  readonly namespace: string;
+}
+
+/** Puts what this process writes, and what it reads again, into the stores. */
+function ownWrites(
+  kinds: readonly WatchedKindInformer[],
+  { stores, namespace }: OwnNamespace,
+): Pick<Informers, "has" | "recordWrite" | "recordDelete" | "refresh"> {
+  return {
     has: ({ resource, ref }) =>
       kinds.some(
         ({ listOptions, informer }) =>
@@ -125,16 +150,6 @@ export function createInformers(
       await kind?.informer.refresh(keyOf(ref));
     },
   };
-}
-
-interface WatchedKindInformer extends Pick<
-  WatchedKind<unknown>,
-  "listOptions" | "listedAfter" | "isReadOnly" | "enqueueAll" | "reconciler"
-> {
-  readonly informer: Pick<
-    Informer<unknown>,
-    "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "observeDelete" | "refresh"
-  >;
 }
 
 /** Runs the informer of a kind once the kinds in its `listedAfter` are listed. */
@@ -190,15 +205,7 @@ function enqueueRequested(enqueuer: Enqueuer): void {
  */
 async function refreshSecret(
   ref: ObjectRef,
-  {
-    kinds,
-    stores,
-    namespace,
-  }: {
-    readonly kinds: readonly WatchedKindInformer[];
-    readonly stores: Stores;
-    readonly namespace: string;
-  },
+  { kinds, stores, namespace }: OwnNamespace & { readonly kinds: readonly WatchedKindInformer[] },
 ): Promise<void> {
   const key = keyOf(ref);
   const refresh = async (store: ReadStore<unknown>): Promise<void> =>
