@@ -186,13 +186,14 @@ export class Enqueuer {
       for (const key of store.namesIn(indexes.requester)) yield { queue: this.queues.grant, key };
   }
 
-  /** Forgets the deletion of an object that no longer exists. */
+  /** Forgets an object that no longer exists. */
   forgetDeleted(
     before: { readonly metadata: Metadata } | undefined,
     after: { readonly metadata: Metadata } | undefined,
   ): void {
-    if (before !== undefined && after === undefined)
-      this.memory.deletions.delete(before.metadata.uid);
+    if (before === undefined || after !== undefined) return;
+    this.memory.deletions.delete(before.metadata.uid);
+    this.memory.waitingSince.delete(before.metadata.uid);
   }
 }
 

@@ -94,11 +94,13 @@ describe("what a leader knows of a deletion", () => {
     async (plural) => {
       const object = rawRequested("a", { metadata: { namespace: "team" } });
       const { world, listWatch } = await fakeWorld({ [plural]: [object] });
+      const { deletions, waitingSince } = world.memory;
       deletionOf("uid-a", world);
+      waitingSince.set("uid-a", 0);
       listWatch.emit(plural, "MODIFIED", object);
-      expect(world.memory.deletions.size).toBe(1);
+      expect([deletions.size, waitingSince.size]).toEqual([1, 1]);
       listWatch.emit(plural, "DELETED", object);
-      expect(world.memory.deletions.size).toBe(0);
+      expect([deletions.size, waitingSince.size]).toEqual([0, 0]);
     },
   );
 

@@ -37,3 +37,16 @@ test("throws the error that the attempt ends with", async () => {
   const error = refusal("Forbidden");
   await expect(reconciled(async () => ({ error }))).rejects.toBe(error);
 });
+
+test("throws a bug once the other requests have ended", async () => {
+  const bug = new TypeError("bug");
+  let hasEnded = false;
+  const sent = reconciled(async ({ do: kind, ...rest }) => {
+    if ("object" in rest && rest.object.metadata.name === "a") throw bug;
+    await settled();
+    hasEnded = kind === "create";
+    return { response: {} };
+  });
+  await expect(sent).rejects.toBe(bug);
+  expect(hasEnded).toBe(true);
+});

@@ -82,6 +82,7 @@ const busy: Readonly<Record<string, readonly RawObject[]>> = {
   ],
   directclusterendpointtokens: [
     rawRequested("t"),
+    rawRequested("going", { metadata: { deletionTimestamp } }),
     { ...rawRequested("ending", { metadata: { deletionTimestamp } }), status: minted },
   ],
 };
@@ -93,7 +94,7 @@ export const busyKeys: readonly (readonly [Reconciler, string])[] = [
   ),
   ...["pay/db", "play/db", "pay/big", "pay/gone"].map((key) => [copyReconciler, key] as const),
   ...["k", "new", "going", "absent"].map((key) => [ownedAccessKeyReconciler, key] as const),
-  ...["t", "ending"].map((key) => [endpointTokenReconciler, key] as const),
+  ...["t", "going", "ending"].map((key) => [endpointTokenReconciler, key] as const),
   [requesterGrantReconciler, requesterHash("ann")],
   [revokedTokensReconciler, revokedTokensKey],
   [signingKeysReconciler, signingKeysKey],
