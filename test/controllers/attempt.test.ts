@@ -161,6 +161,7 @@ describe("reads the object again", () => {
     const error = refusal(code);
     const { rounds, attempt } = await attempted(planOf([write]), failing(error));
     expect(rounds).toEqual([[lineOf(write)], ["refresh ns/a"]]);
+    expect(attempt.answers.size).toBe(0);
     expect(attempt.end).toEqual(fails ? { error } : { result: { kind: "done" } });
   });
 

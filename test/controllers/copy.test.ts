@@ -229,6 +229,12 @@ describe("a rejected write", () => {
       });
     });
 
+    test("is not recorded in the copy if the API server fails", async () => {
+      const { client, reconcile } = await setup(drifted, () => refusal("ServerError"));
+      await expect(reconcile()).rejects.toMatchObject({ code: "ServerError" });
+      expect(client.lines).toEqual(["replace secrets pay/db"]);
+    });
+
     test("ends the reconcile even if the annotation is rejected, too", async () => {
       const { reconcile } = await setup(drifted, answering(true));
       expect(await reconcile()).toEqual({ kind: "requeue-with-backoff" });

@@ -135,6 +135,18 @@ describe("a reconcile of a SharedSecret", () => {
   const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
+  test.for([
+    ["be added", { finalizers: [] }],
+    ["be removed", going],
+  ] as const)("is an error of the reconcile if its finalizer cannot %s", async ([, metadata]) => {
+    const { client, reconcile } = await setup(
+      { sharedsecrets: [rawSharedSecret("db", { metadata })] },
+      { answer: () => refusal("Forbidden") },
+    );
+    await expect(reconcile()).rejects.toMatchObject({ code: "Forbidden" });
+    expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
+  });
+
   test("deletes its copies, and removes the finalizer at once without grantees", async () => {
     const { client, reconcile } = await setup({
       namespaces: [projectNamespace("pay")],
