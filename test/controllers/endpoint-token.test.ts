@@ -4,7 +4,11 @@ import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { endpointTokenReconciler } from "../../src/controllers/endpoint-token.ts";
 import { revokedTokensKey } from "../../src/controllers/queues.ts";
-import { type CountedToken, takeTokenQuota } from "../../src/controllers/token-quota.ts";
+import {
+  type CountedToken,
+  nextTokenEnd,
+  takeTokenQuota,
+} from "../../src/controllers/token-quota.ts";
 import type { FakeClient } from "../support/fake-client.ts";
 import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
@@ -27,7 +31,8 @@ async function reconciled(
   const result = await found.reconcile(endpointTokenReconciler, "t");
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   const isDue = enqueued.includes(`revokedTokens ${revokedTokensKey} high`);
-  return { result, lines: client.lines, status, isDue, requests: client.requests };
+  const { requests } = client;
+  return { result, lines: client.lines, status, isDue, requests, world };
 }
 
 const token = { directclusterendpointtokens: [rawRequested("t")] };
@@ -61,11 +66,12 @@ test("waits ten seconds for the grant without a status write", async () => {
 });
 
 test("waits for signing keys without a status write: their event enqueues the token", async () => {
-  const { lines, status } = await reconciled({
+  const { lines, status, world } = await reconciled({
     ...token,
     ...rawGrant("directclusterendpointtokens", "t"),
   });
   expect([lines, status]).toEqual([[], {}]);
+  expect(nextTokenEnd("ann", world)).toBe(Infinity);
 });
 
 test("does not mint a token while its requester is at the quota, including deleted tokens", async () => {
@@ -86,6 +92,15 @@ test("does not mint a token while its requester is at the quota, including delet
       expect.objectContaining({ type: "Reconciling", status: "True" }),
     ]),
   );
+});
+
+test("counts a token that is already minted", async () => {
+  const minted = {
+    ...rawRequested("t"),
+    status: { token: "x", expiresAt: "2026-01-01T01:00:00Z" },
+  };
+  const { world } = await reconciled({ directclusterendpointtokens: [minted] });
+  expect(nextTokenEnd("ann", world)).toBe(Date.parse("2026-01-01T01:00:00Z"));
 });
 
 const deleting = {

@@ -123,6 +123,25 @@ describe("a reconcile of a SharedSecret", () => {
     expect(waitingSince.size).toBe(0);
   });
 
+  test("is requeued for its next refresh, and forgets its refresh once it is gone", async () => {
+    const refreshing = (value: string) =>
+      rawSharedSecret("db", {
+        projects: "",
+        metadata: { annotations: { [annotations.refreshNow]: value } },
+      });
+    const { clock, listWatch, world, reconcile } = await setup({
+      sharedsecrets: [refreshing("1")],
+    });
+    const at = clock.now() + 10_000;
+    expect(await reconcile()).toEqual({ kind: "done" });
+    clock.advance(1);
+    listWatch.emit("sharedsecrets", "MODIFIED", refreshing("2"));
+    expect(await reconcile()).toEqual({ kind: "requeue-at", at });
+    listWatch.emit("sharedsecrets", "DELETED", refreshing("2"));
+    await reconcile();
+    expect(world.memory.refreshes.bySource.size).toBe(0);
+  });
+
   test("does nothing in a terminating namespace", async () => {
     const { client, reconcile } = await setup({
       namespaces: [rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
