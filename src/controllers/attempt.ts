@@ -214,7 +214,7 @@ function failedRequest(error: KubeError, isWrite: boolean): FailedRequest {
   const isNamespaceMissing =
     code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
   return {
-    ...{ code, reason, message: explanation, isWrite },
+    ...{ code, reason, message: explanation, requestMessage: message, isWrite },
     isRefusal: isRefusal(error),
     isRejection: isRejection(error),
     isTooLarge: isTooLarge(error),

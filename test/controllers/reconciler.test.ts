@@ -17,7 +17,7 @@ test.for<[string, Reconciler, string, plural: string]>([
   const { client, clock, reconcile } = await busyWorld({
     answer({ verb, ref }) {
       if (verb.startsWith("get")) return refusal("NotFound", { objectName: ref.name });
-      return verb === "review" ? undefined : refusal("ServerError", { explanation: "is away" });
+      return verb === "review" ? undefined : refusal("ServerError", { message: "is away" });
     },
   });
   const said: string[] = [];

@@ -8,6 +8,8 @@ export interface FailedRequest {
   /** The reason of the metav1.Status, or the code. */
   readonly reason: string;
   readonly message: string;
+  /** The message with the method, the path and the status. */
+  readonly requestMessage: string;
   /** Whether the API server rejected the request, so that a retry alone does not succeed. */
   readonly isRefusal: boolean;
   /** Whether it rejected the object (validation, policy, quota), and not Latchkey. */
@@ -34,8 +36,8 @@ export interface FailureVerdict {
  * A temporary failure: users do not cause the rejection of writes to their object itself, or to
  * their requester's grants, and it may end.
  */
-export function temporaryFailure({ reason, message }: FailedRequest): FailureVerdict {
-  return { failure: { kind: "failed", reason, message } };
+export function temporaryFailure({ reason, requestMessage }: FailedRequest): FailureVerdict {
+  return { failure: { kind: "failed", reason, message: requestMessage } };
 }
 
 /**
@@ -61,7 +63,7 @@ const askAgainMs = 5_000;
  */
 export function targetFailure(failed: FailedRequest, now: number): FailureVerdict {
   const { code, reason, message, isRefusal, isRejection, isNamespaceGone, isWrite } = failed;
-  if (!isWrite) return temporaryFailure(failed);
+  if (!isWrite) return { failure: { kind: "failed", reason, message } };
   // The conflicting Secret was read; if that failed, the requeue reads it.
   if (code === "AlreadyExists") return { result: { kind: "requeue-at", at: now + askAgainMs } };
   // The namespace's own event enqueues the target.

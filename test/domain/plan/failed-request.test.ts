@@ -7,14 +7,15 @@ import {
 } from "../../../src/domain/plan/failed-request.ts";
 
 const failed: FailedRequest = {
-  ...{ code: "Conflict", reason: "R", message: "why" },
+  ...{ code: "Conflict", reason: "R", message: "why", requestMessage: "POST /path: why" },
   ...{ isRefusal: false, isRejection: false, isTooLarge: false, isNamespaceGone: false },
   isWrite: true,
 };
 const rejection = { isRefusal: true, isRejection: true };
-const [refused, temporary] = (["refused", "failed"] as const).map((kind) => ({
+const [refused, unread] = (["refused", "failed"] as const).map((kind) => ({
   failure: { kind, reason: "R", message: "why" },
 }));
+const temporary = { failure: { kind: "failed", reason: "R", message: "POST /path: why" } };
 const tooLarge = { failure: { kind: "too-large", reason: "TooLarge", message: "why" } };
 const retried = { result: { kind: "requeue-with-backoff" } };
 
@@ -49,7 +50,7 @@ describe("a failure to write Roles and RoleBindings", () => {
 describe("a failure at a target", () => {
   const over = { isOver: true, result: { kind: "done" } };
   test.for<[string, Partial<FailedRequest>, object]>([
-    ["of a read is temporary", { ...rejection, isWrite: false }, { ...temporary }],
+    ["of a read is temporary", { ...rejection, isWrite: false }, { ...unread }],
     [
       "of an existing name is no failure: the Secret is read",
       { code: "AlreadyExists" },
@@ -63,7 +64,7 @@ describe("a failure at a target", () => {
     ],
     ["that a missing permission causes is an error, too", { isRefusal: true }, { ...refused }],
     ["that a webhook may cause is an error, too", { code: "ServerError" }, { ...refused }],
-    ["that may end is temporary", {}, { ...temporary }],
+    ["that may end is temporary", {}, { ...unread }],
   ])("%s", ([, changes, verdict]) => {
     expect(targetFailure({ ...failed, ...changes }, 1)).toEqual(verdict);
   });
