@@ -15,7 +15,7 @@ import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
 import type { RequestMetrics } from "../runtime/work-metrics.ts";
-import type { ControllerOptions } from "./controller-options.ts";
+import type { ControllerOptions } from "./world.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 import { sizeOfIn } from "./object-size.ts";

@@ -11,7 +11,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Enqueuer } from "./enqueuer.ts";
-import type { ControllerOptions } from "./controller-options.ts";
+import type { ControllerOptions } from "./world.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";

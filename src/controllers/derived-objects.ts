@@ -10,7 +10,7 @@ import {
 } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { resources } from "../api/resources.ts";
-import type { LiveObject } from "./live-object.ts";
+import type { LiveObject } from "./question.ts";
 import { type Answers, answerTo, type Ask, askFor, isAsk } from "./question.ts";
 import { indexes, type Stores } from "./stores.ts";
 

@@ -1,4 +1,4 @@
-import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
@@ -7,7 +7,6 @@ import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { DataForm, Source } from "../domain/sync/copy.ts";
 import type { SyncSummary } from "../domain/sync/sync-summary.ts";
-import type { LiveObject } from "./live-object.ts";
 
 /** What a decision requires besides the stores; its answer leads to the next decision. */
 export type Question =
@@ -35,6 +34,12 @@ export type Question =
 
 /** What a reconcile sends next: a question or a write. */
 export type Request = Question | Write;
+
+/** The state of an object in the API server; a cache may lag behind it. */
+export type LiveObject =
+  | { readonly kind: "there"; readonly metadata: Metadata }
+  | { readonly kind: "gone" }
+  | { readonly kind: "unknown" };
 
 /** The answer to the question with the same `do`. */
 export type Answer =

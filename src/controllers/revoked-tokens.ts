@@ -1,4 +1,3 @@
-import type { Key } from "../api/object.ts";
 import { planRevokedTokens } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { Decision } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -16,7 +15,7 @@ export const revokedTokensReconciler: Reconciler = {
   controller: "revokedtokens",
   queue: "revokedTokens",
   workers: () => 1,
-  decide: (_: Key, world) => decide(world),
+  decide: (_, world) => decide(world),
 };
 
 function decide(world: World): Decision {

@@ -1,17 +1,23 @@
 import type { Event } from "../api/event.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
+import { isTrueAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
 import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal } from "../kube/errors.ts";
+import { canExist } from "../kube/paths.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import type { Outcome } from "./attempt.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
 import { signingKeys } from "./endpoint-token.ts";
-import { readLive } from "./live-object.ts";
-import { type Answer, isQuestion, type Question, type Request } from "./question.ts";
+import {
+  type Answer,
+  isQuestion,
+  type LiveObject,
+  type Question,
+  type Request,
+} from "./question.ts";
 import type { SourceData } from "./source-data.ts";
 import type { World } from "./world.ts";
 
@@ -115,6 +121,26 @@ async function isStillHonoured(
     // If the API server rejects the review, the object waits for the maximum time instead of
     // forever.
     if (isKubeError(error) && isRefusal(error)) return true;
+    throw error;
+  }
+}
+
+/**
+ * Reads an object from the API server. It is gone if a 404 names it; a 404 without the name means
+ * that the resource is not served, and says nothing about the object. Throws any other KubeError.
+ * An object that cannot exist is gone.
+ */
+async function readLive(
+  resource: Resource,
+  ref: ObjectRef,
+  client: Pick<Client, "getMetadata">,
+): Promise<LiveObject> {
+  if (!canExist(ref)) return { kind: "gone" };
+  try {
+    return { kind: "there", metadata: parseMetadata(await client.getMetadata(resource, ref)) };
+  } catch (error) {
+    if (isKubeError(error, "NotFound"))
+      return { kind: error.objectName === ref.name ? "gone" : "unknown" };
     throw error;
   }
 }

@@ -1,12 +1,36 @@
+import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
+import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
+import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
+import type { Prefixes } from "../domain/names.ts";
+import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { ControllerOptions } from "./controller-options.ts";
 import type { Enqueuer } from "./enqueuer.ts";
-import type { LeaderMemory } from "./memory.ts";
+import type { LeaderMemory, TokenQuotaConfig } from "./memory.ts";
 import type { Stores } from "./stores.ts";
+
+/** Options of the controller; durations in seconds. */
+export interface ControllerOptions
+  extends
+    OwnedAccessKeyConfig,
+    EndpointTokenConfig,
+    KeyRotationConfig,
+    TokenQuotaConfig,
+    NamespaceOptions {
+  readonly namespace: string;
+  readonly prefixes: Prefixes;
+  /** Maximum number of concurrent reconciles of a kind. */
+  readonly workers: number;
+  /** Maximum number of concurrent reconciles of targets. */
+  readonly writers: number;
+  /**
+   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
+   */
+  readonly grantSettleTime: number;
+}
 
 /**
  * What the decisions of a leader read and change: nothing in it waits, and nothing in it sends a

@@ -71,6 +71,59 @@ describe("a dry-run create", () => {
   });
 });
 
+describe("a read of an object", () => {
+  const ref = { namespace: "team", name: "db" };
+  const read = { do: "read", resource: resources.sharedSecrets, ref } as const;
+
+  test.for<[string, unknown, object]>([
+    [
+      "is gone if the API server does not find it by name",
+      refusal("NotFound", { objectName: "db" }),
+      { kind: "gone" },
+    ],
+    [
+      "is unknown when the API server does not serve the kind",
+      refusal("NotFound"),
+      { kind: "unknown" },
+    ],
+    [
+      "is unknown if another object is not found",
+      refusal("NotFound", { objectName: "team" }),
+      { kind: "unknown" },
+    ],
+    [
+      "exists with its uid",
+      rawObject({ ...ref, uid: "u" }),
+      { kind: "there", metadata: { uid: "u" } },
+    ],
+  ])("%s", async ([, answer, live]) => {
+    const { client, send } = await fakeWorld({}, { answer: () => answer });
+    expect(await send(read)).toMatchObject({ answer: { do: "read", live } });
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
+  });
+
+  test.each(["", "..", "a/b", "%2F"])("of the name %j is gone without a request", async (name) => {
+    const { client, send } = await fakeWorld({}, { answer: () => rawObject(ref) });
+    for (const impossible of [
+      { namespace: "team", name },
+      { namespace: name, name: "db" },
+    ])
+      expect(await send({ ...read, ref: impossible })).toMatchObject({
+        answer: { live: { kind: "gone" } },
+      });
+    expect(client.lines).toEqual([]);
+  });
+
+  test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)(
+    "that fails with %s says nothing about it",
+    async (code) => {
+      const error = refusal(code);
+      const { send } = await fakeWorld({}, { answer: () => error });
+      expect(await send(read)).toEqual({ error });
+    },
+  );
+});
+
 describe("the answer to a question", () => {
   const listed = {
     namespaces: [projectNamespace("pay")],

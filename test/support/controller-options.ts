@@ -1,4 +1,4 @@
-import type { ControllerOptions } from "../../src/controllers/controller-options.ts";
+import type { ControllerOptions } from "../../src/controllers/world.ts";
 import { ownNamespace } from "./fake-informers.ts";
 
 /** Options of a controller over fakes. */

@@ -4,7 +4,7 @@ import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Result } from "../../src/api/result.ts";
 import type { Outcome } from "../../src/controllers/attempt.ts";
-import type { ControllerOptions } from "../../src/controllers/controller-options.ts";
+import type { ControllerOptions } from "../../src/controllers/world.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import type { Request as Sent } from "../../src/controllers/question.ts";
