@@ -1,4 +1,6 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
+import { notSyncedMessage } from "../authn/authorize-key.ts";
+import type { SecondLooks } from "../authn/identify-key.ts";
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser } from "../api/admission-review.ts";
 import { extras } from "../api/names.ts";
@@ -6,12 +8,31 @@ import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { notSyncedMessage } from "../authn/authorize-key.ts";
 
 /** Dependencies of a scope check. */
 export interface ScopeAdmissionDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly clock: Pick<Clock, "now">;
+}
+
+/** Dependencies of {@link awaitNewKey}. */
+export interface AwaitNewKeyDeps {
+  readonly accessKeys: Pick<AccessKeyCache, "byId">;
+  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly secondLooks: SecondLooks;
+}
+
+/**
+ * Waits 100 ms for the key of a request if it is not in the cache: the process that authenticated it
+ * may have observed the creation of the key earlier.
+ */
+export function awaitNewKey({ accessKeys, clock, secondLooks }: AwaitNewKeyDeps): AdmissionStep {
+  return async (request) => {
+    const keyId = soleExtra(request.user, extras.keyId);
+    if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
+      await secondLooks.wait({}, clock);
+    return admitted(request);
+  };
 }
 
 /**

@@ -27,7 +27,7 @@ import {
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
 import { reviewRoute, timed } from "./review-route.ts";
-import { enforceScope } from "./scope-admission.ts";
+import { awaitNewKey, enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
@@ -88,6 +88,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
   const { namespace, requireAdmissionClientCertificate } = options;
   const deciding = { accessKeys, client, clock, quota: options };
+  const awaited = awaitNewKey({ ...deciding, secondLooks: new SecondLooks() });
   const onResult = metrics.reviews("admission", admissionResults);
   const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
@@ -100,6 +101,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   return [
     admission(webhookPaths.keyAdmission, {
       steps: [
+        awaited,
         enforceQuota(deciding),
         newKeyOnTakeOver,
         rejectDuplicateKey(deciding),
@@ -122,6 +124,6 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
     admission(webhookPaths.ownerAdmission, {
       steps: [checkBlockOwnerDeletion({ ...deciding, client, discovery })],
     }),
-    admission(webhookPaths.scopeAdmission, { steps: [enforceScope(deciding)] }),
+    admission(webhookPaths.scopeAdmission, { steps: [awaited, enforceScope(deciding)] }),
   ];
 }

@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
 import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
+import { SecondLooks } from "../../src/authn/identify-key.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
-import { enforceScope } from "../../src/webhooks/scope-admission.ts";
+import { awaitNewKey, enforceScope } from "../../src/webhooks/scope-admission.ts";
 import {
   posted,
   fakeReviewDeps,
   anonymousClient,
   resolvedKeyWith,
 } from "../support/review-fixture.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const projects = (...names: readonly string[]): Scope => ({ ...emptyScope, projects: names });
 const stored = { kind: "SharedSecret", metadata: { name: "db" }, spec: {} };
@@ -75,4 +77,26 @@ test.each<[string, Parameters<typeof answered>[0], object]>([
   ["refuses every change before the cache is synced", { ...key(), isCold: true }, refused("retry")],
 ])("%s", async (_rule, asking, answer) => {
   expect(await answered(asking)).toMatchObject(answer);
+});
+
+test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
+  ["without a key", [], false, 0],
+  ["with a known key", ["uid-one"], true, 0],
+  ["with a key that is not in the cache", ["uid-one"], false, 1],
+  ["with two key ids", ["uid-one", "uid-two"], false, 0],
+])("waits for a new key: a request %s", async (_rule, keyIds, isKnown, waits) => {
+  const clock = new TestClock();
+  const { view } = key();
+  const step = awaitNewKey({
+    accessKeys: { byId: () => (isKnown ? view : undefined) },
+    secondLooks: new SecondLooks(),
+    clock,
+  });
+  const decided = step({
+    ...{ uid: "r1", isDryRun: false, namespace: "web-1", object: opened, oldObject: stored },
+    user: { username: "alice", uid: "", groups: [], extra: { [extras.keyId]: keyIds } },
+  });
+  expect(clock.pending).toBe(waits);
+  clock.advance(100);
+  expect(await decided).toMatchObject({ object: opened });
 });
