@@ -9,6 +9,7 @@ import {
   syncIndexers,
   targetsOf,
 } from "../../domain/sync/sync-objects.ts";
+import { isFinalizing } from "../../domain/sync/sync-target.ts";
 import type { Change } from "../../kube/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import type { Enqueuer } from "../enqueuer.ts";
@@ -67,6 +68,8 @@ function haveSameTargets(before: Source, after: Source): boolean {
   return (
     one.uid === other.uid &&
     one.deletionTimestamp === other.deletionTimestamp &&
+    // Then its copies are withdrawn, also those that were written during its finalization.
+    isFinalizing(before) === isFinalizing(after) &&
     isSame(before.options, after.options)
   );
 }
