@@ -1,7 +1,10 @@
 import { observeRequester } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { ownObjects } from "../api/names.ts";
-import { type Key, keyOf } from "../api/object.ts";
+import { type Key, keyOf, type Metadata } from "../api/object.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import type { ResolvedKey } from "../domain/access-key/key-state.ts";
 import {
   planEndpointToken,
   planMinted,
@@ -10,14 +13,14 @@ import {
 } from "../domain/endpoint-token/endpoint-token.ts";
 import { revocationDecision } from "../domain/endpoint-token/revocation.ts";
 import type { ObservedEndpointToken } from "../domain/endpoint-token/token-state.ts";
-import { nothingToDo } from "../domain/plan/plan.ts";
+import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import { knownKids, type ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { failureAt } from "./memory.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "./grants.ts";
-import { type Answers, answerTo, type Decision } from "./question.ts";
+import { type Answers, answerTo, type Ask, askFor, type Decision } from "./question.ts";
 import { revokedTokensKey } from "./queues.ts";
 import type { Reconciler } from "./reconciler.ts";
-import { isRevocationPending, noteRevocation } from "./revocations.ts";
+import { isRevocationPending, liftsRevocation, noteRevocation } from "./revocations.ts";
 import { countMintedToken, nextTokenEnd, takeTokenQuota } from "./token-quota.ts";
 import type { World } from "./world.ts";
 
@@ -49,7 +52,8 @@ function decide(name: Key, world: World, answers: Answers): Decision {
   const token = world.stores.tokens.get(name);
   if (token === undefined) return nothingToDo;
   countMintedToken(token, world);
-  const isPending = noteDecision(token, world);
+  const isPending = noteDecision(token, world, answers);
+  if (typeof isPending !== "boolean") return isPending;
   const observed = observe(token, world);
   const { requester, failure } = observed;
   if (token.metadata.deletionTimestamp !== undefined)
@@ -78,16 +82,65 @@ function decideLive(observed: ObservedEndpointToken, world: World, answers: Answ
   return planTooMany(observed, { requester, quota, nextEnd: nextTokenEnd(requester, world) }, now);
 }
 
-/** Records whether the token is revoked, and returns whether its entry is still missing. */
-function noteDecision(token: EndpointToken, world: World): boolean {
+/**
+ * Records whether the token is revoked, and returns whether its entry is still missing. Before an
+ * entry leaves the list, the API server confirms that what the decision rests on is current: a new
+ * leader may have observed the entry, but not yet why the former leader wrote it.
+ */
+function noteDecision(
+  token: EndpointToken,
+  world: World,
+  answers: Answers,
+): boolean | Exclude<Decision, Plan> {
   const { stores, keyResolver, memory, clock, enqueuer } = world;
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
-  const revocable = { token, requester, ...keyResolver.parentKey(requester) };
+  const { parentKey } = keyResolver.parentKey(requester);
+  const revocable = { token, requester, ...(parentKey === undefined ? {} : { parentKey }) };
   const decision = revocationDecision(revocable, clock.now());
   const { uid } = token.metadata;
   const context = { memory, stores, clock, queues: enqueuer.queues };
+  if (decision?.kind === "valid" && liftsRevocation(uid, context)) {
+    const objects = [
+      { resource: resources.endpointTokens, metadata: token.metadata },
+      ...lineage(parentKey).map(({ metadata }) => ({
+        resource: resources.ownedAccessKeys,
+        metadata,
+      })),
+    ];
+    const isCurrent = areCurrent(objects, answers);
+    if (typeof isCurrent !== "boolean") return isCurrent;
+    if (!isCurrent) return { decideAt: clock.now() + askAgainMs };
+  }
   if (decision !== undefined) noteRevocation(uid, decision, context);
   return isRevocationPending(uid, context);
+}
+
+const askAgainMs = 1_000;
+
+/** A parent key and its ancestors. */
+function lineage(parentKey: ResolvedKey | "gone" | undefined): readonly ObservedAccessKey[] {
+  return parentKey === undefined || parentKey === "gone"
+    ? []
+    : [parentKey.key, ...lineage(parentKey.parentKey)];
+}
+
+/** Whether the API server has these versions of these objects. */
+function areCurrent(
+  objects: readonly { readonly resource: Resource; readonly metadata: Metadata }[],
+  answers: Answers,
+): boolean | Ask {
+  const readOf = ({ resource, metadata: { name } }: (typeof objects)[number]) =>
+    ({ do: "read", resource, ref: { name } }) as const;
+  const ask = askFor(objects.map(readOf), answers);
+  if (ask !== undefined) return ask;
+  return objects.every((object) => {
+    const live = answerTo(readOf(object), answers)?.live;
+    return (
+      live?.kind === "there" &&
+      live.metadata.uid === object.metadata.uid &&
+      live.metadata.resourceVersion === object.metadata.resourceVersion
+    );
+  });
 }
 
 function observe(token: EndpointToken, world: World): ObservedEndpointToken {

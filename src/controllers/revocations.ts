@@ -66,6 +66,17 @@ export function noteLost(
   }
 }
 
+/** Whether the decision that a token is valid removes an entry of it from the list. */
+export function liftsRevocation(
+  jti: string,
+  { memory, stores }: Pick<RevocationContext, "memory" | "stores">,
+): boolean {
+  return (
+    memory.revocations.get(jti)?.kind !== "valid" &&
+    isListed(stores.revokedTokens.values(), jti, anyExpiry)
+  );
+}
+
 /** Whether a token is revoked, but not yet in the stored list. */
 export function isRevocationPending(
   jti: string,

@@ -9,9 +9,9 @@ import {
   nextTokenEnd,
   takeTokenQuota,
 } from "../../src/controllers/token-quota.ts";
-import type { FakeClient } from "../support/fake-client.ts";
+import { type FakeClient, refusal, type Request } from "../support/fake-client.ts";
 import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
-import { rawObject } from "../support/fake-list-watch.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
 import { fakeWorld } from "../support/world.ts";
 
@@ -22,10 +22,18 @@ async function reconciled(
   {
     counted = [],
     grantSettleTime = 2_000,
-  }: { counted?: readonly CountedToken[]; grantSettleTime?: number } = {},
+    answer,
+  }: {
+    counted?: readonly CountedToken[];
+    grantSettleTime?: number;
+    answer?: (request: Request) => unknown;
+  } = {},
 ) {
   const options = { quotaTokens: 2, grantSettleTime };
-  const found = await fakeWorld({ ...policies, ...listed }, { options });
+  const found = await fakeWorld(
+    { ...policies, ...listed },
+    { options, ...(answer === undefined ? {} : { answer }) },
+  );
   const { client, enqueued, world } = found;
   for (const one of counted) takeTokenQuota(one, 0, world);
   const result = await found.reconcile(endpointTokenReconciler, "t");
@@ -173,3 +181,53 @@ test("the status of a token keeps the expiry until the entry is listed", async (
   const waiting = await reconciled({ ...invalid, ...listed({}) });
   expect([waiting.lines, waiting.isDue]).toEqual([[], true]);
 });
+
+const again = { kind: "requeue-at", at: Date.parse("2026-01-01T00:00:01Z") };
+test.for<[string, (token: RawObject, key: RawObject) => readonly unknown[], boolean]>([
+  ["is current", (live, key) => [live, key], true],
+  ["is gone", (_, key) => [undefined, key], false],
+  ["is another one", (live, key) => [changed(live, { uid: "new" }), key], false],
+  ["has changed", (live, key) => [changed(live, { resourceVersion: "9" }), key], false],
+  [
+    "has a parent key that has changed",
+    (live, key) => [live, changed(key, { resourceVersion: "9" })],
+    false,
+  ],
+  ["has a parent key that is gone", (live) => [live, undefined], false],
+])(
+  "a listed token that %s in the API server is no longer revoked: %s",
+  async ([, liveOf, isLifted]) => {
+    const { annotations } = rawRequested("t").metadata;
+    const parent = {
+      ...recordAt({ annotations }, "annotations"),
+      "management.service/requester-key-id": "uid-parent",
+    };
+    const token = { ...rawRequested("t", { metadata: { annotations: parent } }), status };
+    const key = rawRequested("parent", { spec: { user: "ann", key: "k".repeat(40) } });
+    const live = liveOf(token, key);
+    const { isDue, result, lines } = await reconciled(
+      {
+        directclusterendpointtokens: [token],
+        ownedaccesskeys: [key],
+        ...listed({ "uid-t": status.expiresAt }),
+      },
+      {
+        answer: ({ verb, resource, ref }) =>
+          verb === "getMetadata"
+            ? (live[resource.plural === "ownedaccesskeys" ? 1 : 0] ??
+              refusal("NotFound", { objectName: ref.name }))
+            : {},
+      },
+    );
+    expect(lines.slice(0, 2)).toEqual([
+      "getMetadata directclusterendpointtokens t",
+      "getMetadata ownedaccesskeys parent",
+    ]);
+    expect(isDue).toBe(isLifted);
+    if (!isLifted) expect(result).toEqual(again);
+  },
+);
+
+function changed(object: RawObject, metadata: object): RawObject {
+  return { ...object, metadata: { ...object.metadata, ...metadata } };
+}
