@@ -1,7 +1,6 @@
 import { observeRequester } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import { ownObjects } from "../api/names.ts";
-import { type Key, keyOf, type Metadata } from "../api/object.ts";
+import type { Key, Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { ResolvedKey } from "../domain/access-key/key-state.ts";
@@ -14,13 +13,14 @@ import {
 import { revocationDecision } from "../domain/endpoint-token/revocation.ts";
 import type { ObservedEndpointToken } from "../domain/endpoint-token/token-state.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
-import { knownKids, type ObservedSigningKeys } from "../tokens/signing-keys.ts";
+import { knownKids } from "../tokens/signing-keys.ts";
 import { failureAt } from "./memory.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "./grants.ts";
 import { type Answers, answerTo, type Ask, askFor, type Decision } from "./question.ts";
 import { revokedTokensKey } from "./queues.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { isRevocationPending, liftsRevocation, noteRevocation } from "./revocations.ts";
+import { signingKeys } from "./signing-keys.ts";
 import { countMintedToken, nextTokenEnd, takeTokenQuota } from "./token-quota.ts";
 import type { World } from "./world.ts";
 
@@ -162,13 +162,4 @@ function observe(token: EndpointToken, world: World): ObservedEndpointToken {
       (isPending ? failureAt("revokedTokens", revokedTokensKey, memory) : undefined),
     ...keyResolver.parentKey(requester),
   };
-}
-
-/** The signing keys, if they are in the stores. */
-export function signingKeys({
-  stores,
-  options,
-}: Pick<World, "stores" | "options">): ObservedSigningKeys | undefined {
-  const { namespace } = options;
-  return stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
 }

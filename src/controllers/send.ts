@@ -10,7 +10,6 @@ import { canExist } from "../kube/paths.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import type { Outcome } from "./attempt.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
-import { signingKeys } from "./endpoint-token.ts";
 import {
   type Answer,
   isQuestion,
@@ -18,6 +17,7 @@ import {
   type Question,
   type Request,
 } from "./question.ts";
+import { signingKeys } from "./signing-keys.ts";
 import type { SourceData } from "./source-data.ts";
 import type { World } from "./world.ts";
 

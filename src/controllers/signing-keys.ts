@@ -24,10 +24,9 @@ export const signingKeysReconciler: Reconciler = {
   queue: "signingKeys",
   workers: () => 1,
   decide(_, world) {
-    const { namespace } = world.options;
-    const ref = { namespace, name: ownObjects.signingKeys };
-    const found = world.stores.signingKeys.get(keyOf(ref));
+    const found = signingKeys(world);
     if (found !== undefined) return rotate(found, world);
+    const { namespace } = world.options;
     const object = newSigningKeys({ namespace, now: world.clock.now() });
     return { ...nothingToDo, steps: [[{ do: "create", resource: resources.secrets, object }]] };
   },
@@ -51,4 +50,13 @@ function rotate(found: ObservedSigningKeys, { options, clock }: World): Plan {
       message: "signing keys rotated",
     },
   };
+}
+
+/** The signing keys, if they are in the stores. */
+export function signingKeys({
+  stores,
+  options,
+}: Pick<World, "stores" | "options">): ObservedSigningKeys | undefined {
+  const { namespace } = options;
+  return stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
 }
