@@ -147,9 +147,9 @@ describe.skipIf(!hasDedicatedClusters)("a burst of requests that kube-apiserver 
   it("loses no connection of 400 creates at once", async () => {
     const create = { ...postKey("burst", { user: "root" }), path: `${keysPath}?dryRun=All` };
     const answers = await Promise.all(Array.from({ length: 400 }, () => cluster.ask({}, create)));
-    // A busy machine does not complete all handshakes within the timeout of a review.
+    // A busy machine does not complete all handshakes, or read all bodies, within their timeouts.
     const isUnexpected = ({ code, message }: Answer): boolean =>
-      code !== 201 && !message.includes("context deadline exceeded");
+      code !== 201 && !/context deadline exceeded|status code 408/.test(message);
     const lost = answers.filter(isUnexpected).map(({ code, message }) => `${code} ${message}`);
     expect(lost).toEqual([]);
     expect(answers.some(({ code }) => code === 201)).toBe(true);
