@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import type { Request } from "../../src/controllers/attempt.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import type { Running } from "./leader.ts";
+import type { Instance, State } from "./machine.ts";
+import { nameOf, type Raw } from "./raw.ts";
+import type { Server } from "./server.ts";
+import type { View } from "./view.ts";
+
+/**
+ * A text with holes for resourceVersions: only their order among those of the same object counts,
+ * so two states are one if their versions have the same ranks.
+ */
+interface Shape {
+  readonly text: string;
+  /** The object and the version of each hole. */
+  readonly versions: readonly (readonly [object: string, version: number])[];
+}
+
+/** Times that no decision of these worlds reads: conditions only carry them. */
+const transitions = /"lastTransitionTime":"[^"]*",?/g;
+const deletions = /"deletionTimestamp":"[^"]*"/g;
+const versions = /"resourceVersion":"(\d+)"/g;
+
+/**
+ * The hash of a state, in 52 bits: a million states collide with a probability of 1 in 9,000. In a
+ * world without lifetimes, a state is the same at another time.
+ */
+export function keyOfState(state: State, hasLifetimes: boolean): number {
+  const { server, instances, late, menu, userActions, faults } = state;
+  const { now } = server;
+  const shape = joined([
+    plain(`${menu.join()} ${userActions} ${faults} ${hasLifetimes ? now : ""}`),
+    plain(
+      [...server.births]
+        .filter(([, count]) => count > 1)
+        .sort()
+        .join(),
+    ),
+    ...[...server.objects.values()].map(shapeOfObject).sort(byText),
+    ...late.map(({ call }) =>
+      shapeOf(call, "ref" in call ? nameOf(call.ref) : nameOf(call.object.metadata)),
+    ),
+    ...instances.flatMap((instance) => shapesOfInstance(instance, now)),
+  ]);
+  const digest = createHash("md5").update(filled(shape)).digest();
+  return digest.readUIntBE(0, 6) * 16 + (digest.readUInt8(6) & 15);
+}
+
+/** How often objects were created decides their next uid; the first birth shows by the object. */
+function birthsOf({ births, objects: existing }: Server): string {
+  return [...births]
+    .filter(([id, count]) => count > 1 || !existing.has(id))
+    .sort()
+    .join();
+}
+
+function plain(text: string): Shape {
+  return { text, versions: [] };
+}
+
+function shapesOfInstance({ streams, leader }: Instance, now: number): readonly Shape[] {
+  const seen = streams.flatMap(({ view, pending, isStale }, kind) => {
+    const { entries, deleted } = view;
+    if (entries.size + deleted.size + pending.length === 0 && !isStale) return [];
+    return [
+      plain(`${kind} ${isStale ? "stale" : ""} ${[...deleted].sort().join()}`),
+      shapeOfView(view),
+      ...pending.flatMap(({ type, object }) => [plain(type), shapeOfObject(object)]),
+    ];
+  });
+  if (leader === undefined) return seen;
+  const running = leader.running.map((one) => shapeOfRunning(one, now)).sort(byText);
+  return [...seen, plain(textOf([leader.memory, leader.queues], now)), ...running];
+}
+
+const views = new WeakMap<View["entries"], Shape>();
+
+function shapeOfView({ entries }: View): Shape {
+  const known = views.get(entries);
+  if (known !== undefined) return known;
+  const shape = joined([...entries.values()].map(({ raw }) => shapeOfObject(raw)).sort(byText));
+  views.set(entries, shape);
+  return shape;
+}
+
+const objects = new WeakMap<Raw, Shape>();
+/** A number for each text of an object, which is shorter. */
+const numbers = new Map<string, number>();
+
+function shapeOfObject(object: Raw): Shape {
+  const known = objects.get(object);
+  if (known !== undefined) return known;
+  const shape = shapeOf(object, nameOf(object.metadata));
+  const number = numbers.get(shape.text) ?? numbers.size;
+  numbers.set(shape.text, number);
+  const short = { ...shape, text: `#${number}?` };
+  objects.set(object, short);
+  return short;
+}
+
+/** Plans and answers are new with every decision, so their shapes are not kept. */
+function shapeOfRunning({ queue, attempt }: Running, now: number): Shape {
+  const { key, phase, decisions, answers, slots, written, verdict, plan } = attempt;
+  const isAsking = phase === "asking";
+  const left = isAsking ? [] : plan.steps.slice(attempt.step + 1).flat();
+  const result = isAsking ? undefined : plan.result;
+  const end = "error" in verdict ? String(verdict.error) : verdict.result;
+  return joined([
+    plain(`${queue} ${key} ${phase} ${decisions} ${textOf([result, end], now)}`),
+    ...slots.map(({ request, isDone, error }) =>
+      isDone ? plain(`done ${String(error)}`) : shapeOfRequest(request, String(error ?? "")),
+    ),
+    ...left.map((request) => shapeOfRequest(request, "")),
+    ...[...answers].map(([question, answer]) => {
+      const shape = shapeOf(answer, question.split(" ").at(-1) ?? "");
+      return { ...shape, text: `${question.replace(/ \d+$/, "")} ${shape.text}` };
+    }),
+    ...[...written].map(([id, version]) => ({
+      text: `${id} ?`,
+      versions: [[id.slice(id.indexOf("/") + 1), Number(version)] as const],
+    })),
+  ]);
+}
+
+function shapeOfRequest(request: Request, error: string): Shape {
+  const ref =
+    "ref" in request ? request.ref : "object" in request ? request.object.metadata : { name: "" };
+  const shape = shapeOf(request, nameOf(ref));
+  return { ...shape, text: `${shape.text} ${error}` };
+}
+
+function shapeOf(value: unknown, object: string): Shape {
+  const found: [string, number][] = [];
+  const text = encodeBody(value)
+    .replace(transitions, "")
+    .replace(deletions, "deleting")
+    .replace(versions, (_, version: string) => {
+      found.push([object, Number(version)]);
+      return "?";
+    });
+  return { text, versions: found };
+}
+
+function joined(shapes: readonly Shape[]): Shape {
+  return {
+    text: shapes.map(({ text }) => text).join("\n"),
+    versions: shapes.flatMap(({ versions: found }) => found),
+  };
+}
+
+function byText(one: Shape, other: Shape): number {
+  return one.text < other.text ? -1 : 1;
+}
+
+/** The text with the ranks of the versions among those of the same object. */
+function filled({ text, versions: found }: Shape): string {
+  const byObject = new Map<string, number[]>();
+  for (const [object, version] of found) {
+    const all = byObject.get(object);
+    if (all === undefined) byObject.set(object, [version]);
+    else if (!all.includes(version)) all.push(version);
+  }
+  for (const all of byObject.values()) if (all.length > 1) all.sort((one, other) => one - other);
+  return text + found.map(([object, version]) => byObject.get(object)?.indexOf(version)).join();
+}
+
+/** The text of plain data, with its Maps and Sets; instants count from now. */
+function textOf(value: unknown, now: number): string {
+  if (value instanceof Map || value instanceof Set)
+    return value.size === 0
+      ? ""
+      : `{${[...value]
+          .map((item) => textOf(item, now))
+          .sort()
+          .join()}}`;
+  if (Array.isArray(value)) return `[${value.map((item) => textOf(item, now)).join()}]`;
+  if (typeof value === "number") return value > leastInstant ? `+${value - now}` : String(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value)
+    .map(([field, inner]) => (field === "since" ? "" : `${field}:${textOf(inner, now)}`))
+    .join(" ");
+}
+
+const leastInstant = Date.UTC(2025);

@@ -1,0 +1,138 @@
+import { keyOfState } from "./canonical.ts";
+import type { Machine, State } from "./machine.ts";
+import type { Server } from "./server.ts";
+
+/** What must hold at rest; a sentence for each breach. */
+export type RestJudge = (server: Server) => readonly string[];
+
+/** How far a world is searched. */
+export interface Bounds {
+  readonly mostStates: number;
+  /** One state of so many is led to rest. */
+  readonly sampledBy: number;
+}
+
+/** A shortest trace to something that must not happen. */
+export interface Violation {
+  readonly world: string;
+  readonly actions: readonly string[];
+  readonly found: readonly string[];
+}
+
+/** The result of a search. */
+export interface Searched {
+  readonly world: string;
+  readonly states: number;
+  readonly steps: number;
+  readonly rests: number;
+  /** States that were found and not looked into. */
+  readonly open: number;
+  readonly violation?: Violation;
+  /** The keys of the states at rest, and what the server has there. */
+  readonly atRest: ReadonlySet<string>;
+}
+
+/** Searches all orders of a world, breadth first, up to the first violation. */
+export async function explore(
+  machine: Machine,
+  judge: RestJudge,
+  { mostStates, sampledBy }: Bounds,
+): Promise<Searched> {
+  const { world } = machine;
+  const rests = new RestCheck(machine, judge);
+  const parents: number[] = [-1];
+  const actions: string[] = [""];
+  const begin = await machine.begin();
+  const seen = new Set([keyOfState(begin, world.hasLifetimes)]);
+  const queue: (State | undefined)[] = [begin];
+  let [steps, count] = [0, 0];
+  const result = (index: number, found: readonly string[], last = ""): Searched => ({
+    ...{ world: world.name, states: seen.size, steps, rests: count, atRest: rests.contents },
+    open: queue.length - index,
+    ...(found.length === 0
+      ? {}
+      : {
+          violation: {
+            world: world.name,
+            actions: [...traceTo(index), ...(last === "" ? [] : [last])],
+            found,
+          },
+        }),
+  });
+  const traceTo = (index: number): readonly string[] => {
+    const trace: string[] = [];
+    for (let at = index; at > 0; at = parents[at] ?? 0) trace.unshift(actions[at] ?? "");
+    return trace;
+  };
+  for (let index = 0; index < queue.length; index += 1) {
+    const state = queue[index];
+    queue[index] = undefined;
+    if (state === undefined) continue;
+    const enabled = machine.actions(state);
+    const isAtRest = machine.ownActions(state).length === 0;
+    if (isAtRest) count += 1;
+    const problems = isAtRest
+      ? await rests.problemsAt(state)
+      : index % sampledBy === 0
+        ? await rests.problemsAfter(state)
+        : [];
+    if (problems.length > 0) return result(index, problems);
+    for (const action of enabled) {
+      const { state: next, violations } = await machine.step(state, action);
+      steps += 1;
+      if (violations.length > 0) return result(index, violations, action);
+      if (seen.size >= mostStates) continue;
+      const key = keyOfState(next, world.hasLifetimes);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      queue.push(next);
+      parents.push(index);
+      actions.push(action);
+    }
+    if (seen.size >= mostStates) return result(index + 1, []);
+  }
+  return result(queue.length, []);
+}
+
+/** Checks states at rest; what a server contains is checked once. */
+class RestCheck {
+  readonly #machine: Machine;
+  readonly #judge: RestJudge;
+  readonly contents = new Set<string>();
+
+  constructor(machine: Machine, judge: RestJudge) {
+    [this.#machine, this.#judge] = [machine, judge];
+  }
+
+  async problemsAt({ server }: State): Promise<readonly string[]> {
+    const content = contentOf(server);
+    if (this.contents.has(content)) return [];
+    this.contents.add(content);
+    const problems = this.#judge(server);
+    if (problems.length > 0) return problems;
+    const { state, isAtRest, violations } = await this.#machine.rest(
+      await this.#machine.led(server),
+    );
+    if (!isAtRest) return ["a new leader does not come to rest"];
+    const written = state.server.version - server.version;
+    return [...violations, ...(written === 0 ? [] : [`a new leader writes ${written} times`])];
+  }
+
+  /** The problems after the machine is left alone. */
+  async problemsAfter(begin: State): Promise<readonly string[]> {
+    const { state, isAtRest, violations } = await this.#machine.rest(begin);
+    if (!isAtRest) return ["the machine does not come to rest"];
+    return [...violations, ...(await this.problemsAt(state))];
+  }
+}
+
+/** The objects without what differs between orders: versions and times of transitions. */
+export function contentOf({ objects }: Server): string {
+  return [...objects]
+    .map(
+      ([id, object]) =>
+        `${id} ${JSON.stringify(object).replace(/"(?:resourceVersion|lastTransitionTime)":"[^"]*"/g, "")}`,
+    )
+    .sort()
+    .join("\n");
+}

@@ -1,0 +1,141 @@
+import type { Attempt } from "../../src/controllers/attempt.ts";
+import type { LeaderMemory } from "../../src/controllers/memory.ts";
+import type { KeyQueue, QueueName, Queues } from "../../src/controllers/queues.ts";
+import {
+  addKey,
+  addKeyAfterFailure,
+  addKeyAt,
+  doneKey,
+  forgetKey,
+  priorities,
+  type QueueState,
+  retryKey,
+} from "../../src/kube/queue-state.ts";
+import { isKubeError } from "../../src/kube/errors.ts";
+import type { ReadStore } from "../../src/kube/store.ts";
+import type { Raw } from "./raw.ts";
+
+/** The objects of a kind that a leader had seen when it decided. */
+export type Basis = (kind: string) => readonly Raw[];
+
+/** A reconcile in progress, and what its plan was decided on. */
+export interface Running {
+  readonly queue: QueueName;
+  readonly attempt: Attempt;
+  readonly basis: Basis;
+}
+
+/** The state of a leader besides its views. */
+export interface Leader {
+  readonly memory: LeaderMemory;
+  readonly queues: Queues<QueueState>;
+  readonly running: readonly Running[];
+}
+
+/** A copy whose memory and queues may change; a reconcile is copied when it goes on. */
+export function copyOfLeader({ memory, queues, running }: Leader): Leader {
+  return {
+    memory: structuredClone(memory),
+    queues: {
+      sharedSecret: copyOfQueue(queues.sharedSecret),
+      copy: copyOfQueue(queues.copy),
+      key: copyOfQueue(queues.key),
+      token: copyOfQueue(queues.token),
+      grant: copyOfQueue(queues.grant),
+      signingKeys: copyOfQueue(queues.signingKeys),
+      connectorData: copyOfQueue(queues.connectorData),
+      revokedTokens: copyOfQueue(queues.revokedTokens),
+    },
+    running,
+  };
+}
+
+function copyOfQueue({ waiting, working, failures, instants, retries }: QueueState): QueueState {
+  return {
+    waiting: new Map(waiting),
+    working: new Map(working),
+    failures: new Map(failures),
+    instants: new Map(instants),
+    retries: new Map(retries),
+  };
+}
+
+/** A copy of a reconcile that may go on, with the same plan. */
+export function copyOfAttempt(attempt: Attempt): Attempt {
+  return {
+    ...attempt,
+    answers: new Map(attempt.answers),
+    slots: attempt.slots.map((slot) => ({ ...slot })),
+    written: new Map(attempt.written),
+  };
+}
+
+/** What decisions of src do with a queue at `now`. */
+export function keyQueueOf(state: QueueState, now: number): KeyQueue {
+  return {
+    add: (key, urgency) => void addKey(state, key, urgency, now),
+    addAt: (key, at) => void addKeyAt(state, key, at),
+    retry: (key) => void retryKey(state, key, now),
+    get depth() {
+      return state.waiting.size;
+    },
+  };
+}
+
+/** Ends a reconcile as the loop of src does; the error of a bug, if it ended with one. */
+export function endRunning({ key, end }: Attempt, state: QueueState, now: number): unknown {
+  const failed = { monotonic: now, random: 0, atLeastMs: 0 };
+  let bug: unknown;
+  if (end === undefined || "error" in end) {
+    const { error } = end ?? { error: "the reconcile has not ended" };
+    if (!isKubeError(error)) bug = error;
+    const atLeastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    addKeyAfterFailure(state, key, { ...failed, atLeastMs });
+  } else if (end.result.kind === "requeue-with-backoff") addKeyAfterFailure(state, key, failed);
+  else {
+    forgetKey(state, key);
+    if (end.result.kind === "requeue-at") addKeyAt(state, key, end.result.at);
+  }
+  doneKey(state, key, now);
+  return bug;
+}
+
+/** The keys that a worker may get next: those of the highest priority, in any order. */
+export function nextKeys({ waiting }: QueueState): readonly string[] {
+  for (const priority of priorities) {
+    const keys = [...waiting.values()].filter(({ urgency }) => urgency === priority);
+    if (keys.length > 0) return keys.map(({ key }) => key);
+  }
+  return [];
+}
+
+/** A key that fails this often is tried once in 50 s until its cause ends: nothing else happens. */
+const mostFailures = 13;
+
+/** When the next key is added to a queue, in milliseconds since the epoch; undefined if never. */
+export function nextTime({ queues }: Leader): number | undefined {
+  let next: number | undefined;
+  for (const { instants, retries, failures } of Object.values(queues)) {
+    for (const at of instants.values()) next = Math.min(next ?? at, at);
+    for (const [key, at] of retries)
+      if ((failures.get(key) ?? 0) <= mostFailures) next = Math.min(next ?? at, at);
+  }
+  return next;
+}
+
+/** A store that reads from another one, which changes. */
+export function facadeOf<T>(current: () => ReadStore<T>): ReadStore<T> {
+  return {
+    get: (key) => current().get(key),
+    has: (key) => current().has(key),
+    keys: () => current().keys(),
+    values: () => current().values(),
+    by: (index, name) => current().by(index, name),
+    keysBy: (index, name) => current().keysBy(index, name),
+    countBy: (index, name) => current().countBy(index, name),
+    namesIn: (index) => current().namesIn(index),
+    get size() {
+      return current().size;
+    },
+  };
+}

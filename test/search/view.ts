@@ -1,0 +1,264 @@
+import type { Enqueuer } from "../../src/controllers/enqueuer.ts";
+import type { WatchedKind } from "../../src/controllers/kinds/watched-kind.ts";
+import type { ListOptions } from "../../src/kube/list-request.ts";
+import { type ReadStore, Store } from "../../src/kube/store.ts";
+import { isRaw, nameOf, type Raw, type Texts } from "./raw.ts";
+import { type Change as Commit, metadataOf } from "./server.ts";
+
+/** An object in a view, as it was sent. */
+export interface Seen {
+  readonly uid: string;
+  readonly version: number;
+  readonly raw: Raw;
+}
+
+/** What an informer knows, as an immutable value. */
+export interface View {
+  readonly entries: ReadonlyMap<string, Seen>;
+  /** The uids of objects that own deletes have removed, until their DELETED event or a list. */
+  readonly deleted: ReadonlySet<string>;
+  /** The last resourceVersion of the watch. */
+  readonly version: number;
+}
+
+/** A change of a view. */
+export interface SeenChange {
+  readonly key: string;
+  readonly before: Seen | undefined;
+  readonly after: Seen | undefined;
+}
+
+/** A kind of src, over views. */
+export interface ViewedKind {
+  readonly listOptions: ListOptions;
+  readonly isReadOnly: boolean;
+  /** Whether it is listed after the other kinds, because what it stores depends on them. */
+  readonly isLast: boolean;
+  /** Undefined if the object is not stored. */
+  readonly seen: (raw: Raw) => Seen | undefined;
+  readonly enqueue: (change: SeenChange, enqueuer: Enqueuer) => void;
+  readonly enqueueAll: (enqueuer: Enqueuer) => Promise<void>;
+}
+
+/** An event of a watch; `object` is the former one if it left the selection. */
+export interface Event {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: Raw;
+  readonly version: number;
+}
+
+/** The view of one kind while it changes; `changed` is called after each change. */
+export interface Viewing {
+  readonly kind: ViewedKind;
+  view: View;
+  readonly changed: (change: SeenChange) => void;
+}
+
+/**
+ * A kind of src over views, and its store for a view. What it parses is kept by object, and a store
+ * by its entries, because most actions change a single view.
+ */
+export function viewedKind<T>(kind: WatchedKind<T>): {
+  readonly kind: ViewedKind;
+  readonly storeOf: (view: View) => ReadStore<T>;
+} {
+  const { listOptions, isReadOnly = false, indexers, enqueueAll } = kind;
+  const values = new WeakMap<Seen, T>();
+  const entries = new WeakMap<Raw, Seen>();
+  const stores = new WeakMap<View["entries"], Store<T>>();
+  return {
+    kind: {
+      ...{ listOptions, isReadOnly, isLast: kind.listedAfter !== undefined },
+      seen(raw) {
+        const known = entries.get(raw);
+        // Where `parse` reads other stores, its result depends on them.
+        if (known !== undefined && kind.listedAfter === undefined) return known;
+        const value = kind.parse(raw);
+        if (value === undefined || known !== undefined)
+          return value === undefined ? undefined : known;
+        const { uid, resourceVersion } = raw.metadata;
+        const entry = { uid, version: Number(resourceVersion), raw };
+        values.set(entry, value);
+        entries.set(raw, entry);
+        return entry;
+      },
+      enqueue({ key, before, after }, enqueuer) {
+        const [former, current] = [before, after].map((seen) => seen && values.get(seen));
+        kind.enqueue({ key, before: former, after: current }, enqueuer);
+      },
+      enqueueAll: async (enqueuer) => enqueueAll?.(enqueuer),
+    },
+    storeOf(view) {
+      const known = stores.get(view.entries);
+      if (known !== undefined) return known;
+      const store = new Store<T>(indexers);
+      for (const [key, seen] of view.entries) {
+        const { uid, version } = seen;
+        const value = values.get(seen);
+        if (value !== undefined) store.set(key, { uid, resourceVersion: String(version), value });
+      }
+      stores.set(view.entries, store);
+      return store;
+    },
+  };
+}
+
+/** A view without objects. */
+export const emptyView: View = { entries: new Map(), deleted: new Set(), version: 0 };
+
+/** The event that a selection has of a committed change; undefined if there is none. */
+export function eventOf(listOptions: ListOptions, commit: Commit): Event | undefined {
+  if (commit.plural !== listOptions.resource.plural) return undefined;
+  const [before, after] = [commit.before, commit.after].map((object) =>
+    object !== undefined && isSelected(listOptions, object) ? object : undefined,
+  );
+  const { version } = commit;
+  if (after !== undefined) {
+    const type = before === undefined ? "ADDED" : "MODIFIED";
+    return { type, object: sentOf(listOptions, after), version };
+  }
+  if (before === undefined) return undefined;
+  const metadata = { ...before.metadata, resourceVersion: String(version) };
+  return { type: "DELETED", object: sentOf(listOptions, { ...before, metadata }), version };
+}
+
+/** The objects that a list of a selection contains. */
+export function listed(
+  listOptions: ListOptions,
+  objects: ReadonlyMap<string, Raw>,
+): readonly Raw[] {
+  const prefix = `${listOptions.resource.plural}/`;
+  return [...objects]
+    .filter(([id, object]) => id.startsWith(prefix) && isSelected(listOptions, object))
+    .map(([, object]) => sentOf(listOptions, object));
+}
+
+/** Takes the response of an own write before its event arrives. */
+export function observe(viewing: Viewing, raw: Raw): void {
+  const { view } = viewing;
+  const stored = view.entries.get(nameOf(raw.metadata));
+  const version = Number(raw.metadata.resourceVersion);
+  if (view.version < version || (stored !== undefined && stored.version < version))
+    take(viewing, raw);
+}
+
+/** Removes an object after an own delete. */
+export function observeDelete(viewing: Viewing, key: string, uid: string): void {
+  const { view } = viewing;
+  if (view.entries.get(key)?.uid !== uid) return;
+  viewing.view = { ...view, deleted: new Set(view.deleted).add(uid) };
+  put(viewing, key, undefined);
+}
+
+/** Takes an event of the watch. */
+export function deliver(viewing: Viewing, { type, object, version }: Event): void {
+  if (!(type !== "DELETED" && isStored(viewing.view, object))) {
+    const key = nameOf(object.metadata);
+    if (type !== "DELETED") take(viewing, object);
+    else {
+      forget(viewing, [object.metadata.uid]);
+      const stored = viewing.view.entries.get(key);
+      if (stored === undefined || stored.version <= Number(object.metadata.resourceVersion))
+        put(viewing, key, undefined);
+    }
+  }
+  viewing.view = { ...viewing.view, version };
+}
+
+/** Whether an event tells the view nothing: it is of an own write whose response is stored. */
+export function isEcho({ entries, deleted }: View, { type, object }: Event): boolean {
+  const { uid } = object.metadata;
+  return type === "DELETED"
+    ? deleted.has(uid) && !entries.has(nameOf(object.metadata))
+    : isStored({ entries }, object);
+}
+
+/** Takes a read of a single object: also an older one, or none. */
+export function refresh(viewing: Viewing, key: string, raw: Raw | undefined): void {
+  if (raw !== undefined) forget(viewing, [raw.metadata.uid]);
+  put(viewing, key, raw === undefined ? undefined : selected(viewing, raw));
+}
+
+/** Takes a list, which nothing written after it can precede. */
+export function relist(viewing: Viewing, objects: readonly Raw[], version: number): void {
+  forget(viewing, [...viewing.view.deleted]);
+  const present = new Set<string>();
+  for (const object of objects) {
+    const key = nameOf(object.metadata);
+    present.add(key);
+    const stored = viewing.view.entries.get(key);
+    if (stored?.version !== Number(object.metadata.resourceVersion))
+      put(viewing, key, viewing.kind.seen(object));
+  }
+  for (const key of viewing.view.entries.keys())
+    if (!present.has(key)) put(viewing, key, undefined);
+  viewing.view = { ...viewing.view, version };
+}
+
+function put(viewing: Viewing, key: string, entry: Seen | undefined): void {
+  const { view } = viewing;
+  const stored = view.entries.get(key);
+  if (stored === undefined && entry === undefined) return;
+  if (stored?.version === entry?.version && stored?.uid === entry?.uid) return;
+  if (stored !== undefined && entry !== undefined && stored.uid !== entry.uid)
+    put(viewing, key, undefined);
+  const entries = new Map(viewing.view.entries);
+  const before = entries.get(key);
+  if (entry === undefined) entries.delete(key);
+  else entries.set(key, entry);
+  viewing.view = { ...viewing.view, entries };
+  viewing.changed({ key, before, after: entry });
+}
+
+function take(viewing: Viewing, raw: Raw): void {
+  const { view } = viewing;
+  if (view.deleted.has(raw.metadata.uid)) return;
+  const key = nameOf(raw.metadata);
+  const stored = view.entries.get(key);
+  if (stored !== undefined && Number(raw.metadata.resourceVersion) <= stored.version) return;
+  put(viewing, key, selected(viewing, raw));
+}
+
+function forget(viewing: Viewing, uids: readonly string[]): void {
+  const { view } = viewing;
+  if (!uids.some((uid) => view.deleted.has(uid))) return;
+  const deleted = new Set([...view.deleted].filter((uid) => !uids.includes(uid)));
+  viewing.view = { ...view, deleted };
+}
+
+function selected({ kind }: Viewing, raw: Raw): Seen | undefined {
+  return isSelected(kind.listOptions, raw) ? kind.seen(raw) : undefined;
+}
+
+function isStored({ entries }: Pick<View, "entries">, { metadata }: Raw): boolean {
+  const stored = entries.get(nameOf(metadata));
+  return stored?.uid === metadata.uid && stored.version === Number(metadata.resourceVersion);
+}
+
+function sentOf({ metadataOnly }: ListOptions, object: Raw): Raw {
+  return metadataOnly === true ? metadataOf(object) : object;
+}
+
+/** Selectors of `label`, `!label`, `label=value` and of the name (Kubernetes, "Label selectors"). */
+export function isSelected(
+  { namespace, labelSelector, fieldSelector }: ListOptions,
+  { metadata }: Raw,
+): boolean {
+  if (namespace !== undefined && metadata.namespace !== namespace) return false;
+  if (fieldSelector !== undefined && fieldSelector !== `metadata.name=${metadata.name}`)
+    return false;
+  return (labelSelector ?? "").split(",").every((part) => fulfils(metadata.labels ?? {}, part));
+}
+
+function fulfils(labels: Texts, requirement: string): boolean {
+  if (requirement === "") return true;
+  const [, not, name = "", value] = /^(!?)([^=]+)(?:=(.*))?$/.exec(requirement) ?? [];
+  const given = labels[name];
+  if (value !== undefined) return given === value;
+  return (given !== undefined) === (not === "");
+}
+
+/** The object of an answer; undefined if it is none. */
+export function rawIn(answer: unknown): Raw | undefined {
+  return isRaw(answer) ? answer : undefined;
+}

@@ -1,0 +1,47 @@
+import type { ObjectRef } from "../../src/api/object.ts";
+import type { QueueName } from "../../src/controllers/queues.ts";
+import type { Raw } from "./raw.ts";
+
+/** What a user writes: merged into an existing object, whose fields null removes. */
+export interface UserObject {
+  readonly metadata: ObjectRef & { readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** Something that a user does. */
+export type UserAction =
+  | { readonly do: "write"; readonly plural: string; readonly object: UserObject }
+  | { readonly do: "delete"; readonly plural: string; readonly ref: ObjectRef }
+  /** Returns etcd to the state at the begin of the search. */
+  | { readonly do: "restore" };
+
+/** What may go wrong. */
+export type Fault =
+  /** The request, or its answer, is lost; the write may be committed later. */
+  | "lose-request"
+  | "lose-answer"
+  | "too-many-requests"
+  /** A watch ends with 410. */
+  | "relist"
+  /** A new process with fresh caches leads. */
+  | "crash"
+  /** A standby with its own caches leads. */
+  | "failover";
+
+/** A small world to search. */
+export interface SearchWorld {
+  readonly name: string;
+  readonly objects: readonly (readonly [plural: string, object: Raw])[];
+  /** What users may do, by name; each once. */
+  readonly menu: Readonly<Record<string, UserAction>>;
+  readonly userActions: number;
+  readonly faults: readonly Fault[];
+  /** How many faults happen. */
+  readonly mostFaults: number;
+  /** The queues with workers. */
+  readonly queues: readonly QueueName[];
+  /** Whether time ends what users have: keys and tokens. */
+  readonly hasLifetimes: boolean;
+  /** Whether the search begins at rest, or with a new leader. */
+  readonly begins: "at rest" | "with a new leader";
+}
