@@ -31,12 +31,7 @@ export function keyOfState(state: State, hasLifetimes: boolean): number {
   const { now } = server;
   const shape = joined([
     plain(`${menu.join()} ${userActions} ${faults} ${hasLifetimes ? now : ""}`),
-    plain(
-      [...server.births]
-        .filter(([, count]) => count > 1)
-        .sort()
-        .join(),
-    ),
+    plain(birthsOf(server)),
     ...[...server.objects.values()].map(shapeOfObject).sort(byText),
     ...late.map(({ call }) =>
       shapeOf(call, "ref" in call ? nameOf(call.ref) : nameOf(call.object.metadata)),

@@ -21,6 +21,7 @@ import { SourceData } from "../../src/controllers/source-data.ts";
 import type { Stores } from "../../src/controllers/stores.ts";
 import type { World } from "../../src/controllers/world.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
 import { dueKeys, emptyQueue, takeKey, wakeKey } from "../../src/kube/queue-state.ts";
 import { Store } from "../../src/kube/store.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
@@ -39,12 +40,14 @@ import {
   nextTime,
   type Running,
 } from "./leader.ts";
-import { isRaw, nameOf } from "./raw.ts";
+import { isRaw, nameOf, type Raw } from "./raw.ts";
 import {
   type Call,
   type Handled,
   handle,
   namespaceStep,
+  quotaStep,
+  restored,
   type Outcome as Reply,
   type Server,
   serverOf,
@@ -58,6 +61,7 @@ import {
   eventOf,
   isEcho,
   isSelected,
+  isStored,
   listed,
   observe,
   observeDelete,
@@ -109,9 +113,18 @@ export interface Committed extends LateWrite {
   readonly isChange: boolean;
 }
 
+/** A write of a plan, as JSON; without dry runs and Events. */
+export interface PlannedWrite {
+  readonly verb: "create" | "replace" | "patch" | "delete";
+  readonly plural: string;
+  readonly key: string;
+  /** The object that is sent, or the patch. */
+  readonly object: Raw | undefined;
+}
+
 /** What must hold at every write. */
 export interface Judge {
-  readonly planned: (plan: Plan, basis: Basis) => readonly string[];
+  readonly planned: (writes: readonly PlannedWrite[], basis: Basis) => readonly string[];
   readonly committed: (committed: Committed) => readonly string[];
 }
 
@@ -158,6 +171,8 @@ export class Machine {
   readonly #reconcilers: ReadonlyMap<QueueName, Reconciler>;
   readonly #digestOf = createDataDigest();
   readonly #keyResolver: World["keyResolver"];
+  /** What a restore of etcd returns to. */
+  #backup = serverOf(beginning, []);
   #draft: Draft = { server: serverOf(0, []), late: [], instances: [], violations: [] };
   /** The instance whose stores decisions read. */
   #at = 0;
@@ -197,7 +212,9 @@ export class Machine {
     const { objects, menu, userActions, mostFaults, begins, faults } = this.world;
     const led = await this.led(serverOf(beginning, objects), faults.includes("failover") ? 2 : 1);
     const state = { ...led, menu: Object.keys(menu), userActions, faults: mostFaults };
-    return begins === "at rest" ? (await this.rest(state)).state : state;
+    const begin = begins === "at rest" ? (await this.rest(state)).state : state;
+    this.#backup = begin.server;
+    return begin;
   }
 
   /** A state in which a new leader with fresh caches begins, without users and faults. */
@@ -248,7 +265,7 @@ export class Machine {
       }),
     );
     for (const id of server.objects.keys())
-      if (namespaceStep(server, id) !== undefined) actions.push(`namespace ${id}`);
+      if (backgroundStep(server, id) !== undefined) actions.push(`background ${id}`);
     if (
       !(this.#options.isTimeQuiet && isBusy) &&
       instances.some(({ leader }) => leader !== undefined && nextTime(leader) !== undefined)
@@ -309,8 +326,8 @@ export class Machine {
       case "late":
         this.#late(Number(first));
         break;
-      case "namespace":
-        this.#commit(namespaceStep(server, first));
+      case "background":
+        this.#commit(backgroundStep(server, first));
         break;
       case "time":
         this.#pass();
@@ -350,12 +367,23 @@ export class Machine {
     this.#commit(handled);
   }
 
-  /** Restores the etcd of the begin: watches receive nothing until they list again. */
+  /**
+   * Restores the etcd of the begin: watches receive nothing until they list again. The lists that
+   * agree with their view come first: they change nothing, and an event that follows is as late as
+   * the other lists.
+   */
   #restore(): void {
-    const { now, births } = this.#draft.server;
-    this.#draft.server = { ...serverOf(beginning, this.world.objects), now, births };
-    for (const instance of this.#draft.instances)
-      instance.streams = instance.streams.map(({ view }) => ({ view, pending: [], isStale: true }));
+    const { server, instances } = this.#draft;
+    this.#draft.server = restored(server, this.#backup);
+    const { objects } = this.#draft.server;
+    for (const instance of instances)
+      instance.streams = instance.streams.map(({ view }, kind) => {
+        const options = this.#kinds[kind]?.listOptions;
+        const objectsNow = options === undefined ? [] : listed(options, objects);
+        const isSame =
+          objectsNow.length === view.entries.size && objectsNow.every((one) => isStored(view, one));
+        return { view, pending: [], isStale: !isSame };
+      });
   }
 
   /** Makes a change of the server, and its events. */
@@ -539,7 +567,7 @@ export class Machine {
     for (;;) {
       if (attempt.plan !== plan && attempt.phase !== "asking") {
         [plan, basis] = [attempt.plan, this.#basis()];
-        this.#draft.violations.push(...this.#judge.planned(plan, basis));
+        this.#draft.violations.push(...this.#judge.planned(writesOf(plan), basis));
       }
       if (attempt.end !== undefined) return this.#end(running);
       const local = attempt.slots.findIndex(({ isDone, request }) => !isDone && isLocal(request));
@@ -676,6 +704,22 @@ function draftOf({ streams, leader }: Instance): Draft["instances"][number] {
 /** Requests that no API server answers. Events are sent, but nobody reads them. */
 function isLocal(request: Request): boolean {
   return request.do === "count-targets" || request.do === "sign" || request.do === "record-event";
+}
+
+function writesOf({ steps }: Plan): readonly PlannedWrite[] {
+  return steps.flat().flatMap((write) => {
+    if (write.do === "record-event" || write.do === "dry-run-create") return [];
+    const key = nameOf("ref" in write ? write.ref : write.object.metadata);
+    const sent = write.do === "patch" ? write.body : "object" in write ? write.object : {};
+    const object: unknown = JSON.parse(encodeBody(sent));
+    const raw = isRaw(object) ? object : undefined;
+    return [{ verb: write.do, plural: write.resource.plural, key, object: raw }];
+  });
+}
+
+/** The next change by another controller of the cluster. */
+function backgroundStep(server: Server, id: string): Handled | undefined {
+  return namespaceStep(server, id) ?? quotaStep(server, id);
 }
 
 function queueNamed(name: string): QueueName {

@@ -20,6 +20,17 @@ export interface Server {
   readonly now: number;
 }
 
+/**
+ * Versions are so far apart that a restored etcd gives other ones, in between: the same version of an
+ * object with other content would be no fault of Latchkey.
+ */
+const versionStep = 10;
+
+/** The server whose etcd is restored from a backup: it keeps uids, and its versions go back. */
+export function restored({ now, births }: Server, backup: Server): Server {
+  return { ...backup, version: backup.version + 1, now, births };
+}
+
 /** A committed change of an object. */
 export interface Change {
   readonly plural: string;
@@ -67,15 +78,22 @@ export interface Handled {
   readonly outcome: Outcome;
 }
 
-/** A server with these objects; those with a uid keep it. */
-export function serverOf(
-  now: number,
-  objects: readonly (readonly [plural: string, Raw])[],
-): Server {
-  let server: Server = { objects: new Map(), version: 100, births: new Map(), now };
-  for (const [plural, object] of objects)
-    server = born(server, `${plural}/${nameOf(object.metadata)}`, object).server;
-  return server;
+/** What a user writes: merged into an existing object, whose fields null removes. */
+export interface UserObject {
+  readonly metadata: ObjectRef & { readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** An object of a user, by the plural of its kind. */
+export type Given = readonly [plural: string, object: UserObject];
+
+/** A server with these objects. */
+export function serverOf(now: number, objects: readonly Given[]): Server {
+  const empty: Server = { objects: new Map(), version: 100, births: new Map(), now };
+  return objects.reduce(
+    (server, [plural, object]) => userWrite(server, plural, object).server,
+    empty,
+  );
 }
 
 /** Sends a request. */
@@ -132,10 +150,7 @@ export function tooManyRequests(call: Call): Outcome {
 export function userWrite(
   server: Server,
   plural: string,
-  {
-    metadata,
-    ...fields
-  }: { readonly metadata: ObjectRef & object; readonly [field: string]: unknown },
+  { metadata, ...fields }: UserObject,
 ): Handled {
   const id = `${plural}/${nameOf(metadata)}`;
   const existing = server.objects.get(id);
@@ -171,6 +186,27 @@ export function namespaceStep(server: Server, id: string): Handled | undefined {
   if (home?.metadata.deletionTimestamp === undefined || deletionTimestamp !== undefined)
     return undefined;
   return remove(server, { id, existing });
+}
+
+/** Counts what a quota limits, as its controller does; undefined if its status is right. */
+export function quotaStep(server: Server, id: string): Handled | undefined {
+  const existing = server.objects.get(id);
+  if (existing === undefined || !id.startsWith("resourcequotas/")) return undefined;
+  const hard = existing.spec?.hard ?? {};
+  const used = Object.fromEntries(
+    Object.keys(hard).map((plural) => [
+      plural,
+      String(countIn(server, plural, existing.metadata.namespace)),
+    ]),
+  );
+  const next = { ...existing, status: { hard, used } };
+  return isEqual(existing, next) ? undefined : stored(server, { id, existing, next });
+}
+
+function countIn({ objects }: Server, plural: string, namespace: string | undefined): number {
+  return [...objects].filter(
+    ([id, { metadata }]) => id.startsWith(`${plural}/`) && metadata.namespace === namespace,
+  ).length;
 }
 
 /** Only the metadata of an object, as `as=PartialObjectMetadata` returns it. */
@@ -250,7 +286,7 @@ function born(server: Server, id: string, { metadata, ...object }: Raw): Handled
       uid: metadata.uid ?? uidOf(id, count),
       creationTimestamp: metadata.creationTimestamp ?? secondsOf(server.now),
       ...(isOwnKind ? { generation: metadata.generation ?? 1 } : {}),
-      resourceVersion: String(server.version + 1),
+      resourceVersion: String(server.version + versionStep),
     },
   };
   const births = new Map(server.births).set(id, count);
@@ -289,7 +325,7 @@ function stored(
   const metadata = {
     ...sent.metadata,
     ...(isNewSpec ? { generation: generation + 1 } : {}),
-    resourceVersion: String(server.version + 1),
+    resourceVersion: String(server.version + versionStep),
   };
   return committed(server, id, { before: existing, after: { ...sent, metadata } });
 }
@@ -314,7 +350,7 @@ function terminating(
     ...existing.metadata,
     deletionTimestamp,
     ...(generation === undefined ? {} : { generation: generation + 1 }),
-    resourceVersion: String(server.version + 1),
+    resourceVersion: String(server.version + versionStep),
   };
   return committed(server, id, { before: existing, after: { ...existing, metadata } });
 }
@@ -339,7 +375,7 @@ function committed(
   id: string,
   { before, after }: Pick<Change, "before" | "after">,
 ): Handled {
-  const version = server.version + 1;
+  const version = server.version + versionStep;
   const objects = new Map(server.objects);
   if (after === undefined) objects.delete(id);
   else objects.set(id, after);
@@ -369,15 +405,14 @@ function changeProblem(existing: Raw, next: Raw): Refusal | undefined {
 }
 
 function quotaProblem(server: Server, plural: string, { metadata }: Raw): Refusal | undefined {
-  const all = [...server.objects].filter(
-    ([, object]) => object.metadata.namespace === metadata.namespace,
+  const { namespace, name } = metadata;
+  const quotas = [...server.objects.values()].filter(
+    ({ metadata: one, spec }) => one.namespace === namespace && spec?.hard?.[plural] !== undefined,
   );
-  const used = all.filter(([id]) => id.startsWith(`${plural}/`)).length;
-  const hard = all.find(
-    ([id, { spec }]) => id.startsWith("resourcequotas/") && spec?.hard?.[plural],
-  )?.[1].spec?.hard?.[plural];
+  const [hard] = quotas.flatMap(({ spec }) => spec?.hard?.[plural] ?? []);
+  const used = countIn(server, plural, namespace);
   if (hard === undefined || used < Number(hard)) return undefined;
-  const message = `${plural} "${metadata.name}" is forbidden: exceeded quota: all, requested: ${plural}=1, used: ${plural}=${used}, limited: ${plural}=${hard}`;
+  const message = `${plural} "${name}" is forbidden: exceeded quota: all, requested: ${plural}=1, used: ${plural}=${used}, limited: ${plural}=${hard}`;
   return { code: 403, reason: "Forbidden", message };
 }
 

@@ -230,7 +230,8 @@ function selected({ kind }: Viewing, raw: Raw): Seen | undefined {
   return isSelected(kind.listOptions, raw) ? kind.seen(raw) : undefined;
 }
 
-function isStored({ entries }: Pick<View, "entries">, { metadata }: Raw): boolean {
+/** Whether a view has exactly this version of an object. */
+export function isStored({ entries }: Pick<View, "entries">, { metadata }: Raw): boolean {
   const stored = entries.get(nameOf(metadata));
   return stored?.uid === metadata.uid && stored.version === Number(metadata.resourceVersion);
 }

@@ -1,12 +1,6 @@
 import type { ObjectRef } from "../../src/api/object.ts";
 import type { QueueName } from "../../src/controllers/queues.ts";
-import type { Raw } from "./raw.ts";
-
-/** What a user writes: merged into an existing object, whose fields null removes. */
-export interface UserObject {
-  readonly metadata: ObjectRef & { readonly [field: string]: unknown };
-  readonly [field: string]: unknown;
-}
+import type { Given, UserObject } from "./server.ts";
 
 /** Something that a user does. */
 export type UserAction =
@@ -31,7 +25,7 @@ export type Fault =
 /** A small world to search. */
 export interface SearchWorld {
   readonly name: string;
-  readonly objects: readonly (readonly [plural: string, object: Raw])[];
+  readonly objects: readonly Given[];
   /** What users may do, by name; each once. */
   readonly menu: Readonly<Record<string, UserAction>>;
   readonly userActions: number;

@@ -1,0 +1,213 @@
+import { isEqual, nameOf, type Raw, type Texts } from "./raw.ts";
+
+/*
+ * What sync means, over objects as the API server stores them: from docs/shared-secret.md and the
+ * decisions about copies and placeholders. Calls no code of src.
+ */
+
+const group = "management.service/";
+
+/** The label or annotation of Latchkey's group with this name. */
+export function mark(
+  object: Raw | undefined,
+  name: string,
+  from: "labels" | "annotations" = "annotations",
+): string | undefined {
+  return object?.metadata[from]?.[`${group}${name}`];
+}
+
+/** Whether Latchkey's finalizer is on an object. */
+export function hasFinalizer({ metadata }: Raw): boolean {
+  return metadata.finalizers?.includes(`${group}cleanup`) === true;
+}
+
+/** Whether an object is being deleted. */
+export function isDeleting({ metadata }: Raw): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** SharedSecrets, namespaces and Secrets, as a cache or the API server has them. */
+export interface Sides {
+  readonly sources: readonly Raw[];
+  readonly namespaces: readonly Raw[];
+  readonly secrets: readonly Raw[];
+}
+
+/** The object with this key. */
+export function byName(objects: readonly Raw[], key: string | undefined): Raw | undefined {
+  return objects.find(({ metadata }) => nameOf(metadata) === key);
+}
+
+/** The SharedSecret that a Secret says it is a copy of, if the annotation names this Secret. */
+export function copiedFrom(secret: Raw | undefined): string | undefined {
+  const [from, to] = mark(secret, "copy-of")?.split(" -> ") ?? [];
+  return secret !== undefined && to === nameOf(secret.metadata) ? from : undefined;
+}
+
+/** The SharedSecret that a placeholder asks for; undefined if the Secret is none. */
+export function requestOf(secret: Raw | undefined): string | undefined {
+  const [name, namespace] = ["name", "namespace"].map((part) =>
+    mark(secret, `sharedsecret-${part}`, "labels"),
+  );
+  return name === undefined ? undefined : `${namespace ?? ""}/${name}`;
+}
+
+/** Whether `disable-sync` is set. */
+export function isPaused(object: Raw | undefined): boolean {
+  return mark(object, "disable-sync") === "true";
+}
+
+/** The projects that a SharedSecret names; undefined if the list cannot be read. */
+function projectsOf(source: Raw): readonly string[] | undefined {
+  const items = (mark(source, "sync-to-projects") ?? "").split(",").map((item) => item.trim());
+  const named = items.filter((item) => item !== "");
+  return named.every((item) => /^[-A-Za-z0-9_.*]+$/.test(item)) ? named : undefined;
+}
+
+/** Whether the annotations of a SharedSecret are valid. */
+export function isValid(source: Raw): boolean {
+  return projectsOf(source) !== undefined && !typeOf(source).startsWith("helm.sh/");
+}
+
+/** Whether a SharedSecret asks to be synced. */
+export function isOffered(source: Raw): boolean {
+  return projectsOf(source)?.length !== 0;
+}
+
+/** The name of the copies of a SharedSecret. */
+export function copyName(source: Raw): string {
+  return mark(source, "sync-secret-name") ?? source.metadata.name;
+}
+
+/** The type of the copies of a SharedSecret. */
+export function typeOf(source: Raw): string {
+  return mark(source, "sync-secret-type") ?? "Opaque";
+}
+
+/**
+ * Whether both sides agree that data of a SharedSecret is in a namespace; "unread" if everything but
+ * the list of projects, which is invalid, says so.
+ */
+export function consent(
+  source: Raw | undefined,
+  namespace: Raw | undefined,
+  way: "copy" | "placeholder",
+): "given" | "unread" | "withheld" {
+  if (source === undefined || namespace === undefined) return "withheld";
+  if (isDeleting(source) || isDeleting(namespace)) return "withheld";
+  const project = mark(namespace, "project", "labels");
+  const from = mark(namespace, "sync-from");
+  const froms = from?.split(",").map((name) => name.trim());
+  if (project === undefined) return "withheld";
+  if (way === "copy" && mark(namespace, "sync") !== "enabled") return "withheld";
+  if (froms?.includes(source.metadata.namespace ?? "") === false) return "withheld";
+  const projects = projectsOf(source);
+  if (projects === undefined) return "unread";
+  return projects.some((glob) => fits(project, glob)) ? "given" : "withheld";
+}
+
+function fits(project: string, glob: string): boolean {
+  const [start = "", ...rest] = glob.split("*");
+  const end = rest.at(-1);
+  if (end === undefined) return project === glob;
+  return project.startsWith(start) && project.endsWith(end);
+}
+
+/** Whether a SharedSecret may write to a namespace. */
+export function maySync(
+  source: Raw,
+  namespace: Raw | undefined,
+  way: "copy" | "placeholder",
+): boolean {
+  return isValid(source) && consent(source, namespace, way) === "given";
+}
+
+/** Whether the data of a Secret of Latchkey may stay in it, however it is paused. */
+export function mayStay(secret: Raw, { sources, namespaces }: Sides): boolean {
+  const from = copiedFrom(secret);
+  const request = requestOf(secret);
+  if (from === undefined) return true;
+  if (request !== undefined && request !== from) return false;
+  const source = byName(sources, from);
+  const way = request === undefined ? "copy" : "placeholder";
+  if (request === undefined && mark(secret, "filled") === "true") return false;
+  if (source === undefined) return false;
+  const given = consent(source, byName(namespaces, secret.metadata.namespace), way);
+  // What is merely invalid keeps its copies, of any name: it does not say which name it wants.
+  if (!isValid(source)) return given !== "withheld";
+  return given === "given" && (way === "placeholder" || copyName(source) === secret.metadata.name);
+}
+
+/** The SharedSecret whose data a Secret of this name should have, if any. */
+export function wantedAt(
+  key: string,
+  { sources, namespaces, secrets }: Sides,
+): { readonly source: Raw | undefined; readonly rivals: readonly Raw[] } {
+  const [namespaceName, name] = key.split("/");
+  const namespace = byName(namespaces, namespaceName);
+  const secret = byName(secrets, key);
+  const request = requestOf(secret);
+  const way = request === undefined ? "copy" : "placeholder";
+  const rivals = sources
+    .filter((source) => maySync(source, namespace, way))
+    .filter((source) =>
+      request === undefined ? copyName(source) === name : nameOf(source.metadata) === request,
+    )
+    .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1));
+  // An older SharedSecret that is merely invalid keeps its copies.
+  const owner = byName(sources, copiedFrom(secret));
+  const isKept =
+    secret !== undefined &&
+    owner !== undefined &&
+    !isValid(owner) &&
+    mayStay(secret, { sources, namespaces, secrets });
+  const [source] = rivals;
+  if (source === undefined || (isKept && request === undefined && ageOf(owner) < ageOf(source)))
+    return { source: undefined, rivals };
+  return { source, rivals };
+}
+
+function ageOf({ metadata }: Raw): string {
+  return `${metadata.creationTimestamp} ${metadata.uid}`;
+}
+
+/** The data that a placeholder picks, or all data; undefined if a key is missing. */
+export function dataFor(source: Raw, secret: Raw | undefined): Texts | undefined {
+  const all = source.spec?.data ?? {};
+  const keys = requestOf(secret) === undefined ? undefined : mark(secret, "sync-keys");
+  if (keys === undefined) return all;
+  const picked = keys.split(",").map((item) => {
+    const [own = "", key = own] = item.trim().split("=");
+    return [own, all[key]] as const;
+  });
+  const found = picked.flatMap(([own, value]) =>
+    value === undefined ? [] : [[own, value] as const],
+  );
+  return found.length === picked.length ? Object.fromEntries(found) : undefined;
+}
+
+/** Whether a placeholder can have the data that it asks for. */
+export function canFill(secret: Raw, source: Raw): boolean {
+  const data = dataFor(source, secret);
+  if (data === undefined || secret.type?.startsWith("helm.sh/") === true) return false;
+  return secret.immutable !== true || isEqual(secret.data ?? {}, data);
+}
+
+/** Whether the API server accepts the data of a SharedSecret in a Secret. */
+export function isAccepted(secret: Raw | undefined, source: Raw): boolean {
+  const data = dataFor(source, secret);
+  const type = requestOf(secret) === undefined ? typeOf(source) : secret?.type;
+  return (
+    type !== "kubernetes.io/tls" ||
+    (data?.["tls.crt"] !== undefined && data["tls.key"] !== undefined)
+  );
+}
+
+/** Whether Latchkey manages a Secret: by its annotation, or by the label of a source alone. */
+export function isManaged(secret: Raw, sources: readonly Raw[]): boolean {
+  if (copiedFrom(secret) !== undefined || requestOf(secret) !== undefined) return true;
+  const uid = mark(secret, "source-uid", "labels");
+  return (
+    mark(secret, "copy-of") === undefined && sources.some(({ metadata }) => metadata.uid === uid)
+  );
+}

@@ -1,0 +1,214 @@
+import * as sync from "./consent.ts";
+import { grantsIn, grantsOf, isDerived } from "./granted.ts";
+import { isEqual, nameOf, type Raw } from "./raw.ts";
+import type { Server } from "./server.ts";
+import { objectsOf } from "./specification.ts";
+
+/*
+ * What the API server contains at rest, from the specification, the docs and the decisions. Calls no
+ * code of src.
+ */
+
+/** What is wrong at rest. */
+export function problemsAtRest(server: Server): readonly string[] {
+  const sides = {
+    sources: objectsOf(server, "sharedsecrets"),
+    namespaces: objectsOf(server, "namespaces"),
+    secrets: objectsOf(server, "secrets"),
+  };
+  return [
+    ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
+    ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
+    ...grantProblems(server),
+  ];
+}
+
+function secretProblems(secret: Raw, sides: sync.Sides): readonly string[] {
+  const key = nameOf(secret.metadata);
+  const home = sync.byName(sides.namespaces, secret.metadata.namespace);
+  if (home === undefined || sync.isDeleting(home)) return [];
+  const from = sync.copiedFrom(secret);
+  const request = sync.requestOf(secret);
+  const error = sync.mark(secret, "sync-error");
+  if (!sync.mayStay(secret, sides)) return [`${key} has data of ${from ?? ""} without consent`];
+  const { source } = sync.wantedAt(key, sides);
+  const isPaused = sync.isPaused(secret) || sync.isPaused(source);
+  if (source === undefined) {
+    const says = from !== undefined || request !== undefined;
+    return says && error === undefined && !isRefusedType(secret)
+      ? [`${key} does not say why it is stale or not filled`]
+      : [];
+  }
+  if (isPaused || !sync.isManaged(secret, sides.sources)) return [];
+  const isStuck =
+    !sync.isAccepted(secret, source) || (request !== undefined && !sync.canFill(secret, source));
+  if (isStuck)
+    return error === undefined && !isRefusedType(secret)
+      ? [`${key} does not say why it is not filled`]
+      : [];
+  const marks = {
+    from,
+    uid: sync.mark(secret, "source-uid", "labels"),
+    filled: sync.mark(secret, "filled"),
+    error,
+    type: request === undefined ? secret.type : sync.typeOf(source),
+  };
+  const expected = {
+    from: nameOf(source.metadata),
+    uid: source.metadata.uid,
+    filled: request === undefined ? undefined : "true",
+    error: undefined,
+    type: sync.typeOf(source),
+  };
+  return [
+    ...(isEqual(marks, expected)
+      ? []
+      : [`${key} has ${JSON.stringify(marks)} instead of ${JSON.stringify(expected)}`]),
+    ...(isEqual(secret.data ?? {}, sync.dataFor(source, secret))
+      ? []
+      : [`${key} has other data than ${nameOf(source.metadata)}`]),
+  ];
+}
+
+function isRefusedType({ type = "" }: Raw): boolean {
+  return type.startsWith("helm.sh/");
+}
+
+/** A target of a SharedSecret and what should be there. */
+type TargetState = "synced" | "conflict" | "paused" | "missing" | "refused";
+
+function targetsOf(source: Raw, sides: sync.Sides): ReadonlyMap<string, TargetState> {
+  const states = new Map<string, TargetState>();
+  const own = nameOf(source.metadata);
+  for (const namespace of sides.namespaces) {
+    const { name } = namespace.metadata;
+    const asking = sides.secrets.filter(
+      (secret) => secret.metadata.namespace === name && sync.requestOf(secret) === own,
+    );
+    const keys = new Set([
+      ...(sync.maySync(source, namespace, "copy") ? [`${name}/${sync.copyName(source)}`] : []),
+      ...(sync.maySync(source, namespace, "placeholder")
+        ? asking.map(({ metadata }) => nameOf(metadata))
+        : []),
+    ]);
+    for (const key of keys) states.set(key, targetState(key, source, sides));
+  }
+  return states;
+}
+
+function targetState(key: string, source: Raw, sides: sync.Sides): TargetState {
+  const secret = sync.byName(sides.secrets, key);
+  const request = sync.requestOf(secret);
+  const { source: wanted } = sync.wantedAt(key, sides);
+  if (wanted !== source) return "conflict";
+  if (secret === undefined) return "missing";
+  if (sync.isPaused(secret)) return "paused";
+  if (!sync.isManaged(secret, sides.sources)) return "conflict";
+  if (request !== undefined && !sync.canFill(secret, source)) return "conflict";
+  return sync.isAccepted(secret, source) ? "synced" : "refused";
+}
+
+function sourceProblems(
+  source: Raw,
+  { server, sides }: { readonly server: Server; readonly sides: sync.Sides },
+): readonly string[] {
+  const key = nameOf(source.metadata);
+  const home = sync.byName(sides.namespaces, source.metadata.namespace);
+  if (home === undefined || sync.isDeleting(home)) return [];
+  if (sync.isDeleting(source))
+    return sync.hasFinalizer(source) ? [`${key} is being deleted and keeps the finalizer`] : [];
+  const targets = [...targetsOf(source, sides)];
+  const count = (state: TargetState): number => targets.filter(([, one]) => one === state).length;
+  const isPaused = sync.isPaused(source);
+  const missing = targets.filter(([, state]) => state === "missing" && !isPaused);
+  const failed = missing.length + count("refused");
+  const isFull = (at: string): boolean =>
+    objectsOf(server, "resourcequotas").some(
+      ({ metadata }) => metadata.namespace === at.split("/")[0],
+    );
+  const { status = {}, metadata } = source;
+  const sync_ = status.sync ?? {};
+  const refreshed = sync.mark(source, "refresh-now");
+  const expected = {
+    generation: metadata.generation,
+    keys: Object.keys(source.spec?.data ?? {}).length,
+    conflicts: count("conflict"),
+    ...(isPaused
+      ? {}
+      : {
+          desired: targets.length - count("paused"),
+          synced: count("synced"),
+          failed,
+        }),
+    ...(refreshed === undefined ? {} : { refreshed }),
+    synced_: syncedReason(source, { targets, sides, failed }),
+  };
+  const found = {
+    generation: status.observedGeneration,
+    keys: status["keys"],
+    conflicts: sync_["conflicts"],
+    ...(isPaused
+      ? {}
+      : { desired: sync_["desired"], synced: sync_["synced"], failed: sync_["failed"] }),
+    ...(refreshed === undefined ? {} : { refreshed: sync_["refreshed"] }),
+    synced_: reasonOf(source, "Synced"),
+  };
+  return [
+    ...(sync.hasFinalizer(source) ? [] : [`${key} has no finalizer`]),
+    ...missing
+      .filter(([at]) => !isFull(at) && sync.isAccepted(undefined, source))
+      .map(([at]) => `${at} does not exist`),
+    ...(isEqual(found, expected)
+      ? []
+      : [`status of ${key} is ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`]),
+  ];
+}
+
+function reasonOf({ status }: Raw, type: string): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.reason;
+}
+
+function syncedReason(
+  source: Raw,
+  {
+    targets,
+    sides,
+    failed,
+  }: {
+    readonly targets: readonly (readonly [string, TargetState])[];
+    readonly sides: sync.Sides;
+    readonly failed: number;
+  },
+): string {
+  if (!sync.isValid(source)) return "InvalidSyncOption";
+  if (!sync.isOffered(source)) return "NotRequested";
+  if (sync.isPaused(source)) return "Paused";
+  if (!hasTargets(source, sides)) return "NoTargets";
+  if (targets.some(([, state]) => state === "conflict")) return "Conflict";
+  return failed > 0 ? "Failed" : "Synced";
+}
+
+function hasTargets(source: Raw, sides: sync.Sides): boolean {
+  return targetsOf(source, sides).size > 0;
+}
+
+/** The grants are those of the objects that exist, and nothing else of Latchkey is left. */
+function grantProblems(server: Server): readonly string[] {
+  const asked = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].flatMap(
+    (plural) => objectsOf(server, plural).flatMap(grantsOf),
+  );
+  const given = grantsIn(server);
+  const uids = new Set(objectsOf(server, "sharedsecrets").map(({ metadata }) => metadata.uid));
+  const derived = [...objectsOf(server, "roles"), ...objectsOf(server, "rolebindings")].filter(
+    isDerived,
+  );
+  return [
+    ...given.filter((grant) => !asked.includes(grant)).map((grant) => `grants ${grant}`),
+    ...asked.filter((grant) => !given.includes(grant)).map((grant) => `does not grant ${grant}`),
+    ...derived.flatMap((one) =>
+      uids.has(sync.mark(one, "source-uid", "labels") ?? "")
+        ? []
+        : [`${one.metadata.name} is left over`],
+    ),
+  ];
+}

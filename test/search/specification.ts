@@ -1,0 +1,170 @@
+import { grantsIn, grantsOf, isDerived } from "./granted.ts";
+import { isEqual, nameOf, type Raw } from "./raw.ts";
+import type { Basis } from "./leader.ts";
+import type { Committed, Judge, PlannedWrite } from "./machine.ts";
+import type { Server } from "./server.ts";
+import * as sync from "./consent.ts";
+
+/*
+ * What must hold at every write, from the specification, the docs and the decisions; over objects as
+ * the API server stores them. Calls no code of src.
+ */
+
+/** Judges what a leader plans and what it writes. */
+export const specification: Judge = { planned, committed };
+
+/** The objects of a kind in the API server. */
+export function objectsOf({ objects }: Server, plural: string): readonly Raw[] {
+  return [...objects].filter(([id]) => id.startsWith(`${plural}/`)).map(([, object]) => object);
+}
+
+/** What a leader has seen that decides about copies. */
+function sidesOf(basis: Basis): sync.Sides {
+  const secrets = ["copies", "placeholders", "unmanagedSecrets"].flatMap((kind) => basis(kind));
+  return { sources: basis("sharedSecrets"), namespaces: basis("namespaces"), secrets };
+}
+
+/** Data only where what the leader has seen permits it, and no data taken away that may stay. */
+function planned(writes: readonly PlannedWrite[], basis: Basis): readonly string[] {
+  const sides = sidesOf(basis);
+  const ofSecrets = writes.filter(({ plural }) => plural === "secrets");
+  const created = ofSecrets.filter(({ verb }) => verb === "create").map(({ key }) => key);
+  return ofSecrets.flatMap(({ verb, key, object }) => {
+    const before = sync.byName(sides.secrets, key);
+    const isRemoval = verb !== "patch" && before !== undefined && !created.includes(key);
+    return [
+      ...(verb === "patch" ? [] : dataProblems(object, sides)),
+      ...(isRemoval ? removalProblems(before, object, sides) : []),
+      ...pauseProblems(before, verb, sides).map((problem) => `${problem} (${verb})`),
+    ];
+  });
+}
+
+function dataProblems(secret: Raw | undefined, sides: sync.Sides): readonly string[] {
+  const from = sync.copiedFrom(secret);
+  if (secret === undefined || from === undefined) return [];
+  const source = sync.byName(sides.sources, from);
+  const namespace = sync.byName(sides.namespaces, secret.metadata.namespace);
+  const request = sync.requestOf(secret);
+  const isAllowed =
+    source !== undefined &&
+    sync.maySync(source, namespace, request === undefined ? "copy" : "placeholder") &&
+    (request === undefined || request === from);
+  const key = nameOf(secret.metadata);
+  if (!isAllowed) return [`${key}: data of ${from} without consent`];
+  return isEqual(secret.data, sync.dataFor(source, secret))
+    ? []
+    : [`${key}: other data than that of ${from}`];
+}
+
+function removalProblems(
+  before: Raw,
+  after: Raw | undefined,
+  sides: sync.Sides,
+): readonly string[] {
+  if (after !== undefined && sync.copiedFrom(after) !== undefined) return [];
+  if (sync.copiedFrom(before) === undefined) return [];
+  return sync.mayStay(before, sides)
+    ? [`${nameOf(before.metadata)}: data is removed that may stay`]
+    : [];
+}
+
+/** A pause stops writes, but it keeps no data without consent. */
+function pauseProblems(
+  before: Raw | undefined,
+  what: string,
+  sides: sync.Sides,
+): readonly string[] {
+  if (before === undefined) return [];
+  const { source } = sync.wantedAt(nameOf(before.metadata), sides);
+  if (!sync.isPaused(before) && !sync.isPaused(source)) return [];
+  const isRelabelled = what === "patch" && sync.copiedFrom(before) !== undefined;
+  return sync.mayStay(before, sides) && !isRelabelled
+    ? [`${nameOf(before.metadata)}: is written while paused`]
+    : [];
+}
+
+/** What must hold of every write that the API server accepts. */
+function committed({ call, basis, before, after, isChange }: Committed): readonly string[] {
+  const ref = "ref" in call ? call.ref : "object" in call ? call.object.metadata : { name: "" };
+  const { plural } = call.resource;
+  const id = `${plural}/${nameOf(ref)}`;
+  const [existing, left] = [before.objects.get(id), after.objects.get(id)];
+  const problems = [
+    ...(isChange || call.verb === "delete" ? [] : [`a ${call.verb} changes nothing`]),
+    ...foreignProblems(plural, existing, { basis, isDelete: call.verb === "delete" }),
+    ...(plural === "secrets" && left !== undefined ? emptyProblems(existing, left) : []),
+    ...(existing !== undefined && sync.hasFinalizer(existing) && !(left && sync.hasFinalizer(left))
+      ? finalizerProblems(existing, { basis, after })
+      : []),
+    ...grantProblems({ before, after, basis }),
+  ];
+  return problems.map((problem) => `${call.verb} ${id}: ${problem}`);
+}
+
+/** An object that Latchkey does not manage is never touched. */
+function foreignProblems(
+  plural: string,
+  existing: Raw | undefined,
+  { basis, isDelete }: { readonly basis: Basis; readonly isDelete: boolean },
+): readonly string[] {
+  if (existing === undefined) return [];
+  if (plural === "roles" || plural === "rolebindings")
+    return isDerived(existing) ? [] : ["is not managed by Latchkey"];
+  if (plural !== "secrets" || sync.mark(existing, "component", "labels") !== undefined) return [];
+  if (!sync.isManaged(existing, basis("sharedSecrets"))) return ["is not managed by Latchkey"];
+  return isDelete && sync.copiedFrom(existing) === undefined
+    ? ["is deleted on its label alone"]
+    : [];
+}
+
+/** A Secret that a user has made is emptied as a whole, and only of data of Latchkey. */
+function emptyProblems(existing: Raw | undefined, left: Raw): readonly string[] {
+  if (
+    existing === undefined ||
+    sync.copiedFrom(left) !== undefined ||
+    isEqual(existing.data, left.data)
+  )
+    return [];
+  if (sync.copiedFrom(existing) === undefined) return ["data of a user is changed"];
+  const kept = Object.values(left.data ?? {}).filter(
+    (value) => !["", "e30=", "IA=="].includes(value),
+  );
+  return kept.length === 0 ? [] : ["keeps data after it is emptied"];
+}
+
+/** The finalizer goes last: what the leader had seen of the object is gone. */
+function finalizerProblems(
+  object: Raw,
+  { basis, after }: { readonly basis: Basis; readonly after: Server },
+): readonly string[] {
+  const { uid } = object.metadata;
+  const key = nameOf(object.metadata);
+  const left = (kind: string, plural: string): readonly Raw[] =>
+    basis(kind).flatMap(({ metadata }) => after.objects.get(`${plural}/${nameOf(metadata)}`) ?? []);
+  const derived = [...left("roles", "roles"), ...left("roleBindings", "rolebindings")];
+  const copies = ["copies", "placeholders", "unmanagedSecrets"].flatMap((kind) =>
+    left(kind, "secrets"),
+  );
+  const found = [
+    ...derived.filter((one) => isDerived(one) && sync.mark(one, "source-uid", "labels") === uid),
+    ...copies.filter((one) => sync.copiedFrom(one) === key && (sync.requestOf(one) ?? key) === key),
+  ];
+  return found.map(({ metadata }) => `the finalizer is removed before ${nameOf(metadata)}`);
+}
+
+/** No write gives access that neither the state before it nor an object that was seen grants. */
+function grantProblems({
+  before,
+  after,
+  basis,
+}: Pick<Committed, "before" | "after" | "basis">): readonly string[] {
+  if (before === after) return [];
+  const [held, now] = [grantsIn(before), grantsIn(after)];
+  const isNew = now.filter((grant) => !held.includes(grant));
+  if (isNew.length === 0) return [];
+  const allowed = new Set(
+    ["sharedSecrets", "keys", "tokens"].flatMap((kind) => basis(kind).flatMap(grantsOf)),
+  );
+  return isNew.filter((grant) => !allowed.has(grant)).map((grant) => `grants ${grant}`);
+}

@@ -1,0 +1,474 @@
+import type { Given, UserObject } from "./server.ts";
+import type { SearchWorld, UserAction } from "./world.ts";
+
+type Marks = Readonly<Record<string, string | null>>;
+
+/** Labels or annotations of Latchkey's group. */
+function marks(given: Marks): Marks {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name.includes("/") ? name : `management.service/${name}`,
+      value,
+    ]),
+  );
+}
+
+interface Given_ {
+  readonly labels?: Marks;
+  readonly annotations?: Marks;
+  readonly created?: string;
+  readonly [field: string]: unknown;
+}
+
+/** An object `<namespace>/<name>` or `<name>` with these fields. */
+function made(
+  kind: string,
+  at: string,
+  { labels = {}, annotations = {}, created = "2025-12-01T00:00:00Z", ...fields }: Given_ = {},
+): UserObject {
+  return {
+    kind,
+    metadata: {
+      ...refOf(at),
+      creationTimestamp: created,
+      labels: marks(labels),
+      annotations: marks(annotations),
+    },
+    ...fields,
+  };
+}
+
+function refOf(at: string): { readonly namespace?: string; readonly name: string } {
+  const [first = "", name] = at.split("/");
+  return name === undefined ? { name: first } : { namespace: first, name };
+}
+
+const plurals = {
+  Namespace: "namespaces",
+  SharedSecret: "sharedsecrets",
+  Secret: "secrets",
+  Role: "roles",
+  ResourceQuota: "resourcequotas",
+  OwnedAccessKey: "ownedaccesskeys",
+  DirectClusterEndpointToken: "directclusterendpointtokens",
+} as const;
+type Kind = keyof typeof plurals;
+
+function given(kind: Kind, at: string, fields?: Given_): Given {
+  return [plurals[kind], made(kind, at, fields)];
+}
+
+/** A user creates an object, as new as it is then. */
+function create(
+  kind: Kind,
+  at: string,
+  { labels = {}, annotations = {}, ...fields }: Given_ = {},
+): UserAction {
+  const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
+  return { do: "write", plural: plurals[kind], object: { kind, metadata, ...fields } };
+}
+
+/** A user changes fields of an object, its labels and annotations. */
+function change(
+  kind: Kind,
+  at: string,
+  { labels = {}, annotations = {}, ...fields }: Given_,
+): UserAction {
+  const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
+  return { do: "write", plural: plurals[kind], object: { metadata, ...fields } };
+}
+
+function annotate(kind: Kind, at: string, annotations: Marks): UserAction {
+  return change(kind, at, { annotations });
+}
+
+function remove(kind: Kind, at: string): UserAction {
+  return { do: "delete", plural: plurals[kind], ref: refOf(at) };
+}
+
+const restore: UserAction = { do: "restore" };
+const value = { password: "YQ==" };
+const other = { password: "Yg==" };
+
+const home = given("Namespace", "team");
+const web = given("Namespace", "web", {
+  labels: { project: "web" },
+  annotations: { sync: "enabled" },
+});
+/** A namespace that only takes what its Secrets ask for. */
+const quiet = given("Namespace", "web", { labels: { project: "web" } });
+const toWeb = { "sync-to-projects": "web" };
+
+function source(name: string, fields: Given_ = {}): Given {
+  const { annotations = {}, spec = { data: value } } = fields;
+  return given("SharedSecret", `team/${name}`, {
+    ...fields,
+    spec,
+    annotations: { ...toWeb, ...annotations },
+  });
+}
+
+function recreate(name: string, annotations: Marks = toWeb, data: object = value): UserAction {
+  return create("SharedSecret", `team/${name}`, { annotations, spec: { data } });
+}
+
+function asking(name: string, annotations: Marks = {}, fields: Given_ = {}): Given {
+  const labels = { "sharedsecret-name": name, "sharedsecret-namespace": "team" };
+  return given("Secret", "web/ask", { type: "Opaque", data: {}, ...fields, labels, annotations });
+}
+
+type Sketch = Pick<SearchWorld, "name" | "objects" | "menu"> & Partial<SearchWorld>;
+
+function world(sketch: Sketch): SearchWorld {
+  return {
+    userActions: 2,
+    mostFaults: 1,
+    faults: ["lose-request", "lose-answer", "relist", "crash"],
+    queues: ["sharedSecret", "copy"],
+    hasLifetimes: false,
+    begins: "at rest",
+    ...sketch,
+  };
+}
+
+const db = "team/db";
+
+/** The worlds of copies and placeholders. */
+const ofSync: readonly Sketch[] = [
+  {
+    name: "consent of a source",
+    objects: [home, web, source("db")],
+    menu: {
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      permit: annotate("SharedSecret", db, toWeb),
+      misspell: annotate("SharedSecret", db, { "sync-to-projects": "web pay" }),
+      rename: annotate("SharedSecret", db, { "sync-secret-name": "other" }),
+    },
+  },
+  {
+    name: "consent of a namespace",
+    objects: [home, web, source("db")],
+    menu: {
+      "leave the project": change("Namespace", "web", { labels: { project: null } }),
+      "join the project": change("Namespace", "web", { labels: { project: "web" } }),
+      "accept nothing": annotate("Namespace", "web", { sync: null }),
+      "accept from elsewhere": annotate("Namespace", "web", { "sync-from": "elsewhere" }),
+      "delete the namespace": remove("Namespace", "web"),
+    },
+  },
+  {
+    name: "a source that is recreated",
+    objects: [home, web, source("db")],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", toWeb, other),
+      "recreate without consent": recreate("db", {}),
+      "edit the copy": change("Secret", "web/db", { data: other }),
+    },
+    userActions: 3,
+    mostFaults: 0,
+  },
+  {
+    name: "a source that moves to another Secret",
+    objects: [home, web, source("db", { annotations: { "sync-secret-name": "one" } })],
+    menu: {
+      rename: annotate("SharedSecret", db, { "sync-secret-name": "two" }),
+      "rename back": annotate("SharedSecret", db, { "sync-secret-name": "one" }),
+      "change the type": annotate("SharedSecret", db, { "sync-secret-type": "example.com/x" }),
+      "delete the copy": remove("Secret", "web/one"),
+    },
+  },
+  {
+    name: "two sources of a target",
+    objects: [
+      home,
+      web,
+      source("db", { created: "2025-12-01T00:00:01Z", annotations: { "sync-secret-name": "one" } }),
+      source("api", { annotations: { "sync-secret-name": "one" }, spec: { data: other } }),
+    ],
+    menu: {
+      "delete the older": remove("SharedSecret", "team/api"),
+      "recreate it": recreate("api", { ...toWeb, "sync-secret-name": "one" }, other),
+      "withdraw the older": annotate("SharedSecret", "team/api", { "sync-to-projects": "pay" }),
+      "misspell the older": annotate("SharedSecret", "team/api", { "sync-to-projects": "web pay" }),
+      "pause the younger": annotate("SharedSecret", db, { "disable-sync": "true" }),
+    },
+  },
+  {
+    name: "a pause of a source",
+    objects: [home, web, source("db")],
+    menu: {
+      pause: annotate("SharedSecret", db, { "disable-sync": "true" }),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      delete: remove("SharedSecret", db),
+      resume: annotate("SharedSecret", db, { "disable-sync": null }),
+    },
+  },
+  {
+    name: "a pause of a copy",
+    objects: [home, web, source("db")],
+    menu: {
+      "pause the copy": annotate("Secret", "web/db", { "disable-sync": "true" }),
+      "leave the project": change("Namespace", "web", { labels: { project: null } }),
+      recreate: recreate("db", {}, other),
+      delete: remove("SharedSecret", db),
+      misspell: annotate("SharedSecret", db, { "sync-to-projects": "web pay" }),
+    },
+  },
+  {
+    name: "a placeholder",
+    objects: [home, quiet, source("db"), asking("db")],
+    menu: {
+      "ask no more": change("Secret", "web/ask", { labels: { "sharedsecret-name": null } }),
+      "ask for none": change("Secret", "web/ask", { labels: { "sharedsecret-name": "none" } }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      "delete the source": remove("SharedSecret", db),
+      "leave the project": change("Namespace", "web", { labels: { project: null } }),
+      edit: change("Secret", "web/ask", { data: { added: "YQ==" } }),
+    },
+  },
+  {
+    name: "a placeholder between two sources",
+    objects: [home, quiet, source("db"), source("api", { spec: { data: other } }), asking("db")],
+    menu: {
+      "ask for the other": change("Secret", "web/ask", { labels: { "sharedsecret-name": "api" } }),
+      "ask for the first": change("Secret", "web/ask", { labels: { "sharedsecret-name": "db" } }),
+      "pause the other": annotate("SharedSecret", "team/api", { "disable-sync": "true" }),
+      "pause it": annotate("Secret", "web/ask", { "disable-sync": "true" }),
+      "withdraw the first": annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+    },
+  },
+  {
+    name: "a placeholder that picks keys",
+    objects: [home, quiet, source("db"), asking("db", { "sync-keys": "PASS=password" })],
+    menu: {
+      "pick another": annotate("Secret", "web/ask", { "sync-keys": "none" }),
+      "pick all": annotate("Secret", "web/ask", { "sync-keys": null }),
+      "other key": change("SharedSecret", db, { spec: { data: { password: null, none: "Yw==" } } }),
+      "lose a mark": annotate("Secret", "web/ask", { filled: null }),
+      "lose the label": change("Secret", "web/ask", { labels: { "source-uid": null } }),
+    },
+  },
+  {
+    name: "a placeholder that becomes a copy, and back",
+    objects: [home, web, source("ask"), source("db", { spec: { data: other } })],
+    menu: {
+      ask: change("Secret", "web/ask", {
+        labels: { "sharedsecret-name": "db", "sharedsecret-namespace": "team" },
+      }),
+      "ask no more": change("Secret", "web/ask", {
+        labels: { "sharedsecret-name": null, "sharedsecret-namespace": null },
+      }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+    },
+  },
+  {
+    name: "immutable Secrets",
+    objects: [home, web, source("db"), asking("db")],
+    menu: {
+      "seal the copy": change("Secret", "web/db", { immutable: true }),
+      "seal the placeholder": change("Secret", "web/ask", { immutable: true }),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+    },
+  },
+  {
+    name: "a type that does not fit",
+    objects: [
+      home,
+      quiet,
+      source("db", { spec: { data: { "tls.crt": "YQ==", "tls.key": "Yg==" } } }),
+      source("api"),
+      asking("db", {}, { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } }),
+    ],
+    menu: {
+      "without a key": change("SharedSecret", db, { spec: { data: { "tls.key": null } } }),
+      "ask for the other": change("Secret", "web/ask", { labels: { "sharedsecret-name": "api" } }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+    },
+  },
+  {
+    name: "edited marks of a copy",
+    objects: [home, web, source("db")],
+    menu: {
+      "lose the label": change("Secret", "web/db", { labels: { "source-uid": null } }),
+      "lose the annotation": annotate("Secret", "web/db", { "copy-of": null }),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      edit: change("Secret", "web/db", { data: other }),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "Secrets of others",
+    objects: [
+      home,
+      web,
+      source("db"),
+      given("Secret", "web/db", { type: "Opaque", data: other }),
+      given("Secret", "web/pasted", {
+        data: other,
+        labels: { "source-uid": "x" },
+        annotations: { "copy-of": "team/db -> pay/db" },
+      }),
+    ],
+    menu: {
+      "delete the foreign": remove("Secret", "web/db"),
+      "create it again": create("Secret", "web/db", { type: "Opaque", data: other }),
+      "delete the source": remove("SharedSecret", db),
+      rename: annotate("SharedSecret", db, { "sync-secret-name": "pasted" }),
+    },
+  },
+  {
+    name: "a full quota",
+    objects: [
+      home,
+      web,
+      source("db"),
+      given("ResourceQuota", "web/all", { spec: { hard: { secrets: "1" } } }),
+      given("Secret", "web/own", { type: "Opaque" }),
+    ],
+    menu: {
+      "make room": remove("Secret", "web/own"),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+    },
+    mostFaults: 0,
+  },
+  {
+    name: "a refresh",
+    objects: [home, web, source("db")],
+    menu: {
+      refresh: annotate("SharedSecret", db, { "refresh-now": "1" }),
+      "refresh again": annotate("SharedSecret", db, { "refresh-now": "2" }),
+      edit: change("Secret", "web/db", { data: other }),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "a finalizer of others",
+    objects: [home, web, source("db"), asking("db")],
+    menu: {
+      hold: {
+        do: "write",
+        plural: "sharedsecrets",
+        object: {
+          metadata: {
+            ...refOf(db),
+            finalizers: ["management.service/cleanup", "example.com/other"],
+          },
+        },
+      },
+      delete: remove("SharedSecret", db),
+      "let go": {
+        do: "write",
+        plural: "sharedsecrets",
+        object: { metadata: { ...refOf(db), finalizers: [] } },
+      },
+    },
+  },
+  {
+    name: "a restore of a deleted source",
+    objects: [home, web, source("db"), asking("db")],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", {}, other),
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      restore: restore,
+    },
+    mostFaults: 0,
+  },
+  {
+    name: "a restore with an old label",
+    objects: [
+      home,
+      quiet,
+      source("db", { annotations: { "sync-to-projects": null } }),
+      given("Secret", "web/db", {
+        type: "Opaque",
+        data: other,
+        labels: { "source-uid": "old" },
+        annotations: { "copy-of": "team/db -> web/db" },
+      }),
+      asking("db"),
+    ],
+    menu: {
+      permit: annotate("SharedSecret", db, toWeb),
+      accept: annotate("Namespace", "web", { sync: "enabled" }),
+      delete: remove("SharedSecret", db),
+    },
+    begins: "with a new leader",
+  },
+  {
+    name: "a failover",
+    objects: [home, web, source("db")],
+    menu: {
+      withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
+      delete: remove("SharedSecret", db),
+      recreate: recreate("db", toWeb, other),
+      "other data": change("SharedSecret", db, { spec: { data: other } }),
+    },
+    faults: ["failover"],
+  },
+];
+
+const devs = { verbs: ["get"], teams: ["devs"] };
+const ann = { verbs: ["get", "list"], users: ["ann"] };
+const all = { verbs: ["*"], users: ["ann"], subresources: ["status"] };
+
+function granting(...access: readonly object[]): Given_ {
+  return { annotations: { "sync-to-projects": null }, spec: { data: value, access } };
+}
+
+function grants(...access: readonly object[]): UserAction {
+  return change("SharedSecret", db, { spec: { access } });
+}
+
+/** The worlds of access rules. */
+const ofAccess: readonly Sketch[] = [
+  {
+    name: "access rules",
+    objects: [home, source("db", granting(devs))],
+    menu: {
+      "other verbs": grants({ ...devs, verbs: ["get", "list"] }),
+      "other subjects": grants({ ...devs, teams: ["ops"] }),
+      nobody: grants(),
+    },
+  },
+  {
+    name: "a subject that changes its rule",
+    objects: [home, source("db", granting(ann, devs))],
+    menu: {
+      promote: grants(all, devs),
+      demote: grants({ ...devs, users: ["ann"] }),
+      invalid: grants({ ...ann, verbs: ["create"] }, devs),
+    },
+  },
+  {
+    name: "a deletion with grants",
+    objects: [home, source("db", granting(devs))],
+    menu: {
+      delete: remove("SharedSecret", db),
+      recreate: create("SharedSecret", db, { spec: { data: value, access: [ann] } }),
+      narrow: grants(ann),
+    },
+  },
+  {
+    name: "a namespace with grants",
+    objects: [home, web, source("db", { spec: { data: value, access: [devs] } })],
+    menu: {
+      "delete the namespace": remove("Namespace", "team"),
+      delete: remove("SharedSecret", db),
+    },
+  },
+  {
+    name: "a restore of grants",
+    objects: [home, source("db", granting(devs))],
+    menu: { delete: remove("SharedSecret", db), "other subjects": grants(ann), restore: restore },
+    begins: "with a new leader",
+    mostFaults: 0,
+  },
+];
+
+/** All worlds. */
+export const worlds: readonly SearchWorld[] = [...ofSync, ...ofAccess].map(world);
