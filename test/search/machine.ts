@@ -360,11 +360,10 @@ export class Machine {
     const action = this.world.menu[name];
     if (action === undefined) throw new Error(`${name} is not on the menu`);
     if (action.do === "restore") return this.#restore();
-    const handled =
-      action.do === "delete"
-        ? userDelete(server, action.plural, action.ref)
-        : userWrite(server, action.plural, action.object);
-    this.#commit(handled);
+    if (action.do === "delete") return this.#commit(userDelete(server, action.plural, action.ref));
+    const exists = server.objects.has(`${action.plural}/${nameOf(action.object.metadata)}`);
+    if (exists || action.do === "apply")
+      this.#commit(userWrite(server, action.plural, action.object));
   }
 
   /**

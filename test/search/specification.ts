@@ -140,12 +140,16 @@ function finalizerProblems(
 ): readonly string[] {
   const { uid } = object.metadata;
   const key = nameOf(object.metadata);
-  const left = (kind: string, plural: string): readonly Raw[] =>
-    basis(kind).flatMap(({ metadata }) => after.objects.get(`${plural}/${nameOf(metadata)}`) ?? []);
-  const derived = [...left("roles", "roles"), ...left("roleBindings", "rolebindings")];
-  const copies = ["copies", "placeholders", "unmanagedSecrets"].flatMap((kind) =>
-    left(kind, "secrets"),
-  );
+  const left = (kinds: readonly string[], plural: string): readonly Raw[] =>
+    kinds.flatMap(basis).filter(({ metadata }) => {
+      const current = after.objects.get(`${plural}/${nameOf(metadata)}`);
+      return (
+        current?.metadata.uid === metadata.uid &&
+        (plural !== "secrets" || sync.copiedFrom(current) !== undefined)
+      );
+    });
+  const derived = [...left(["roles"], "roles"), ...left(["roleBindings"], "rolebindings")];
+  const copies = left(["copies", "placeholders", "unmanagedSecrets"], "secrets");
   const found = [
     ...derived.filter((one) => isDerived(one) && sync.mark(one, "source-uid", "labels") === uid),
     ...copies.filter((one) => sync.copiedFrom(one) === key && (sync.requestOf(one) ?? key) === key),

@@ -4,7 +4,8 @@ import type { Given, UserObject } from "./server.ts";
 
 /** Something that a user does. */
 export type UserAction =
-  | { readonly do: "write"; readonly plural: string; readonly object: UserObject }
+  /** Creates an object, or changes one; a change of an object that does not exist has no effect. */
+  | { readonly do: "apply" | "change"; readonly plural: string; readonly object: UserObject }
   | { readonly do: "delete"; readonly plural: string; readonly ref: ObjectRef }
   /** Returns etcd to the state at the begin of the search. */
   | { readonly do: "restore" };

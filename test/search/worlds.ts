@@ -65,7 +65,7 @@ function create(
   { labels = {}, annotations = {}, ...fields }: Given_ = {},
 ): UserAction {
   const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
-  return { do: "write", plural: plurals[kind], object: { kind, metadata, ...fields } };
+  return { do: "apply", plural: plurals[kind], object: { kind, metadata, ...fields } };
 }
 
 /** A user changes fields of an object, its labels and annotations. */
@@ -75,7 +75,7 @@ function change(
   { labels = {}, annotations = {}, ...fields }: Given_,
 ): UserAction {
   const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
-  return { do: "write", plural: plurals[kind], object: { metadata, ...fields } };
+  return { do: "change", plural: plurals[kind], object: { metadata, ...fields } };
 }
 
 function annotate(kind: Kind, at: string, annotations: Marks): UserAction {
@@ -350,7 +350,7 @@ const ofSync: readonly Sketch[] = [
     objects: [home, web, source("db"), asking("db")],
     menu: {
       hold: {
-        do: "write",
+        do: "change",
         plural: "sharedsecrets",
         object: {
           metadata: {
@@ -361,7 +361,7 @@ const ofSync: readonly Sketch[] = [
       },
       delete: remove("SharedSecret", db),
       "let go": {
-        do: "write",
+        do: "change",
         plural: "sharedsecrets",
         object: { metadata: { ...refOf(db), finalizers: [] } },
       },
