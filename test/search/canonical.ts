@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Request } from "../../src/controllers/attempt.ts";
+import type { Request } from "../../src/controllers/question.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import type { Running } from "./leader.ts";
 import type { Instance, State } from "./machine.ts";

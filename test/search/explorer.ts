@@ -71,11 +71,14 @@ export async function explore(
     const enabled = machine.actions(state);
     const isAtRest = machine.ownActions(state).length === 0;
     if (isAtRest) count += 1;
-    const problems = isAtRest
-      ? await rests.problemsAt(state)
-      : index % sampledBy === 0
-        ? await rests.problemsAfter(state)
-        : [];
+    const isCalm = !isAtRest && world.hasLifetimes && machine.isCalm(state);
+    const problems = isCalm
+      ? judge(state.server)
+      : isAtRest
+        ? await rests.problemsAt(state)
+        : index % sampledBy === 0
+          ? await rests.problemsAfter(state)
+          : [];
     if (problems.length > 0) return result(index, problems);
     for (const action of enabled) {
       const { state: next, violations } = await machine.step(state, action);

@@ -6,14 +6,13 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import {
   type AttemptContext,
   beginAttempt,
-  isQuestion,
   type Outcome,
-  type Request,
   settle,
 } from "../../src/controllers/attempt.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { watchKinds } from "../../src/controllers/kinds/kinds.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
+import { isQuestion, type Request } from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue, type QueueName } from "../../src/controllers/queues.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
@@ -139,6 +138,8 @@ export const beginning = Date.UTC(2026, 0, 1);
 
 const workersOfQueue = 2;
 const mostLate = 2;
+/** Longer than every wait but those for the end of a lifetime, in milliseconds. */
+const longestWork = 31_000;
 /** A state that changes during one action. */
 interface Draft {
   server: Server;
@@ -209,10 +210,11 @@ export class Machine {
 
   /** The state in which the search begins. */
   async begin(): Promise<State> {
-    const { objects, menu, userActions, mostFaults, begins, faults } = this.world;
+    const { objects, menu, userActions, mostFaults, begins, faults, hasLifetimes } = this.world;
     const led = await this.led(serverOf(beginning, objects), faults.includes("failover") ? 2 : 1);
     const state = { ...led, menu: Object.keys(menu), userActions, faults: mostFaults };
-    const begin = begins === "at rest" ? (await this.rest(state)).state : state;
+    const begin =
+      begins === "at rest" ? (await this.rest(state, { stopsCalm: hasLifetimes })).state : state;
     this.#backup = begin.server;
     return begin;
   }
@@ -231,11 +233,15 @@ export class Machine {
   }
 
   /** Takes the first enabled action of the machine itself until there is none: no user, no fault. */
-  async rest(state: State, mostSteps = 2_000): Promise<Step & { readonly isAtRest: boolean }> {
+  async rest(
+    state: State,
+    { mostSteps = 2_000, stopsCalm = false } = {},
+  ): Promise<Step & { readonly isAtRest: boolean }> {
     let current: Step = { state, violations: [] };
     for (let steps = 0; steps < mostSteps; steps += 1) {
       const [action] = this.ownActions(current.state);
-      if (action === undefined) return { ...current, isAtRest: true };
+      if (action === undefined || (stopsCalm && this.isCalm(current.state)))
+        return { ...current, isAtRest: true };
       const { state: next, violations } = await this.step(current.state, action);
       current = { state: next, violations: [...current.violations, ...violations] };
     }
@@ -294,6 +300,13 @@ export class Machine {
       return answers.map((action) => `${fault} ${action.slice("answer ".length)}`);
     });
     return [...own, ...users, ...lateWrites, ...broken];
+  }
+
+  /** Whether nothing happens for so long that only the end of a lifetime is awaited. */
+  isCalm(state: State): boolean {
+    const { now } = state.server;
+    const next = state.instances.map(({ leader }) => (leader && nextTime(leader)) ?? Infinity);
+    return this.ownActions(state).join() === "time" && Math.min(...next) > now + longestWork;
   }
 
   /** Takes an action, which must be enabled. */
@@ -589,11 +602,9 @@ export class Machine {
   /** Sends a request as src does; a signature is made up, because real ones differ. */
   async #outcomeOf(request: Request, basis: Basis, broken?: Broken): Promise<Outcome> {
     if (request.do === "sign") {
-      const minted = {
-        token: new SecretText(`signed ${JSON.stringify(request.claims)}`),
-        kid: "kid",
-      };
-      return { answer: { do: "sign", minted } };
+      const [keys] = this.#stores.signingKeys.values();
+      const token = new SecretText(`signed ${JSON.stringify(request.claims)}`);
+      return { answer: { do: "sign", minted: keys && { token, kid: keys.signing.kid } } };
     }
     const client = clientOf(
       {

@@ -1,8 +1,8 @@
 import * as sync from "./consent.ts";
 import { grantsIn, grantsOf, isDerived } from "./granted.ts";
 import { isEqual, nameOf, type Raw } from "./raw.ts";
-import type { Server } from "./server.ts";
-import { objectsOf } from "./specification.ts";
+import { keyProblems } from "./rest-keys.ts";
+import { objectsOf, type Server } from "./server.ts";
 
 /*
  * What the API server contains at rest, from the specification, the docs and the decisions. Calls no
@@ -20,6 +20,7 @@ export function problemsAtRest(server: Server): readonly string[] {
     ...sides.secrets.flatMap((secret) => secretProblems(secret, sides)),
     ...sides.sources.flatMap((source) => sourceProblems(source, { server, sides })),
     ...grantProblems(server),
+    ...keyProblems(server),
   ];
 }
 

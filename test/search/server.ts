@@ -96,6 +96,11 @@ export function serverOf(now: number, objects: readonly Given[]): Server {
   );
 }
 
+/** The objects of a kind in the API server. */
+export function objectsOf({ objects }: Server, plural: string): readonly Raw[] {
+  return [...objects].filter(([id]) => id.startsWith(`${plural}/`)).map(([, object]) => object);
+}
+
 /** Sends a request. */
 export function handle(server: Server, call: Call): Handled {
   const { resource } = call;
@@ -320,7 +325,7 @@ function stored(
   const sent: Raw = { ...next, metadata: { ...next.metadata, ...kept } };
   if (isEqual(sent, existing)) return { server, outcome: { answer: existing } };
   if (deletionTimestamp !== undefined && (sent.metadata.finalizers ?? []).length === 0)
-    return gone(server, { id, existing: sent });
+    return { ...gone(server, { id, existing }), outcome: { answer: sent } };
   const isNewSpec = generation !== undefined && !isEqual(sent.spec, existing.spec);
   const metadata = {
     ...sent.metadata,
@@ -359,15 +364,8 @@ function gone(
   server: Server,
   { id, existing }: { readonly id: string; readonly existing: Raw },
 ): Handled {
-  const { change, ...rest } = committed(server, id, {
-    before: server.objects.get(id) ?? existing,
-    after: undefined,
-  });
-  return {
-    ...rest,
-    ...(change && { change }),
-    outcome: { answer: { kind: "Status", status: "Success" } },
-  };
+  const removed = committed(server, id, { before: existing, after: undefined });
+  return { ...removed, outcome: { answer: { kind: "Status", status: "Success" } } };
 }
 
 function committed(

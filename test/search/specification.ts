@@ -4,6 +4,7 @@ import type { Basis } from "./leader.ts";
 import type { Committed, Judge, PlannedWrite } from "./machine.ts";
 import type { Server } from "./server.ts";
 import * as sync from "./consent.ts";
+import { revocationProblems } from "./revoked.ts";
 
 /*
  * What must hold at every write, from the specification, the docs and the decisions; over objects as
@@ -12,11 +13,6 @@ import * as sync from "./consent.ts";
 
 /** Judges what a leader plans and what it writes. */
 export const specification: Judge = { planned, committed };
-
-/** The objects of a kind in the API server. */
-export function objectsOf({ objects }: Server, plural: string): readonly Raw[] {
-  return [...objects].filter(([id]) => id.startsWith(`${plural}/`)).map(([, object]) => object);
-}
 
 /** What a leader has seen that decides about copies. */
 function sidesOf(basis: Basis): sync.Sides {
@@ -154,7 +150,12 @@ function finalizerProblems(
     ...derived.filter((one) => isDerived(one) && sync.mark(one, "source-uid", "labels") === uid),
     ...copies.filter((one) => sync.copiedFrom(one) === key && (sync.requestOf(one) ?? key) === key),
   ];
-  return found.map(({ metadata }) => `the finalizer is removed before ${nameOf(metadata)}`);
+  const revocation =
+    object.kind === "DirectClusterEndpointToken" ? revocationProblems(object, after) : [];
+  return [
+    ...found.map(({ metadata }) => `the finalizer is removed before ${nameOf(metadata)}`),
+    ...revocation,
+  ];
 }
 
 /** No write gives access that neither the state before it nor an object that was seen grants. */

@@ -1,4 +1,6 @@
-import type { Given, UserObject } from "./server.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { type Given, uidOf, type UserObject } from "./server.ts";
 import type { SearchWorld, UserAction } from "./world.ts";
 
 type Marks = Readonly<Record<string, string | null>>;
@@ -49,6 +51,7 @@ const plurals = {
   Secret: "secrets",
   Role: "roles",
   ResourceQuota: "resourcequotas",
+  ConfigMap: "configmaps",
   OwnedAccessKey: "ownedaccesskeys",
   DirectClusterEndpointToken: "directclusterendpointtokens",
 } as const;
@@ -470,5 +473,114 @@ const ofAccess: readonly Sketch[] = [
   },
 ];
 
+const start = "2026-01-01T00:00:00Z";
+const parent = uidOf("ownedaccesskeys/parent", 1);
+
+function key(
+  name: string,
+  { annotations = {}, spec = {} }: Given_ & { readonly spec?: object } = {},
+): Given {
+  const requested = { requester: "ann", "created-at": start, ...annotations };
+  const plain = `plain-key-of-${name}-0123456789`;
+  return given("OwnedAccessKey", name, {
+    created: start,
+    annotations: requested,
+    spec: { user: "ann", key: plain, ...spec },
+  });
+}
+
+function token(
+  name: string,
+  { annotations = {}, spec = {} }: Given_ & { readonly spec?: object } = {},
+): Given {
+  const requested = { requester: "ann", ...annotations };
+  return given("DirectClusterEndpointToken", name, {
+    created: start,
+    annotations: requested,
+    spec: { ttl: 120, ...spec },
+  });
+}
+
+const own = given("Namespace", "latchkey-system");
+const signing: Given = [
+  "secrets",
+  JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: Date.parse(start) }))),
+];
+const ofParent = { "requester-key-id": parent };
+
+/** The worlds of keys and tokens. */
+const ofKeys: readonly Sketch[] = [
+  {
+    name: "a key",
+    objects: [own, key("ci", { spec: { ttl: 120 } })],
+    menu: {
+      disable: change("OwnedAccessKey", "ci", { spec: { disabled: true } }),
+      lengthen: change("OwnedAccessKey", "ci", { spec: { ttl: 240 } }),
+      delete: remove("OwnedAccessKey", "ci"),
+    },
+  },
+  {
+    name: "a key that is recreated",
+    objects: [own, key("ci"), key("cd")],
+    menu: {
+      delete: remove("OwnedAccessKey", "ci"),
+      "recreate for another": create("OwnedAccessKey", "ci", {
+        annotations: { requester: "bob" },
+        spec: { user: "bob", key: "another-key-0123456789" },
+      }),
+      "delete the other": remove("OwnedAccessKey", "cd"),
+    },
+  },
+  {
+    name: "a key with a parent",
+    objects: [own, key("parent"), key("child", { annotations: ofParent })],
+    menu: {
+      "disable the parent": change("OwnedAccessKey", "parent", { spec: { disabled: true } }),
+      "enable the parent": change("OwnedAccessKey", "parent", { spec: { disabled: false } }),
+      "delete the parent": remove("OwnedAccessKey", "parent"),
+      "delete the child": remove("OwnedAccessKey", "child"),
+    },
+  },
+  {
+    name: "a token",
+    objects: [own, signing, token("laptop")],
+    menu: { delete: remove("DirectClusterEndpointToken", "laptop") },
+    begins: "with a new leader",
+  },
+  {
+    name: "a token that is deleted",
+    objects: [own, signing, token("laptop")],
+    menu: {
+      delete: remove("DirectClusterEndpointToken", "laptop"),
+      "delete the list": remove("ConfigMap", "latchkey-system/latchkey-revoked-0"),
+      recreate: create("DirectClusterEndpointToken", "laptop", {
+        annotations: { requester: "bob" },
+        spec: { ttl: 120 },
+      }),
+    },
+  },
+  {
+    name: "a token of a key",
+    objects: [own, signing, key("parent"), token("laptop", { annotations: ofParent })],
+    menu: {
+      "disable the key": change("OwnedAccessKey", "parent", { spec: { disabled: true } }),
+      "enable the key": change("OwnedAccessKey", "parent", { spec: { disabled: false } }),
+      "delete the key": remove("OwnedAccessKey", "parent"),
+      "delete the token": remove("DirectClusterEndpointToken", "laptop"),
+    },
+  },
+  {
+    name: "a failover with a token",
+    objects: [own, signing, token("laptop")],
+    menu: { delete: remove("DirectClusterEndpointToken", "laptop") },
+    faults: ["failover"],
+  },
+];
+
 /** All worlds. */
-export const worlds: readonly SearchWorld[] = [...ofSync, ...ofAccess].map(world);
+export const worlds: readonly SearchWorld[] = [
+  ...[...ofSync, ...ofAccess].map(world),
+  ...ofKeys.map((sketch) =>
+    world({ queues: ["key", "token", "grant", "revokedTokens"], hasLifetimes: true, ...sketch }),
+  ),
+];

@@ -1,0 +1,16 @@
+import type { Raw } from "./raw.ts";
+import { objectsOf, type Server } from "./server.ts";
+
+/* The list of revoked tokens, from docs/operations.md. Calls no code of src. */
+
+/** Whether the token of an object with this uid is on the list of revoked tokens. */
+export function isRevoked(uid: string, server: Server): boolean {
+  return objectsOf(server, "configmaps").some(({ data }) => data?.[uid] !== undefined);
+}
+
+/** A token that works is on the list before its object goes. */
+export function revocationProblems(token: Raw, after: Server): readonly string[] {
+  const { expiresAt } = token.status ?? {};
+  const isOver = expiresAt === undefined || Date.parse(expiresAt) <= after.now;
+  return isOver || isRevoked(token.metadata.uid, after) ? [] : ["goes before its token is revoked"];
+}
