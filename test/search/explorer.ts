@@ -134,12 +134,12 @@ class RestCheck {
   }
 }
 
-/** The objects without what differs between orders: versions and times of transitions. */
+/** The objects without what differs between orders: versions and times. */
 export function contentOf({ objects }: Server): string {
   return [...objects]
     .map(
       ([id, object]) =>
-        `${id} ${JSON.stringify(object).replace(/"(?:resourceVersion|lastTransitionTime)":"[^"]*"/g, "")}`,
+        `${id} ${JSON.stringify(object).replace(/"(?:resourceVersion|\w*Time\w*)":"[^"]*"/g, "")}`,
     )
     .sort()
     .join("\n");

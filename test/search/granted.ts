@@ -1,6 +1,5 @@
-import { hasFinalizer, isDeleting, mark } from "./consent.ts";
+import { hasFinalizer, mark } from "./consent.ts";
 import { nameOf, type Raw, type RawAccess, type RawSubject } from "./raw.ts";
-import type { Server } from "./server.ts";
 
 /*
  * What Latchkey grants, from docs/shared-secret.md, docs/owned-access-key.md and
@@ -17,7 +16,7 @@ export function isDerived(object: Raw): boolean {
 }
 
 /** The grants in force by Roles and ClusterRoles of Latchkey. */
-export function grantsIn({ objects }: Server): readonly string[] {
+export function grantsIn(objects: ReadonlyMap<string, Raw>): readonly string[] {
   return [...objects].flatMap(([id, { metadata, roleRef, subjects = [] }]) => {
     const [plural] = id.split("/", 1);
     if (roleRef === undefined || !metadata.name.startsWith("latchkey-")) return [];
@@ -39,9 +38,9 @@ export function grantsIn({ objects }: Server): readonly string[] {
   });
 }
 
-/** The grants that an object asks for. */
+/** The grants that an object with Latchkey's finalizer asks for. */
 export function grantsOf(object: Raw): readonly string[] {
-  if (isDeleting(object) || !hasFinalizer(object)) return [];
+  if (!hasFinalizer(object)) return [];
   const { metadata, spec = {}, kind } = object;
   if (kind === "SharedSecret") {
     const owner = spec.owner?.user;

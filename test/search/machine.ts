@@ -123,7 +123,11 @@ export interface PlannedWrite {
 
 /** What must hold at every write. */
 export interface Judge {
-  readonly planned: (writes: readonly PlannedWrite[], basis: Basis) => readonly string[];
+  readonly planned: (
+    writes: readonly PlannedWrite[],
+    basis: Basis,
+    live: Server,
+  ) => readonly string[];
   readonly committed: (committed: Committed) => readonly string[];
 }
 
@@ -579,7 +583,9 @@ export class Machine {
     for (;;) {
       if (attempt.plan !== plan && attempt.phase !== "asking") {
         [plan, basis] = [attempt.plan, this.#basis()];
-        this.#draft.violations.push(...this.#judge.planned(writesOf(plan), basis));
+        this.#draft.violations.push(
+          ...this.#judge.planned(writesOf(plan), basis, this.#draft.server),
+        );
       }
       if (attempt.end !== undefined) return this.#end(running);
       const local = attempt.slots.findIndex(({ isDone, request }) => !isDone && isLocal(request));

@@ -196,9 +196,12 @@ function hasTargets(source: Raw, sides: sync.Sides): boolean {
 /** The grants are those of the objects that exist, and nothing else of Latchkey is left. */
 function grantProblems(server: Server): readonly string[] {
   const asked = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"].flatMap(
-    (plural) => objectsOf(server, plural).flatMap(grantsOf),
+    (plural) =>
+      objectsOf(server, plural)
+        .filter((one) => !sync.isDeleting(one))
+        .flatMap(grantsOf),
   );
-  const given = grantsIn(server);
+  const given = grantsIn(server.objects);
   const uids = new Set(objectsOf(server, "sharedsecrets").map(({ metadata }) => metadata.uid));
   const derived = [...objectsOf(server, "roles"), ...objectsOf(server, "rolebindings")].filter(
     isDerived,

@@ -21,7 +21,7 @@ function sidesOf(basis: Basis): sync.Sides {
 }
 
 /** Data only where what the leader has seen permits it, and no data taken away that may stay. */
-function planned(writes: readonly PlannedWrite[], basis: Basis): readonly string[] {
+function planned(writes: readonly PlannedWrite[], basis: Basis, live: Server): readonly string[] {
   const sides = sidesOf(basis);
   const ofSecrets = writes.filter(({ plural }) => plural === "secrets");
   const created = ofSecrets.filter(({ verb }) => verb === "create").map(({ key }) => key);
@@ -30,7 +30,7 @@ function planned(writes: readonly PlannedWrite[], basis: Basis): readonly string
     const isRemoval = verb !== "patch" && before !== undefined && !created.includes(key);
     return [
       ...(verb === "patch" ? [] : dataProblems(object, sides)),
-      ...(isRemoval ? removalProblems(before, object, sides) : []),
+      ...(isRemoval ? removalProblems(before, object, { sides, live }) : []),
       ...pauseProblems(before, verb, sides).map((problem) => `${problem} (${verb})`),
     ];
   });
@@ -53,16 +53,22 @@ function dataProblems(secret: Raw | undefined, sides: sync.Sides): readonly stri
     : [`${key}: other data than that of ${from}`];
 }
 
+/** Data goes only without consent; whether a source is gone, only the API server knows. */
 function removalProblems(
   before: Raw,
   after: Raw | undefined,
-  sides: sync.Sides,
+  { sides, live }: { readonly sides: sync.Sides; readonly live: Server },
 ): readonly string[] {
-  if (after !== undefined && sync.copiedFrom(after) !== undefined) return [];
-  if (sync.copiedFrom(before) === undefined) return [];
-  return sync.mayStay(before, sides)
-    ? [`${nameOf(before.metadata)}: data is removed that may stay`]
-    : [];
+  const from = sync.copiedFrom(before);
+  if (from === undefined || (after !== undefined && sync.copiedFrom(after) !== undefined))
+    return [];
+  const key = nameOf(before.metadata);
+  if (sync.mayStay(before, sides)) return [`${key}: data is removed that may stay`];
+  const isUnseen =
+    sync.byName(sides.sources, from) === undefined &&
+    (sync.requestOf(before) ?? from) === from &&
+    live.objects.has(`sharedsecrets/${from}`);
+  return isUnseen ? [`${key}: is removed, and ${from} exists`] : [];
 }
 
 /** A pause stops writes, but it keeps no data without consent. */
@@ -94,6 +100,7 @@ function committed({ call, basis, before, after, isChange }: Committed): readonl
       ? finalizerProblems(existing, { basis, after })
       : []),
     ...grantProblems({ before, after, basis }),
+    ...mintProblems(existing, left, before),
   ];
   return problems.map((problem) => `${call.verb} ${id}: ${problem}`);
 }
@@ -158,18 +165,62 @@ function finalizerProblems(
   ];
 }
 
-/** No write gives access that neither the state before it nor an object that was seen grants. */
+/**
+ * No write gives access that neither the state before it nor an object that was seen grants, none
+ * takes what is wanted, and clients have time to see a deletion.
+ */
 function grantProblems({
   before,
   after,
   basis,
 }: Pick<Committed, "before" | "after" | "basis">): readonly string[] {
-  if (before === after) return [];
-  const [held, now] = [grantsIn(before), grantsIn(after)];
-  const isNew = now.filter((grant) => !held.includes(grant));
-  if (isNew.length === 0) return [];
-  const allowed = new Set(
-    ["sharedSecrets", "keys", "tokens"].flatMap((kind) => basis(kind).flatMap(grantsOf)),
+  const [held, now] = [grantsIn(before.objects), grantsIn(after.objects)];
+  const [given, taken] = [difference(now, held), difference(held, now)];
+  if (given.length + taken.length === 0) return [];
+  const seen = ["sharedSecrets", "keys", "tokens"].flatMap((kind) => basis(kind));
+  const live = new Set(seen.filter((object) => !sync.isDeleting(object)).flatMap(grantsOf));
+  const isSettling = seen.filter(
+    ({ metadata: { deletionTimestamp = "", namespace } }) =>
+      Date.parse(deletionTimestamp) + settleMs > after.now &&
+      basis("namespaces").every((one) => one.metadata.name !== namespace || !sync.isDeleting(one)),
   );
-  return isNew.filter((grant) => !allowed.has(grant)).map((grant) => `grants ${grant}`);
+  const settling = new Set(isSettling.flatMap(grantsOf));
+  return [
+    ...given.filter((grant) => !live.has(grant)).map((grant) => `grants ${grant}`),
+    ...taken.filter((grant) => live.has(grant)).map((grant) => `takes ${grant}`),
+    ...taken
+      .filter((grant) => settling.has(grant) && grantsSeen(basis).includes(grant))
+      .map((grant) => `takes too early ${grant}`),
+  ];
+}
+
+/** The grants in force as a leader has seen them. */
+function grantsSeen(basis: Basis): readonly string[] {
+  const kinds = ["roles", "roleBindings", "clusterRoles", "clusterRoleBindings"];
+  const objects = kinds.flatMap((kind) =>
+    basis(kind).map(
+      (object) => [`${kind.toLowerCase()}/${nameOf(object.metadata)}`, object] as const,
+    ),
+  );
+  return grantsIn(new Map(objects));
+}
+
+/** How long grants stay after a deletion. */
+const settleMs = 2_000;
+
+function difference(some: readonly string[], others: readonly string[]): readonly string[] {
+  const known = new Set(others);
+  return some.filter((one) => !known.has(one));
+}
+
+/** A token is made once its requester can read it. */
+function mintProblems(
+  existing: Raw | undefined,
+  left: Raw | undefined,
+  before: Server,
+): readonly string[] {
+  const isMinted = left?.status?.token !== undefined && existing?.status?.token === undefined;
+  if (!isMinted || left.kind !== "DirectClusterEndpointToken") return [];
+  const missing = difference(grantsOf(left), grantsIn(before.objects));
+  return missing.length === 0 ? [] : [`is minted before its grant`];
 }

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { replay, search, violationText } from "./search.ts";
+import type { SearchWorld } from "./world.ts";
+import { worlds } from "./worlds.ts";
+
+function worldNamed(name: string): SearchWorld {
+  const found = worlds.find((world) => world.name === name);
+  if (found === undefined) throw new Error(`no world ${name}`);
+  return found;
+}
+
+const small = [
+  "consent of a namespace",
+  "a source that is recreated",
+  "a pause of a source",
+  "a pause of a copy",
+  "a placeholder",
+  "a placeholder between two sources",
+  "two sources of a target",
+  "edited marks of a copy",
+  "a subject that changes its rule",
+  "a deletion with grants",
+  "a key",
+  "a failover",
+];
+
+describe("every order of a small world", () => {
+  it.each(small)("%s", async (name) => {
+    const world = { ...worldNamed(name), userActions: 1, mostFaults: 1 };
+    const { violation, open } = await search(world, { mostStates: 20_000, sampledBy: 200 });
+    expect(violation && violationText(violation)).toBeUndefined();
+    expect(open).toBe(0);
+  });
+});
+
+describe("a search without a reduction", () => {
+  it.each(["a source that moves to another Secret", "access rules", "a refresh"])(
+    "ends at the same states at rest: %s",
+    async (name) => {
+      const world = { ...worldNamed(name), userActions: 1, mostFaults: 0 };
+      const bounds = { mostStates: 20_000, sampledBy: 1_000_000 };
+      const { atRest, open } = await search(world, bounds);
+      const options = { deliversEchoes: true, isTimeQuiet: true };
+      for (const without of ["deliversEchoes", "isTimeQuiet"]) {
+        const full = await search(world, bounds, { ...options, [without]: false });
+        expect([...full.atRest].filter((content) => !atRest.has(content))).toEqual([]);
+        expect(full.atRest.size).toBe(atRest.size);
+        expect([full.open, open]).toEqual([0, 0]);
+      }
+    },
+  );
+});
+
+interface Trace {
+  readonly world: string;
+  readonly why: string;
+  readonly actions: readonly string[];
+}
+
+const traces: readonly Trace[] = JSON.parse(
+  readFileSync(join(import.meta.dirname, "traces.json"), "utf8"),
+);
+
+describe("a trace that once ended wrong", () => {
+  it.each(traces)("$world: $why", async ({ world, actions }) => {
+    expect(await replay(worldNamed(world), actions)).toEqual([]);
+  });
+});

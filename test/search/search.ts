@@ -1,0 +1,41 @@
+import { explore, type Bounds, type Searched } from "./explorer.ts";
+import { Machine, type MachineOptions } from "./machine.ts";
+import { problemsAtRest } from "./rest.ts";
+import { specification } from "./specification.ts";
+import type { SearchWorld } from "./world.ts";
+
+/** Searches a world, and judges it by the specification. */
+export function search(
+  world: SearchWorld,
+  bounds: Bounds,
+  options?: MachineOptions,
+): Promise<Searched> {
+  return explore(new Machine(world, specification, options), problemsAtRest, bounds);
+}
+
+/** A violation in words: the world, the trace and what is wrong at its end. */
+export function violationText({
+  world,
+  actions,
+  found,
+}: NonNullable<Searched["violation"]>): string {
+  return [`${world}: ${found.join("; ")}`, ...actions.map((action) => `  ${action}`)].join("\n");
+}
+
+/** Takes the actions of a trace, and leads the machine to rest: what was wrong on the way and there. */
+export async function replay(
+  world: SearchWorld,
+  actions: readonly string[],
+): Promise<readonly string[]> {
+  const machine = new Machine(world, specification);
+  let state = await machine.begin();
+  const found: string[] = [];
+  for (const action of actions) {
+    if (!machine.actions(state).includes(action)) return [...found, `${action} is not enabled`];
+    const step = await machine.step(state, action);
+    state = step.state;
+    found.push(...step.violations);
+  }
+  const { state: end, violations, isAtRest } = await machine.rest(state);
+  return [...found, ...violations, ...(isAtRest ? problemsAtRest(end.server) : ["no rest"])];
+}
