@@ -203,6 +203,18 @@ export function isAccepted(secret: Raw | undefined, source: Raw): boolean {
   );
 }
 
+/**
+ * Whether Latchkey may write the data of a SharedSecret into a Secret: nothing is recreated because
+ * of its label alone.
+ */
+export function mayTake(secret: Raw, source: Raw): boolean {
+  if (!isManaged(secret, [source])) return false;
+  const isSealed =
+    secret.immutable === true && !isEqual(secret.data ?? {}, dataFor(source, secret));
+  const isKnown = copiedFrom(secret) !== undefined || requestOf(secret) !== undefined;
+  return isKnown || (!isSealed && secret.type === typeOf(source));
+}
+
 /** Whether Latchkey manages a Secret: by its annotation, or by the label of a source alone. */
 export function isManaged(secret: Raw, sources: readonly Raw[]): boolean {
   if (copiedFrom(secret) !== undefined || requestOf(secret) !== undefined) return true;

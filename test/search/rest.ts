@@ -40,7 +40,7 @@ function secretProblems(secret: Raw, sides: sync.Sides): readonly string[] {
       ? [`${key} does not say why it is stale or not filled`]
       : [];
   }
-  if (isPaused || !sync.isManaged(secret, sides.sources)) return [];
+  if (isPaused || !sync.mayTake(secret, source)) return [];
   const isStuck =
     !sync.isAccepted(secret, source) || (request !== undefined && !sync.canFill(secret, source));
   if (isStuck)
@@ -104,7 +104,7 @@ function targetState(key: string, source: Raw, sides: sync.Sides): TargetState {
   if (wanted !== source) return "conflict";
   if (secret === undefined) return "missing";
   if (sync.isPaused(secret)) return "paused";
-  if (!sync.isManaged(secret, sides.sources)) return "conflict";
+  if (!sync.mayTake(secret, source)) return "conflict";
   if (request !== undefined && !sync.canFill(secret, source)) return "conflict";
   return sync.isAccepted(secret, source) ? "synced" : "refused";
 }

@@ -185,12 +185,12 @@ function grantProblems({
       basis("namespaces").every((one) => one.metadata.name !== namespace || !sync.isDeleting(one)),
   );
   const settling = new Set(isSettling.flatMap(grantsOf));
+  // What a leader has not seen in force, it may take: its object may be gone by a live read.
+  const lost = taken.filter((grant) => grantsSeen(basis).includes(grant));
   return [
     ...given.filter((grant) => !live.has(grant)).map((grant) => `grants ${grant}`),
-    ...taken.filter((grant) => live.has(grant)).map((grant) => `takes ${grant}`),
-    ...taken
-      .filter((grant) => settling.has(grant) && grantsSeen(basis).includes(grant))
-      .map((grant) => `takes too early ${grant}`),
+    ...lost.filter((grant) => live.has(grant)).map((grant) => `takes ${grant}`),
+    ...lost.filter((grant) => settling.has(grant)).map((grant) => `takes too early ${grant}`),
   ];
 }
 

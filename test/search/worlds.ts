@@ -19,22 +19,24 @@ interface Given_ {
   readonly labels?: Marks;
   readonly annotations?: Marks;
   readonly created?: string;
+  readonly finalizers?: readonly string[];
   readonly [field: string]: unknown;
 }
 
-/** An object `<namespace>/<name>` or `<name>` with these fields. */
+/** An object `<namespace>/<name>` or `<name>` with these fields; without a kind, a change of it. */
 function made(
-  kind: string,
   at: string,
-  { labels = {}, annotations = {}, created = "2025-12-01T00:00:00Z", ...fields }: Given_ = {},
+  { labels = {}, annotations = {}, finalizers, created, ...fields }: Given_,
+  kind?: Kind,
 ): UserObject {
   return {
-    kind,
+    ...(kind && { kind }),
     metadata: {
       ...refOf(at),
-      creationTimestamp: created,
+      ...(created && { creationTimestamp: created }),
       labels: marks(labels),
       annotations: marks(annotations),
+      ...(finalizers && { finalizers }),
     },
     ...fields,
   };
@@ -57,28 +59,18 @@ const plurals = {
 } as const;
 type Kind = keyof typeof plurals;
 
-function given(kind: Kind, at: string, fields?: Given_): Given {
-  return [plurals[kind], made(kind, at, fields)];
+function given(kind: Kind, at: string, fields: Given_ = {}): Given {
+  return [plurals[kind], made(at, { created: "2025-12-01T00:00:00Z", ...fields }, kind)];
 }
 
 /** A user creates an object, as new as it is then. */
-function create(
-  kind: Kind,
-  at: string,
-  { labels = {}, annotations = {}, ...fields }: Given_ = {},
-): UserAction {
-  const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
-  return { do: "apply", plural: plurals[kind], object: { kind, metadata, ...fields } };
+function create(kind: Kind, at: string, fields: Given_ = {}): UserAction {
+  return { do: "apply", plural: plurals[kind], object: made(at, fields, kind) };
 }
 
 /** A user changes fields of an object, its labels and annotations. */
-function change(
-  kind: Kind,
-  at: string,
-  { labels = {}, annotations = {}, ...fields }: Given_,
-): UserAction {
-  const metadata = { ...refOf(at), labels: marks(labels), annotations: marks(annotations) };
-  return { do: "change", plural: plurals[kind], object: { metadata, ...fields } };
+function change(kind: Kind, at: string, fields: Given_): UserAction {
+  return { do: "change", plural: plurals[kind], object: made(at, fields) };
 }
 
 function annotate(kind: Kind, at: string, annotations: Marks): UserAction {
@@ -300,6 +292,7 @@ const ofSync: readonly Sketch[] = [
       "lose the annotation": annotate("Secret", "web/db", { "copy-of": null }),
       withdraw: annotate("SharedSecret", db, { "sync-to-projects": "pay" }),
       edit: change("Secret", "web/db", { data: other }),
+      seal: change("Secret", "web/db", { data: other, immutable: true }),
       delete: remove("SharedSecret", db),
     },
   },
@@ -350,24 +343,11 @@ const ofSync: readonly Sketch[] = [
   },
   {
     name: "a finalizer of others",
-    objects: [home, web, source("db"), asking("db")],
+    objects: [home, web, source("db", { finalizers: ["example.com/other"] }), asking("db")],
     menu: {
-      hold: {
-        do: "change",
-        plural: "sharedsecrets",
-        object: {
-          metadata: {
-            ...refOf(db),
-            finalizers: ["management.service/cleanup", "example.com/other"],
-          },
-        },
-      },
+      "delete the copy": remove("Secret", "web/db"),
       delete: remove("SharedSecret", db),
-      "let go": {
-        do: "change",
-        plural: "sharedsecrets",
-        object: { metadata: { ...refOf(db), finalizers: [] } },
-      },
+      "let go": change("SharedSecret", db, { finalizers: [] }),
     },
   },
   {
