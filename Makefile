@@ -3,7 +3,7 @@ export npm_config_update_notifier = false
 # The shell of a recipe becomes npm, which passes signals on.
 run = exec npm run --silent
 
-.PHONY: help dev test test-times verify faults walks check format bench soak fuzz mutants defects build chart image kind life-cycle pods
+.PHONY: help dev test test-times verify faults walks search check format bench soak fuzz mutants defects build chart image kind life-cycle pods
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -25,6 +25,9 @@ faults: node_modules/.package-lock.json ## inject every fault at every write: SE
 
 walks: node_modules/.package-lock.json ## run random sequences of edits: SEED=<number> WALKS=<number>
 	@SEED=$(SEED) WALKS=$(WALKS) $(run) walks -- $(WALKS_FLAGS)
+
+search: node_modules/.package-lock.json ## search all orders of small worlds, breadth first: STATES=<number>, WORLD=<text>
+	@STATES=$(STATES) WORLD=$(WORLD) $(run) search
 
 check: node_modules/.package-lock.json ## check format, types and lint
 	@$(run) check

@@ -110,6 +110,8 @@ export interface Committed extends LateWrite {
   readonly after: Server;
   /** Whether the write has changed anything. */
   readonly isChange: boolean;
+  /** Whether another leader may have written since it was sent. */
+  readonly isLate: boolean;
 }
 
 /** A write of a plan, as JSON; without dry runs and Events. */
@@ -509,11 +511,11 @@ export class Machine {
   #late(at: number): void {
     const write = this.#draft.late[at];
     this.#draft.late = this.#draft.late.filter((one) => one !== write);
-    if (write !== undefined) this.#send(write);
+    if (write !== undefined) this.#send(write, true);
   }
 
   /** Sends a write, and judges it. */
-  #send({ call, basis }: LateWrite): Reply {
+  #send({ call, basis }: LateWrite, isLate = false): Reply {
     const before = this.#draft.server;
     const handled = handle(before, call);
     this.#commit(handled);
@@ -522,7 +524,7 @@ export class Machine {
       const isChange = handled.change !== undefined;
       const after = this.#draft.server;
       this.#draft.violations.push(
-        ...this.#judge.committed({ call, basis, before, after, isChange }),
+        ...this.#judge.committed({ call, basis, before, after, isChange, isLate }),
       );
     }
     return handled.outcome;

@@ -13,7 +13,8 @@ const sampledBy = 100;
 // Errors are values here: nobody reads their stacks.
 Error.stackTraceLimit = 0;
 
-const selected = worlds.filter(({ name }) => name.includes(part));
+const exact = worlds.filter(({ name }) => name === part);
+const selected = exact.length > 0 ? exact : worlds.filter(({ name }) => name.includes(part));
 if (selected.length === 0) throw new Error(`WORLD: no world has ${part} in its name`);
 const searched: Searched[] = [];
 let left = mostStates;

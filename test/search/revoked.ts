@@ -8,9 +8,15 @@ export function isRevoked(uid: string, server: Server): boolean {
   return objectsOf(server, "configmaps").some(({ data }) => data?.[uid] !== undefined);
 }
 
-/** A token that works is on the list before its object goes. */
-export function revocationProblems(token: Raw, after: Server): readonly string[] {
+/** A token that works is on the list before its object goes, as the leader has seen it. */
+export function revocationProblems(
+  token: Raw,
+  after: Server,
+  seen: readonly Raw[],
+): readonly string[] {
+  const { uid } = token.metadata;
   const { expiresAt } = token.status ?? {};
   const isOver = expiresAt === undefined || Date.parse(expiresAt) <= after.now;
-  return isOver || isRevoked(token.metadata.uid, after) ? [] : ["goes before its token is revoked"];
+  const isSeen = seen.some(({ data }) => data?.[uid] !== undefined);
+  return isOver || isSeen || isRevoked(uid, after) ? [] : ["goes before its token is revoked"];
 }

@@ -87,7 +87,7 @@ function pauseProblems(
 }
 
 /** What must hold of every write that the API server accepts. */
-function committed({ call, basis, before, after, isChange }: Committed): readonly string[] {
+function committed({ call, basis, before, after, isChange, isLate }: Committed): readonly string[] {
   const ref = "ref" in call ? call.ref : "object" in call ? call.object.metadata : { name: "" };
   const { plural } = call.resource;
   const id = `${plural}/${nameOf(ref)}`;
@@ -99,7 +99,7 @@ function committed({ call, basis, before, after, isChange }: Committed): readonl
     ...(existing !== undefined && sync.hasFinalizer(existing) && !(left && sync.hasFinalizer(left))
       ? finalizerProblems(existing, { basis, after })
       : []),
-    ...grantProblems({ before, after, basis }),
+    ...grantProblems(id, { before, after, basis, isLate }),
     ...mintProblems(existing, left, before),
   ];
   return problems.map((problem) => `${call.verb} ${id}: ${problem}`);
@@ -158,7 +158,9 @@ function finalizerProblems(
     ...copies.filter((one) => sync.copiedFrom(one) === key && (sync.requestOf(one) ?? key) === key),
   ];
   const revocation =
-    object.kind === "DirectClusterEndpointToken" ? revocationProblems(object, after) : [];
+    object.kind === "DirectClusterEndpointToken"
+      ? revocationProblems(object, after, basis("revokedTokens"))
+      : [];
   return [
     ...found.map(({ metadata }) => `the finalizer is removed before ${nameOf(metadata)}`),
     ...revocation,
@@ -169,11 +171,10 @@ function finalizerProblems(
  * No write gives access that neither the state before it nor an object that was seen grants, none
  * takes what is wanted, and clients have time to see a deletion.
  */
-function grantProblems({
-  before,
-  after,
-  basis,
-}: Pick<Committed, "before" | "after" | "basis">): readonly string[] {
+function grantProblems(
+  id: string,
+  { before, after, basis, isLate }: Pick<Committed, "before" | "after" | "basis" | "isLate">,
+): readonly string[] {
   const [held, now] = [grantsIn(before.objects), grantsIn(after.objects)];
   const [given, taken] = [difference(now, held), difference(held, now)];
   if (given.length + taken.length === 0) return [];
@@ -185,8 +186,16 @@ function grantProblems({
       basis("namespaces").every((one) => one.metadata.name !== namespace || !sync.isDeleting(one)),
   );
   const settling = new Set(isSettling.flatMap(grantsOf));
-  // What a leader has not seen in force, it may take: its object may be gone by a live read.
-  const lost = taken.filter((grant) => grantsSeen(basis).includes(grant));
+  // Judged by what the leader has seen in force: other leaders may have written since. What a former
+  // leader takes, the next one has to give again.
+  const basisObjects = grantObjects(basis);
+  const inForce = grantsIn(new Map(basisObjects));
+  const left = new Map([...basisObjects, ...before.objects]);
+  if (after.objects.has(id)) for (const [one, object] of after.objects) left.set(one, object);
+  else left.delete(id);
+  const remaining = grantsIn(left);
+  const isLost = (grant: string): boolean => inForce.includes(grant) && !remaining.includes(grant);
+  const lost = isLate ? [] : taken.filter(isLost);
   return [
     ...given.filter((grant) => !live.has(grant)).map((grant) => `grants ${grant}`),
     ...lost.filter((grant) => live.has(grant)).map((grant) => `takes ${grant}`),
@@ -194,15 +203,14 @@ function grantProblems({
   ];
 }
 
-/** The grants in force as a leader has seen them. */
-function grantsSeen(basis: Basis): readonly string[] {
+/** The Roles and bindings that a leader has seen. */
+function grantObjects(basis: Basis): readonly (readonly [id: string, object: Raw])[] {
   const kinds = ["roles", "roleBindings", "clusterRoles", "clusterRoleBindings"];
-  const objects = kinds.flatMap((kind) =>
+  return kinds.flatMap((kind) =>
     basis(kind).map(
       (object) => [`${kind.toLowerCase()}/${nameOf(object.metadata)}`, object] as const,
     ),
   );
-  return grantsIn(new Map(objects));
 }
 
 /** How long grants stay after a deletion. */

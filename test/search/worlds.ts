@@ -423,6 +423,7 @@ const ofAccess: readonly Sketch[] = [
     objects: [home, source("db", granting(ann, devs))],
     menu: {
       promote: grants(all, devs),
+      "as before": grants(ann, devs),
       demote: grants({ ...devs, users: ["ann"] }),
       invalid: grants({ ...ann, verbs: ["create"] }, devs),
     },

@@ -19,6 +19,11 @@ describe("what a part says that it has run", () => {
       "60 walks in 8 s: 0 failed",
     ],
     [
+      "a search",
+      "a key: 9 states\n1000 states of 3 worlds, 2 complete: 0 failed\n",
+      "1000 states of 3 worlds, 2 complete: 0 failed",
+    ],
+    [
       "a soak",
       "  1.0 min  changes        341 made, 0 failed\n",
       "1.0 min  changes        341 made, 0 failed",

@@ -7,11 +7,12 @@ export interface Verified {
   readonly counts: string;
 }
 
-/** The closing lines of vitest, of `faults` and `walks`, `soak`, `fuzz` and `bench`. */
+/** The closing lines of vitest, of `faults`, `walks` and `search`, `soak`, `fuzz` and `bench`. */
 const countLines = [
   /^ +Tests +(.+)$/gm,
   /^\d+ runs with 1 seed .*$/gm,
   /^\d+ walks .*: \d+ failed.*$/gm,
+  /^\d+ states of .*$/gm,
   /^.*\bchanges +\d+ made.*$/gm,
   /^(?:ok|FAILED) +\d+ runs .*$/gm,
 ];

@@ -37,6 +37,7 @@ export function parts(seed: string): readonly Part[] {
       env: { KUBERNETES_MINOR: "1.35" },
     },
     { name: "walks", what: "60 walks", command: script("walks"), env: { WALKS: "60", SEED: seed } },
+    { name: "search", what: "a million states of small worlds", command: script("search") },
     {
       name: "soak",
       what: "five minutes of changes and broken watches",
