@@ -664,6 +664,12 @@ export class Machine {
       keyResolver: this.#keyResolver,
       log: { info: () => {}, warn: () => {} },
       keysAsOf: () => now,
+      has: ({ resource, ref }) =>
+        this.#kinds.some(
+          ({ listOptions }, kind) =>
+            listOptions.resource === resource &&
+            this.#streams()[kind]?.view.entries.has(nameOf(ref)) === true,
+        ),
       recordWrite: (resource, answer) => {
         if (!isRaw(answer)) return;
         this.#kinds.forEach(({ listOptions, isReadOnly }, kind) => {

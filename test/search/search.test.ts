@@ -18,7 +18,7 @@ const small = [
   "a pause of a copy",
   "a placeholder",
   "a placeholder between two sources",
-  "two sources of a target",
+  "a source that moves to another Secret",
   "edited marks of a copy",
   "a subject that changes its rule",
   "a deletion with grants",
