@@ -44,8 +44,9 @@ export function keyOfState(state: State, hasLifetimes: boolean): number {
 
 /** How often objects were created decides their next uid; the first birth shows by the object. */
 function birthsOf({ births, objects: existing }: Server): string {
-  return [...births]
-    .filter(([id, count]) => count > 1 || !existing.has(id))
+  const counted = [...births].filter(([id, count]) => count > 1 || !existing.has(id));
+  return counted
+    .map(([id, count]) => `${id} ${count}`)
     .sort()
     .join();
 }
@@ -100,11 +101,11 @@ function shapeOfRunning({ queue, attempt }: Running, now: number): Shape {
   const isAsking = phase === "asking";
   const left = isAsking ? [] : plan.steps.slice(attempt.step + 1).flat();
   const result = isAsking ? undefined : plan.result;
-  const end = "error" in verdict ? String(verdict.error) : verdict.result;
+  const end = "error" in verdict ? wordsOf(verdict.error) : verdict.result;
   return joined([
     plain(`${queue} ${key} ${phase} ${decisions} ${textOf([result, end], now)}`),
     ...slots.map(({ request, isDone, error }) =>
-      isDone ? plain(`done ${String(error)}`) : shapeOfRequest(request, String(error ?? "")),
+      isDone ? plain(`done ${wordsOf(error)}`) : shapeOfRequest(request, wordsOf(error)),
     ),
     ...left.map((request) => shapeOfRequest(request, "")),
     ...[...answers].map(([question, answer]) => {
@@ -116,6 +117,11 @@ function shapeOfRunning({ queue, attempt }: Running, now: number): Shape {
       versions: [[id.slice(id.indexOf("/") + 1), Number(version)] as const],
     })),
   ]);
+}
+
+/** What an error says; two requests that failed for other reasons are two states. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
 }
 
 function shapeOfRequest(request: Request, error: string): Shape {

@@ -26,6 +26,7 @@ import { Store } from "../../src/kube/store.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { controllerOptions } from "../support/controller-options.ts";
+import { wordsOf } from "./canonical.ts";
 import { type Broken, clientOf, isBroken } from "./client.ts";
 import {
   type Basis,
@@ -599,7 +600,7 @@ export class Machine {
 
   #end({ attempt, queue }: Running): void {
     const bug = endRunning(attempt, this.#leader().queues[queue], this.#draft.server.now);
-    if (bug !== undefined) this.#draft.violations.push(`a reconcile ends with ${String(bug)}`);
+    if (bug !== undefined) this.#draft.violations.push(`a reconcile ends with ${wordsOf(bug)}`);
   }
 
   #setRunning(running: readonly Running[]): void {

@@ -18,7 +18,7 @@ interface Mutant {
 const mutants: readonly Mutant[] = JSON.parse(
   readFileSync(join(import.meta.dirname, "mutants.json"), "utf8"),
 );
-const mostStates = "100000";
+const mostStates = "40000";
 
 /** The trace to the defect; undefined if the search does not find it. */
 function traceTo({ name, file, before, after, world }: Mutant, bed: string): string | undefined {

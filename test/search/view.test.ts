@@ -49,14 +49,14 @@ class Pair {
 
   viewing(): views.Viewing {
     const text = (seen: views.Seen | undefined) => seen && JSON.stringify(seen.raw);
-    const pair = this;
+    const [get, set] = [() => this.view, (view: views.View) => void (this.view = view)];
     return {
       kind: this.viewed.kind,
       get view() {
-        return pair.view;
+        return get();
       },
       set view(view) {
-        pair.view = view;
+        set(view);
       },
       changed: ({ key, before, after }) => void this.changes.push([key, text(before), text(after)]),
     };
@@ -97,7 +97,7 @@ class Pair {
   }
 }
 
-type Step = (pair: Pair, key: string) => void | Promise<void>;
+type Step = (pair: Pair, key: string) => unknown;
 
 const write =
   (labels: object): Step =>
