@@ -107,10 +107,7 @@ export function consent(
 }
 
 function fits(project: string, glob: string): boolean {
-  const [start = "", ...rest] = glob.split("*");
-  const end = rest.at(-1);
-  if (end === undefined) return project === glob;
-  return project.startsWith(start) && project.endsWith(end);
+  return new RegExp(`^${glob.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(project);
 }
 
 /** Whether a SharedSecret may write to a namespace. */

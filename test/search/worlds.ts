@@ -118,7 +118,7 @@ function world(sketch: Sketch): SearchWorld {
   return {
     userActions: 2,
     mostFaults: 1,
-    faults: ["lose-request", "lose-answer", "relist", "crash"],
+    faults: ["lose-request", "lose-answer", "too-many-requests", "relist", "crash"],
     queues: ["sharedSecret", "copy"],
     hasLifetimes: false,
     begins: "at rest",
