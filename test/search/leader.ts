@@ -30,10 +30,12 @@ export interface Leader {
   readonly memory: LeaderMemory;
   readonly queues: Queues<QueueState>;
   readonly running: readonly Running[];
+  /** The uids of objects that it has deleted: it must know, whatever its views have. */
+  readonly ownDeletes: Set<string>;
 }
 
 /** A copy whose memory and queues may change; a reconcile is copied when it goes on. */
-export function copyOfLeader({ memory, queues, running }: Leader): Leader {
+export function copyOfLeader({ memory, queues, running, ownDeletes }: Leader): Leader {
   return {
     memory: structuredClone(memory),
     queues: {
@@ -47,6 +49,7 @@ export function copyOfLeader({ memory, queues, running }: Leader): Leader {
       revokedTokens: copyOfQueue(queues.revokedTokens),
     },
     running,
+    ownDeletes: new Set(ownDeletes),
   };
 }
 

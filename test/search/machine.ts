@@ -490,7 +490,8 @@ export class Machine {
     if (instance === undefined) throw new Error(`no instance ${at}`);
     this.#at = at;
     const queues = createQueues(emptyQueue);
-    instance.leader = { memory: newMemory(controllerOptions), queues, running: [] };
+    const ownDeletes = new Set<string>();
+    instance.leader = { memory: newMemory(controllerOptions), queues, running: [], ownDeletes };
     const { enqueuer } = this.#worldOf(instance.leader);
     for (const kind of this.#kinds) await kind.enqueueAll(enqueuer);
   }
@@ -512,20 +513,24 @@ export class Machine {
   #late(at: number): void {
     const write = this.#draft.late[at];
     this.#draft.late = this.#draft.late.filter((one) => one !== write);
-    if (write !== undefined) this.#send(write, true);
+    if (write !== undefined) this.#send(write, "late");
   }
 
   /** Sends a write, and judges it. */
-  #send({ call, basis }: LateWrite, isLate = false): Reply {
+  #send({ call, basis }: LateWrite, how: "answered" | "lost" | "late"): Reply {
     const before = this.#draft.server;
     const handled = handle(before, call);
     this.#commit(handled);
     const isWrite = !call.verb.startsWith("get") && !(call.verb === "create" && call.isDryRun);
     if (isWrite && "answer" in handled.outcome) {
-      const isChange = handled.change !== undefined;
+      const { change } = handled;
+      const isChange = change !== undefined;
+      const leader = this.#draft.instances[this.#at]?.leader;
+      if (how === "answered" && change?.before !== undefined && change.after === undefined)
+        leader?.ownDeletes.add(change.before.metadata.uid);
       const after = this.#draft.server;
       this.#draft.violations.push(
-        ...this.#judge.committed({ call, basis, before, after, isChange, isLate }),
+        ...this.#judge.committed({ call, basis, before, after, isChange, isLate: how === "late" }),
       );
     }
     return handled.outcome;
@@ -539,11 +544,14 @@ export class Machine {
     return leader;
   }
 
-  /** What the leader has seen now. */
+  /** What the leader has seen now, without what it has deleted itself. */
   #basis(): Basis {
     const streams = [...this.#streams()];
-    return (kind) =>
-      [...(streams[this.#names.indexOf(kind)]?.view.entries.values() ?? [])].map(({ raw }) => raw);
+    const ownDeletes = new Set(this.#leader().ownDeletes);
+    return (kind) => {
+      const entries = streams[this.#names.indexOf(kind)]?.view.entries ?? new Map();
+      return [...entries.values()].flatMap(({ raw, uid }) => (ownDeletes.has(uid) ? [] : [raw]));
+    };
   }
 
   async #start(name: QueueName, key: string): Promise<void> {
@@ -617,7 +625,7 @@ export class Machine {
     }
     const client = clientOf(
       {
-        send: (call) => this.#send({ call, basis }),
+        send: (call) => this.#send({ call, basis }, broken === undefined ? "answered" : "lost"),
         late: (call) => {
           this.#draft.late = [...this.#draft.late, { call, basis }].slice(-mostLate);
         },

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { keyOfState } from "./canonical.ts";
+import { Machine } from "./machine.ts";
 import { replay, search, violationText } from "./search.ts";
+import { specification } from "./specification.ts";
 import type { SearchWorld } from "./world.ts";
 import { worlds } from "./worlds.ts";
 
@@ -51,6 +54,19 @@ describe("a search without a reduction", () => {
       }
     },
   );
+});
+
+it("a state is the same whichever of two objects was written first", async () => {
+  const world = worldNamed("a pause of a copy");
+  const machine = new Machine(world, specification);
+  const after = async (...actions: readonly string[]) => {
+    let state = await machine.begin();
+    for (const action of actions) state = (await machine.step(state, `user ${action}`)).state;
+    return keyOfState(state, world.hasLifetimes);
+  };
+  const both = await after("pause the copy", "leave the project");
+  expect(await after("leave the project", "pause the copy")).toBe(both);
+  expect(await after("leave the project", "delete")).not.toBe(both);
 });
 
 interface Trace {
