@@ -92,6 +92,8 @@ export interface Instance {
 export interface LateWrite {
   readonly call: Call;
   readonly basis: Basis;
+  /** The ids of the objects that the same reconcile has written before. */
+  readonly own: readonly string[];
 }
 
 /** A state of the machine, as an immutable value. */
@@ -259,6 +261,7 @@ export class Machine {
   ownActions({ server, instances }: State): readonly string[] {
     const actions: string[] = [];
     let isBusy = false;
+    const { hasSlowAnswers = false } = this.world;
     instances.forEach(({ leader }) => {
       for (const { queue: name, attempt } of leader?.running ?? [])
         attempt.slots.forEach(({ isDone }, slot) => {
@@ -269,7 +272,7 @@ export class Machine {
         if (running < workersOfQueue)
           for (const key of nextKeys(keys)) actions.push(`start ${name} ${key}`);
       }
-      isBusy = actions.length > 0;
+      isBusy = actions.some((action) => !(hasSlowAnswers && action.startsWith("answer ")));
     });
     instances.forEach(({ streams }, at) =>
       streams.forEach(({ pending, isStale }, kind) => {
@@ -502,7 +505,8 @@ export class Machine {
     const running = first?.leader?.running ?? [];
     for (const { attempt, basis } of running)
       for (const { request, isDone } of attempt.slots)
-        if (!isDone && !isQuestion(request)) await this.#outcomeOf(request, basis, "lose-request");
+        if (!isDone && !isQuestion(request))
+          await this.#outcomeOf(request, { basis, own: [] }, "lose-request");
     if (first === undefined) return;
     first.leader = undefined;
     if (how === "failover" && standby !== undefined) this.#draft.instances = [standby];
@@ -517,7 +521,7 @@ export class Machine {
   }
 
   /** Sends a write, and judges it. */
-  #send({ call, basis }: LateWrite, how: "answered" | "lost" | "late"): Reply {
+  #send({ call, ...sent }: LateWrite, how: "answered" | "lost" | "late"): Reply {
     const before = this.#draft.server;
     const handled = handle(before, call);
     this.#commit(handled);
@@ -530,7 +534,14 @@ export class Machine {
         leader?.ownDeletes.add(change.before.metadata.uid);
       const after = this.#draft.server;
       this.#draft.violations.push(
-        ...this.#judge.committed({ call, basis, before, after, isChange, isLate: how === "late" }),
+        ...this.#judge.committed({
+          call,
+          ...sent,
+          before,
+          after,
+          isChange,
+          isLate: how === "late",
+        }),
       );
     }
     return handled.outcome;
@@ -582,7 +593,8 @@ export class Machine {
   async #settle({ attempt, queue, basis }: Running, at: number, broken?: Broken): Promise<void> {
     const slot = attempt.slots[at];
     if (slot === undefined) throw new Error(`${attempt.key} has no request ${at}`);
-    const outcome = await this.#outcomeOf(slot.request, basis, broken);
+    const sent = { basis, own: [...attempt.written.keys()] };
+    const outcome = await this.#outcomeOf(slot.request, sent, broken);
     settle(attempt, slot, outcome, this.#contextOf(queue));
   }
 
@@ -617,7 +629,11 @@ export class Machine {
   }
 
   /** Sends a request as src does; a signature is made up, because real ones differ. */
-  async #outcomeOf(request: Request, basis: Basis, broken?: Broken): Promise<Outcome> {
+  async #outcomeOf(
+    request: Request,
+    sent: Omit<LateWrite, "call">,
+    broken?: Broken,
+  ): Promise<Outcome> {
     if (request.do === "sign") {
       const [keys] = this.#stores.signingKeys.values();
       const token = new SecretText(`signed ${JSON.stringify(request.claims)}`);
@@ -625,9 +641,9 @@ export class Machine {
     }
     const client = clientOf(
       {
-        send: (call) => this.#send({ call, basis }, broken === undefined ? "answered" : "lost"),
+        send: (call) => this.#send({ call, ...sent }, broken === undefined ? "answered" : "lost"),
         late: (call) => {
-          this.#draft.late = [...this.#draft.late, { call, basis }].slice(-mostLate);
+          this.#draft.late = [...this.#draft.late, { call, ...sent }].slice(-mostLate);
         },
         server: () => this.#draft.server,
       },

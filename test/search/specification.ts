@@ -87,7 +87,8 @@ function pauseProblems(
 }
 
 /** What must hold of every write that the API server accepts. */
-function committed({ call, basis, before, after, isChange, isLate }: Committed): readonly string[] {
+function committed({ call, isChange, ...write }: Committed): readonly string[] {
+  const { basis, before, after } = write;
   const ref = "ref" in call ? call.ref : "object" in call ? call.object.metadata : { name: "" };
   const { plural } = call.resource;
   const id = `${plural}/${nameOf(ref)}`;
@@ -99,7 +100,7 @@ function committed({ call, basis, before, after, isChange, isLate }: Committed):
     ...(existing !== undefined && sync.hasFinalizer(existing) && !(left && sync.hasFinalizer(left))
       ? finalizerProblems(existing, { basis, after })
       : []),
-    ...grantProblems(id, { before, after, basis, isLate }),
+    ...grantProblems(id, write),
     ...mintProblems(existing, left, before),
   ];
   return problems.map((problem) => `${call.verb} ${id}: ${problem}`);
@@ -173,7 +174,7 @@ function finalizerProblems(
  */
 function grantProblems(
   id: string,
-  { before, after, basis, isLate }: Pick<Committed, "before" | "after" | "basis" | "isLate">,
+  { before, after, basis, own, isLate }: Omit<Committed, "call" | "isChange">,
 ): readonly string[] {
   const [held, now] = [grantsIn(before.objects), grantsIn(after.objects)];
   const [given, taken] = [difference(now, held), difference(held, now)];
@@ -186,13 +187,16 @@ function grantProblems(
       basis("namespaces").every((one) => one.metadata.name !== namespace || !sync.isDeleting(one)),
   );
   const settling = new Set(isSettling.flatMap(grantsOf));
-  // Judged by what the leader has seen in force: other leaders may have written since. What a former
+  // Judged by what the leader has seen and written: another one may have written since. What a former
   // leader takes, the next one has to give again.
   const basisObjects = grantObjects(basis);
   const inForce = grantsIn(new Map(basisObjects));
-  const left = new Map([...basisObjects, ...before.objects]);
-  if (after.objects.has(id)) for (const [one, object] of after.objects) left.set(one, object);
-  else left.delete(id);
+  const left = new Map(basisObjects);
+  for (const one of [...own, id]) {
+    const object = after.objects.get(one);
+    if (object === undefined) left.delete(one);
+    else left.set(one, object);
+  }
   const remaining = grantsIn(left);
   const isLost = (grant: string): boolean => inForce.includes(grant) && !remaining.includes(grant);
   const lost = isLate ? [] : taken.filter(isLost);

@@ -37,6 +37,8 @@ export interface SearchWorld {
   readonly queues: readonly QueueName[];
   /** Whether time ends what users have: keys and tokens. */
   readonly hasLifetimes: boolean;
+  /** Whether time also passes while a request is in flight. */
+  readonly hasSlowAnswers?: boolean;
   /** Whether the search begins at rest, or with a new leader. */
   readonly begins: "at rest" | "with a new leader";
 }

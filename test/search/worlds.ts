@@ -396,7 +396,7 @@ const ofSync: readonly Sketch[] = [
 ];
 
 const devs = { verbs: ["get"], teams: ["devs"] };
-const ann = { verbs: ["get", "list"], users: ["ann"] };
+const ann = { verbs: ["get", "list"], users: ["ann", "bob"] };
 const all = { verbs: ["*"], users: ["ann"], subresources: ["status"] };
 
 function granting(...access: readonly object[]): Given_ {
@@ -424,7 +424,7 @@ const ofAccess: readonly Sketch[] = [
     menu: {
       promote: grants(all, devs),
       "as before": grants(ann, devs),
-      demote: grants({ ...devs, users: ["ann"] }),
+      demote: grants({ ...ann, users: ["bob"] }, { ...devs, users: ["ann"] }),
       invalid: grants({ ...ann, verbs: ["create"] }, devs),
     },
   },
@@ -530,6 +530,7 @@ const ofKeys: readonly Sketch[] = [
   },
   {
     name: "a token that is deleted",
+    hasSlowAnswers: true,
     objects: [own, signing, token("laptop")],
     menu: {
       delete: remove("DirectClusterEndpointToken", "laptop"),
