@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Request } from "../../src/controllers/question.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import type { Running } from "./leader.ts";
+import type { QueueState } from "../../src/kube/queue-state.ts";
+import type { Leader, Running } from "./leader.ts";
 import type { Instance, State } from "./machine.ts";
 import { nameOf, type Raw } from "./raw.ts";
 import type { Server } from "./server.ts";
@@ -67,7 +68,13 @@ function shapesOfInstance({ streams, leader }: Instance, now: number): readonly 
   });
   if (leader === undefined) return seen;
   const running = leader.running.map((one) => shapeOfRunning(one, now)).sort(byText);
-  return [...seen, plain(textOf([leader.memory, leader.queues], now)), ...running];
+  return [...seen, plain(textOf([leader.memory, busyQueues(leader)], now)), ...running];
+}
+
+function busyQueues({ queues }: Leader): readonly (readonly [name: string, state: QueueState])[] {
+  return Object.entries(queues).filter(([, state]) =>
+    Object.values(state).some((keys: QueueState[keyof QueueState]) => keys.size > 0),
+  );
 }
 
 const views = new WeakMap<View["entries"], Shape>();

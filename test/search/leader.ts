@@ -34,22 +34,29 @@ export interface Leader {
   readonly ownDeletes: Set<string>;
 }
 
-/** A copy whose memory and queues may change; a reconcile is copied when it goes on. */
-export function copyOfLeader({ memory, queues, running, ownDeletes }: Leader): Leader {
+/**
+ * A copy whose memory and queues may change; a reconcile is copied when it goes on. Only queues with
+ * keys are copied: the others are empty in every state of a world.
+ */
+export function copyOfLeader(leader: Leader, used: readonly QueueName[]): Leader {
+  const copied = (name: QueueName): QueueState => {
+    const state = leader.queues[name];
+    return used.includes(name) ? copyOfQueue(state) : state;
+  };
   return {
-    memory: structuredClone(memory),
+    ...leader,
+    memory: structuredClone(leader.memory),
     queues: {
-      sharedSecret: copyOfQueue(queues.sharedSecret),
-      copy: copyOfQueue(queues.copy),
-      key: copyOfQueue(queues.key),
-      token: copyOfQueue(queues.token),
-      grant: copyOfQueue(queues.grant),
-      signingKeys: copyOfQueue(queues.signingKeys),
-      connectorData: copyOfQueue(queues.connectorData),
-      revokedTokens: copyOfQueue(queues.revokedTokens),
+      sharedSecret: copied("sharedSecret"),
+      copy: copied("copy"),
+      key: copied("key"),
+      token: copied("token"),
+      grant: copied("grant"),
+      signingKeys: copied("signingKeys"),
+      connectorData: copied("connectorData"),
+      revokedTokens: copied("revokedTokens"),
     },
-    running,
-    ownDeletes: new Set(ownDeletes),
+    ownDeletes: new Set(leader.ownDeletes),
   };
 }
 

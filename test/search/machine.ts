@@ -186,6 +186,7 @@ export class Machine {
   #draft: Draft = { server: serverOf(0, []), late: [], instances: [], violations: [] };
   /** The instance whose stores decisions read. */
   #at = 0;
+  #made: World | undefined;
 
   constructor(world: SearchWorld, judge: Judge, options: MachineOptions = reduced) {
     [this.world, this.#judge, this.#options] = [world, judge, options];
@@ -322,7 +323,12 @@ export class Machine {
   /** Takes an action, which must be enabled. */
   async step(state: State, action: string): Promise<Step> {
     const { server, late, instances } = state;
-    this.#draft = { server, late, instances: instances.map(draftOf), violations: [] };
+    this.#draft = {
+      server,
+      late,
+      instances: instances.map((one) => this.#draftOf(one, action)),
+      violations: [],
+    };
     const [what = "", ...words] = action.split(" ");
     const [first = "", second = "", third = ""] = words;
     let { menu, userActions, faults } = state;
@@ -367,6 +373,13 @@ export class Machine {
     }
     if (this.#options.deliversEchoes) this.#deliverEchoes();
     return this.#ended({ ...state, menu, userActions, faults });
+  }
+
+  /** What other controllers and users do does not change a leader. */
+  #draftOf({ streams, leader }: Instance, action: string): Draft["instances"][number] {
+    const isOfOthers = /^(?:user|late|background) /.test(action);
+    const copy = leader && !isOfOthers ? copyOfLeader(leader, this.world.queues) : leader;
+    return { streams: [...streams], leader: copy };
   }
 
   #ended(state: State): Step {
@@ -665,7 +678,17 @@ export class Machine {
     return { reconciler, world: this.#worldOf(this.#leader()) };
   }
 
-  #worldOf({ memory, queues }: Leader): World {
+  /** The world of a leader, which is made once for each action. */
+  #worldOf(leader: Leader): World {
+    const { now } = this.#draft.server;
+    const made = this.#made;
+    if (made?.memory === leader.memory && made.clock.now() === now) return made;
+    const world = this.#newWorld(leader);
+    this.#made = world;
+    return world;
+  }
+
+  #newWorld({ memory, queues }: Leader): World {
     const { now } = this.#draft.server;
     const clock = { now: () => now, monotonic: () => now };
     const ignored: KeyQueue = { add: () => {}, addAt: () => {}, retry: () => {}, depth: 0 };
@@ -744,10 +767,6 @@ export class Machine {
       for (const times of ["instants", "retries"] as const)
         for (const key of dueKeys(state[times], now)) wakeKey(state, times, key, now);
   }
-}
-
-function draftOf({ streams, leader }: Instance): Draft["instances"][number] {
-  return { streams: [...streams], leader: leader && copyOfLeader(leader) };
 }
 
 /** Requests that no API server answers. Events are sent, but nobody reads them. */

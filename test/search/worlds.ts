@@ -438,6 +438,13 @@ const ofAccess: readonly Sketch[] = [
     },
   },
   {
+    name: "a slow deletion",
+    objects: [home, source("db", granting(devs))],
+    menu: { delete: remove("SharedSecret", db), narrow: grants(ann) },
+    hasSlowAnswers: true,
+    mostFaults: 0,
+  },
+  {
     name: "a namespace with grants",
     objects: [home, web, source("db", { spec: { data: value, access: [devs] } })],
     menu: {
@@ -530,7 +537,6 @@ const ofKeys: readonly Sketch[] = [
   },
   {
     name: "a token that is deleted",
-    hasSlowAnswers: true,
     objects: [own, signing, token("laptop")],
     menu: {
       delete: remove("DirectClusterEndpointToken", "laptop"),
@@ -540,6 +546,13 @@ const ofKeys: readonly Sketch[] = [
         spec: { ttl: 120 },
       }),
     },
+  },
+  {
+    name: "a slow revocation",
+    objects: [own, signing, token("laptop")],
+    menu: { delete: remove("DirectClusterEndpointToken", "laptop") },
+    hasSlowAnswers: true,
+    faults: [],
   },
   {
     name: "a token of a key",
