@@ -8,7 +8,7 @@ import { Yielder } from "../../src/kube/yielder.ts";
 import { runs } from "../support/property-runs.ts";
 import { TestClock } from "../support/test-clock.ts";
 import type { Raw } from "./raw.ts";
-import { type Handled, type Server, serverOf, userDelete, userWrite } from "./server.ts";
+import { type Handled, restored, type Server, serverOf, userDelete, userWrite } from "./server.ts";
 import * as views from "./view.ts";
 
 const kind = {
@@ -23,6 +23,9 @@ const kind = {
 /** A view and an informer store of src over the same server. */
 class Pair {
   server: Server = serverOf(0, []);
+  backup = this.server;
+  /** Whether etcd was restored since the last list. */
+  isStale = false;
   pending: views.Event[] = [];
   view = views.emptyView;
   readonly changes: unknown[] = [];
@@ -87,7 +90,9 @@ class Pair {
     const list = this.store.beginList();
     for (const object of objects) list.take({ type: "ADDED", object });
     const resourceVersion = String(this.server.version);
-    await this.store.replaceBy(list, { resourceVersion, yielder: new Yielder(new TestClock()) });
+    const yielder = new Yielder(new TestClock());
+    await this.store.replaceBy(list, { ...(this.isStale ? {} : { resourceVersion }), yielder });
+    this.isStale = false;
   }
 
   async refresh(key: string): Promise<void> {
@@ -127,6 +132,13 @@ const steps: Readonly<Record<string, Step>> = {
     pair.store.observeDelete(key, uid);
   },
   observe: (pair, key) => pair.observe(key),
+  "back up": (pair) => {
+    pair.backup = pair.server;
+  },
+  restore: (pair) => {
+    pair.server = restored(pair.server, pair.backup);
+    [pair.pending, pair.isStale] = [[], true];
+  },
   deliver: (pair) => pair.deliver(),
   relist: (pair) => pair.relist(),
   refresh: (pair, key) => pair.refresh(key),
@@ -151,7 +163,7 @@ describe("a view", () => {
           expect(pair.changes).toEqual(pair.storeChanges);
         }
       }),
-      runs(300),
+      runs(2000),
     );
   });
 

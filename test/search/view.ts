@@ -179,7 +179,10 @@ export function refresh(viewing: Viewing, key: string, raw: Raw | undefined): vo
   put(viewing, key, raw === undefined ? undefined : selected(viewing, raw));
 }
 
-/** Takes a list, which nothing written after it can precede. */
+/**
+ * Takes a list, before which nothing newer can be in the view; after a restore, own writes that etcd
+ * has lost may, which src reads again when their events are missing for two seconds.
+ */
 export function relist(viewing: Viewing, objects: readonly Raw[], version: number): void {
   forget(viewing, [...viewing.view.deleted]);
   const present = new Set<string>();
