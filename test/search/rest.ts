@@ -128,7 +128,7 @@ function sourceProblems(
       ({ metadata }) => metadata.namespace === at.split("/")[0],
     );
   const { status = {}, metadata } = source;
-  const sync_ = status.sync ?? {};
+  const counts = status.sync ?? {};
   const refreshed = sync.mark(source, "refresh-now");
   const expected = {
     generation: metadata.generation,
@@ -142,17 +142,17 @@ function sourceProblems(
           failed,
         }),
     ...(refreshed === undefined ? {} : { refreshed }),
-    synced_: syncedReason(source, { targets, sides, failed }),
+    reason: syncedReason(source, { targets, sides, failed }),
   };
   const found = {
     generation: status.observedGeneration,
     keys: status["keys"],
-    conflicts: sync_["conflicts"],
+    conflicts: counts["conflicts"],
     ...(isPaused
       ? {}
-      : { desired: sync_["desired"], synced: sync_["synced"], failed: sync_["failed"] }),
-    ...(refreshed === undefined ? {} : { refreshed: sync_["refreshed"] }),
-    synced_: reasonOf(source, "Synced"),
+      : { desired: counts["desired"], synced: counts["synced"], failed: counts["failed"] }),
+    ...(refreshed === undefined ? {} : { refreshed: counts["refreshed"] }),
+    reason: reasonOf(source, "Synced"),
   };
   return [
     ...(sync.hasFinalizer(source) ? [] : [`${key} has no finalizer`]),

@@ -8,14 +8,11 @@ type Marks = Readonly<Record<string, string | null>>;
 /** Labels or annotations of Latchkey's group. */
 function marks(given: Marks): Marks {
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [
-      name.includes("/") ? name : `management.service/${name}`,
-      value,
-    ]),
+    Object.entries(given).map(([name, value]) => [`management.service/${name}`, value]),
   );
 }
 
-interface Given_ {
+interface Fields {
   readonly labels?: Marks;
   readonly annotations?: Marks;
   readonly created?: string;
@@ -26,7 +23,7 @@ interface Given_ {
 /** An object `<namespace>/<name>` or `<name>` with these fields; without a kind, a change of it. */
 function made(
   at: string,
-  { labels = {}, annotations = {}, finalizers, created, ...fields }: Given_,
+  { labels = {}, annotations = {}, finalizers, created, ...fields }: Fields,
   kind?: Kind,
 ): UserObject {
   return {
@@ -59,17 +56,17 @@ const plurals = {
 } as const;
 type Kind = keyof typeof plurals;
 
-function given(kind: Kind, at: string, fields: Given_ = {}): Given {
+function given(kind: Kind, at: string, fields: Fields = {}): Given {
   return [plurals[kind], made(at, { created: "2025-12-01T00:00:00Z", ...fields }, kind)];
 }
 
 /** A user creates an object, as new as it is then. */
-function create(kind: Kind, at: string, fields: Given_ = {}): UserAction {
+function create(kind: Kind, at: string, fields: Fields = {}): UserAction {
   return { do: "apply", plural: plurals[kind], object: made(at, fields, kind) };
 }
 
 /** A user changes fields of an object, its labels and annotations. */
-function change(kind: Kind, at: string, fields: Given_): UserAction {
+function change(kind: Kind, at: string, fields: Fields): UserAction {
   return { do: "change", plural: plurals[kind], object: made(at, fields) };
 }
 
@@ -94,7 +91,7 @@ const web = given("Namespace", "web", {
 const quiet = given("Namespace", "web", { labels: { project: "web" } });
 const toWeb = { "sync-to-projects": "web" };
 
-function source(name: string, fields: Given_ = {}): Given {
+function source(name: string, fields: Fields = {}): Given {
   const { annotations = {}, spec = { data: value } } = fields;
   return given("SharedSecret", `team/${name}`, {
     ...fields,
@@ -107,7 +104,7 @@ function recreate(name: string, annotations: Marks = toWeb, data: object = value
   return create("SharedSecret", `team/${name}`, { annotations, spec: { data } });
 }
 
-function asking(name: string, annotations: Marks = {}, fields: Given_ = {}): Given {
+function asking(name: string, annotations: Marks = {}, fields: Fields = {}): Given {
   const labels = { "sharedsecret-name": name, "sharedsecret-namespace": "team" };
   return given("Secret", "web/ask", { type: "Opaque", data: {}, ...fields, labels, annotations });
 }
@@ -399,7 +396,7 @@ const devs = { verbs: ["get"], teams: ["devs"] };
 const ann = { verbs: ["get", "list"], users: ["ann", "bob"] };
 const all = { verbs: ["*"], users: ["ann"], subresources: ["status"] };
 
-function granting(...access: readonly object[]): Given_ {
+function granting(...access: readonly object[]): Fields {
   return { annotations: { "sync-to-projects": null }, spec: { data: value, access } };
 }
 
@@ -466,7 +463,7 @@ const parent = uidOf("ownedaccesskeys/parent", 1);
 
 function key(
   name: string,
-  { annotations = {}, spec = {} }: Given_ & { readonly spec?: object } = {},
+  { annotations = {}, spec = {} }: Fields & { readonly spec?: object } = {},
 ): Given {
   const requested = { requester: "ann", "created-at": start, ...annotations };
   const plain = `plain-key-of-${name}-0123456789`;
@@ -479,7 +476,7 @@ function key(
 
 function token(
   name: string,
-  { annotations = {}, spec = {} }: Given_ & { readonly spec?: object } = {},
+  { annotations = {}, spec = {} }: Fields & { readonly spec?: object } = {},
 ): Given {
   const requested = { requester: "ann", ...annotations };
   return given("DirectClusterEndpointToken", name, {
