@@ -34,7 +34,10 @@ export class InformerStore<T> {
   readonly #log: Pick<Logger, "error">;
   readonly #objects: Store<T>;
   readonly #liveReads = new LiveReads();
-  /** The uids of objects that own deletes have removed, until their DELETED event or a list. */
+  /**
+   * The uids of objects that own deletes have removed, or that a read has not found, until their
+   * DELETED event or a list.
+   */
   readonly #deleted = new Set<string>();
 
   constructor(options: InformerOptions<T>, log: Pick<Logger, "error">) {
@@ -155,6 +158,8 @@ export class InformerStore<T> {
       const { answer } = read;
       // A delete that etcd has lost.
       this.#deleted.delete(rawUid(answer) ?? "");
+      const stored = this.#objects.entry(key);
+      if (answer === undefined && stored !== undefined) this.#deleted.add(stored.uid);
       this.put(key, answer === undefined ? undefined : this.#parseSelected(answer));
     } catch (error) {
       if (!isKubeError(error)) throw error;

@@ -561,6 +561,16 @@ describe("refresh", () => {
     expect(informer.store.get("ns/b")).toBe(event[0] === "DELETED" ? undefined : 3);
   });
 
+  test("of an object that does not exist holds against its earlier watch events", async () => {
+    const { answer, listWatch, takeChanges } = await refreshing();
+    await answer(undefined);
+    listWatch.send(["MODIFIED", thing("a", 8, 2)]);
+    listWatch.send(["DELETED", thing("a", 9, 2)]);
+    expect(takeChanges()).toEqual([]);
+    listWatch.send(["ADDED", thing("a", 10, 3, "new")]);
+    expect(takeChanges()).toEqual(["ns/a: - -> 3"]);
+  });
+
   test("removes an object that is no longer selected", async () => {
     const { answer } = await refreshing("ns/a", {
       listOptions: { resource: resources.secrets, labelSelector: "ours" },

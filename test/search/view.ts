@@ -175,7 +175,10 @@ export function isEcho({ entries, deleted }: View, { type, object }: Event): boo
 
 /** Takes a read of a single object: also an older one, or none. */
 export function refresh(viewing: Viewing, key: string, raw: Raw | undefined): void {
+  const { view } = viewing;
+  const uid = view.entries.get(key)?.uid;
   if (raw !== undefined) forget(viewing, [raw.metadata.uid]);
+  else if (uid !== undefined) viewing.view = { ...view, deleted: new Set(view.deleted).add(uid) };
   put(viewing, key, raw === undefined ? undefined : selected(viewing, raw));
 }
 
