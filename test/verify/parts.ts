@@ -18,7 +18,7 @@ const script = (name: string, ...args: readonly string[]): readonly string[] => 
   ...["npm", "run", "--silent", name, "--", ...args],
 ];
 
-/** The parts in the order in which they run; together they take at most an hour on 2 cores. */
+/** The parts in the order in which they run; together they take little more than an hour on 2 cores. */
 export function parts(seed: string): readonly Part[] {
   return [
     { name: "crash", what: "crashes, outages and real time", command: vitest("verify") },
