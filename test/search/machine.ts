@@ -411,7 +411,9 @@ export class Machine {
     const { server, instances } = this.#draft;
     this.#draft.server = restored(server, this.#backup);
     const { objects } = this.#draft.server;
-    for (const instance of instances)
+    for (const instance of instances) {
+      if (instance.leader !== undefined)
+        instance.leader = { ...instance.leader, ownDeletes: new Set() };
       instance.streams = instance.streams.map(({ view }, kind) => {
         const options = this.#kinds[kind]?.listOptions;
         const objectsNow = options === undefined ? [] : listed(options, objects);
@@ -419,6 +421,7 @@ export class Machine {
           objectsNow.length === view.entries.size && objectsNow.every((one) => isStored(view, one));
         return { view, pending: [], isStale: !isSame };
       });
+    }
   }
 
   /** Makes a change of the server, and its events. */
