@@ -8,15 +8,10 @@ export function isRevoked(uid: string, server: Server): boolean {
   return objectsOf(server, "configmaps").some(({ data }) => data?.[uid] !== undefined);
 }
 
-/** A token that works is on the list before its object goes, as the leader has seen it. */
-export function revocationProblems(
-  token: Raw,
-  after: Server,
-  seen: readonly Raw[],
-): readonly string[] {
-  const { uid } = token.metadata;
+/** A token that works is on the list before its object goes. */
+export function revocationProblems(token: Raw, after: Server): readonly string[] {
   const { expiresAt } = token.status ?? {};
   const isOver = expiresAt === undefined || Date.parse(expiresAt) <= after.now;
-  const isSeen = seen.some(({ data }) => data?.[uid] !== undefined);
-  return isOver || isSeen || isRevoked(uid, after) ? [] : ["goes before its token is revoked"];
+  const isListed = isRevoked(token.metadata.uid, after);
+  return isOver || isListed ? [] : ["goes before its token is revoked"];
 }

@@ -159,9 +159,7 @@ function finalizerProblems(
     ...copies.filter((one) => sync.copiedFrom(one) === key && (sync.requestOf(one) ?? key) === key),
   ];
   const revocation =
-    object.kind === "DirectClusterEndpointToken"
-      ? revocationProblems(object, after, basis("revokedTokens"))
-      : [];
+    object.kind === "DirectClusterEndpointToken" ? revocationProblems(object, after) : [];
   return [
     ...found.map(({ metadata }) => `the finalizer is removed before ${nameOf(metadata)}`),
     ...revocation,
