@@ -126,11 +126,14 @@ class RestCheck {
     return [...violations, ...(writes ? ["a new leader writes"] : [])];
   }
 
-  /** The problems after the machine is left alone. */
+  /** The problems after the machine is left alone: before lifetimes end, and at rest. */
   async problemsAfter(begin: State): Promise<readonly string[]> {
-    const { state, isAtRest, violations } = await this.#machine.rest(begin);
+    const { world } = this.#machine;
+    const calm = await this.#machine.rest(begin, { stopsCalm: world.hasLifetimes });
+    const before = world.hasLifetimes ? this.#judge(calm.state.server) : [];
+    const { state, isAtRest, violations } = await this.#machine.rest(calm.state);
     if (!isAtRest) return ["the machine does not come to rest"];
-    return [...violations, ...(await this.problemsAt(state))];
+    return [...calm.violations, ...before, ...violations, ...(await this.problemsAt(state))];
   }
 }
 
