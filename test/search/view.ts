@@ -2,7 +2,7 @@ import type { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import type { WatchedKind } from "../../src/controllers/kinds/watched-kind.ts";
 import type { ListOptions } from "../../src/kube/list-request.ts";
 import { type ReadStore, Store } from "../../src/kube/store.ts";
-import { isRaw, nameOf, type Raw, type Texts } from "./raw.ts";
+import { nameOf, type Raw, type Texts } from "./raw.ts";
 import { type Change as Commit, metadataOf } from "./server.ts";
 
 /** An object in a view, as it was sent. */
@@ -263,9 +263,4 @@ function fulfils(labels: Texts, requirement: string): boolean {
   const given = labels[name];
   if (value !== undefined) return given === value;
   return (given !== undefined) === (not === "");
-}
-
-/** The object of an answer; undefined if it is none. */
-export function rawIn(answer: unknown): Raw | undefined {
-  return isRaw(answer) ? answer : undefined;
 }
