@@ -283,7 +283,7 @@ describe.skipIf(inject("webhook") === undefined)("the use of a key by another ob
     const copy = await ownKey(mallory, key);
     await becomes(copy, "DuplicateKey");
     expect(JSON.stringify((await viewOf(copy)).conditions)).not.toContain(own.name);
-    expect(await reasonOf(own)).toBe("Active");
+    await becomes(own, "Active");
   });
 
   it("is reported to its requester, and to users who may get the object", async () => {
