@@ -1,6 +1,6 @@
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
-import { type Resource, resources } from "../api/resources.ts";
+import type { Resource } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import { type FailedRequest, temporaryFailure } from "../domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../domain/plan/plan.ts";
@@ -12,7 +12,7 @@ import {
   type KubeError,
   type KubeErrorCode,
 } from "../kube/errors.ts";
-import { endFailure, recordFailure } from "./failures.ts";
+import { endFailure, noteFailure } from "./failures.ts";
 import { noteFinalized } from "./finalization.ts";
 import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -98,28 +98,25 @@ export function settle(
   context: AttemptContext,
 ): void {
   const { request } = slot;
-  if ("answer" in outcome) {
-    if (attempt.phase === "asking" && isQuestion(request))
-      attempt.answers.set(questionKey(request), outcome.answer);
+  if ("answer" in outcome && isQuestion(request)) {
+    if (attempt.phase === "asking") attempt.answers.set(questionKey(request), outcome.answer);
+    // An object that is gone needs no status, no finalizer and no delete; a restore may bring it
+    // back.
+    else if (slot.isNotFound === true && request.do === "refresh" && !context.world.has(request))
+      slot.error = undefined;
   } else if ("response" in outcome) {
     if (!isQuestion(request)) recordResponse(attempt, request, outcome.response, context);
-  } else if (!isQuestion(request) && isStoredDoubtful(request, outcome.error)) {
+  } else if (
+    "error" in outcome &&
+    !isQuestion(request) &&
+    isStoredDoubtful(request, outcome.error)
+  ) {
     slot.error = outcome.error;
     slot.isNotFound =
       (request.do === "patch" || request.do === "delete") && isKubeError(outcome.error, "NotFound");
     slot.request = { do: "refresh", resource: request.resource, ref: refOf(request) };
     return;
-  } else {
-    slot.error ??= outcome.error;
-  }
-  // An object that is gone needs no status, no finalizer and no delete; a restore may bring it back.
-  if (
-    "answer" in outcome &&
-    slot.isNotFound === true &&
-    request.do === "refresh" &&
-    !context.world.has(request)
-  )
-    slot.error = undefined;
+  } else if ("error" in outcome) slot.error ??= outcome.error;
   slot.isDone = true;
   attempt.open -= 1;
   if (attempt.open === 0) endStep(attempt, context);
@@ -138,14 +135,14 @@ function decide(attempt: Attempt, context: AttemptContext): void {
   const { reconciler, world } = context;
   attempt.decisions += 1;
   const decision = reconciler.decide(attempt.key, world, attempt.answers);
-  const again = attempt.decisions > mostDecisions ? world.clock.now() + decideAgainMs : undefined;
-  if (isAsk(decision) && again === undefined) return fill(attempt, decision.questions);
   if ("steps" in decision) {
     attempt.phase = "applying";
     attempt.plan = decision;
     return beginStep(attempt, 0, context);
   }
-  const at = "decideAt" in decision ? decision.decideAt : (again ?? world.clock.now());
+  const questions = isAsk(decision) ? decision.questions : [];
+  if (questions.length > 0 && attempt.decisions <= mostDecisions) return fill(attempt, questions);
+  const at = isAsk(decision) ? world.clock.now() + decideAgainMs : decision.decideAt;
   finish(attempt, { kind: "requeue-at", at }, context);
 }
 
@@ -195,7 +192,7 @@ function fail(attempt: Attempt, error: unknown, context: AttemptContext): void {
     reconciler.judge?.(failed, key, world) ?? temporaryFailure(failed);
   if (isOver === true) endFailure(reconciler.queue, key, world);
   const reported =
-    failure === undefined ? undefined : recordFailure(reconciler.queue, key, failure, world);
+    failure === undefined ? undefined : noteFailure(reconciler.queue, key, failure, world);
   if (result !== undefined) {
     reconciler.ended?.(key, world, answers);
     attempt.verdict = { result };
@@ -251,11 +248,7 @@ function recordResponse(
       const resourceVersion = stringAt(recordAt(response, "metadata"), "resourceVersion");
       if (resourceVersion !== undefined)
         written.set(writtenKey(write.resource, refOf(write)), resourceVersion);
-      if (
-        write.resource === resources.ownedAccessKeys ||
-        write.resource === resources.endpointTokens
-      )
-        noteFinalized(response, world.memory);
+      noteFinalized(write.resource, response, world.memory);
       world.recordWrite(write.resource, response);
     }
   }

@@ -1,7 +1,7 @@
 import { type Key, refOf } from "../api/object.ts";
 import {
   type ObservedFailure,
-  recordFailure as recorded,
+  recordFailure,
   reportAfterMs,
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
  * Records a failed attempt; returns the failure that is now reported for the key. Requeues the key,
  * so that a repeated failure is reported in time.
  */
-export function recordFailure(
+export function noteFailure(
   queue: QueueName,
   key: Key,
   failure: ObservedFailure,
@@ -23,7 +23,7 @@ export function recordFailure(
   const failing = memory.failures[queue];
   const before = failing.get(key);
   const [monotonic, time] = [clock.monotonic(), clock.now()];
-  const after = recorded(before, failure, { monotonic, time });
+  const after = recordFailure(before, failure, { monotonic, time });
   failing.set(key, after);
   if (after.reported === undefined)
     enqueuer.queues[queue].addAt(key, time + after.since + reportAfterMs - monotonic);

@@ -1,6 +1,6 @@
 import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
-import type { Resource } from "../api/resources.ts";
+import { type Resource, resources } from "../api/resources.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
@@ -107,14 +107,16 @@ export function noteDeletion(
 const mostFinalized = 10_000;
 
 /**
- * Records the response to a write of a key or token. Those with the cleanup finalizer exist until
+ * Records the response to a write, if it is of a key or token. Those with the cleanup finalizer exist until
  * this leader removes it, so the API server need not be asked whether they do. (If a user removes
  * the finalizer, a watch event follows.)
  */
 export function noteFinalized(
+  resource: Resource,
   response: unknown,
   { finalized }: Pick<LeaderMemory, "finalized">,
 ): void {
+  if (resource !== resources.ownedAccessKeys && resource !== resources.endpointTokens) return;
   const metadata = parseMetadata(response);
   finalized.delete(metadata.uid);
   if (!hasFinalizer(metadata)) return;

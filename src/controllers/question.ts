@@ -115,16 +115,16 @@ function isAnswer<D extends Answer["do"]>(
   return answer?.do === kind;
 }
 
-const questions: ReadonlySet<string> = new Set<Question["do"]>([
-  "read",
-  "refresh",
-  "read-data",
-  "review",
-  "count-targets",
-  "sign",
-]);
+const questions: Readonly<Record<Question["do"], true>> = {
+  read: true,
+  refresh: true,
+  "read-data": true,
+  review: true,
+  "count-targets": true,
+  sign: true,
+};
 
 /** Whether a request is a question. */
 export function isQuestion(request: Request): request is Question {
-  return questions.has(request.do);
+  return Object.hasOwn(questions, request.do);
 }

@@ -11,7 +11,7 @@ import {
 } from "../../src/controllers/attempt.ts";
 import { countTargets } from "../../src/controllers/count-targets.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
-import { recordFailure } from "../../src/controllers/failures.ts";
+import { noteFailure } from "../../src/controllers/failures.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
 import type { Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
@@ -22,7 +22,7 @@ import { runs } from "../support/property-runs.ts";
 
 const { world, clock, enqueued } = await busyWorld();
 for (const [{ queue }, key] of busyKeys)
-  recordFailure(queue, key, { kind: "failed", reason: "R", message: "before" }, world);
+  noteFailure(queue, key, { kind: "failed", reason: "R", message: "before" }, world);
 // Every failure is due for its report, and deletions are known for longer than their settle time.
 clock.advance(31_000);
 const summaries = new Map(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { copyReconciler } from "../../src/controllers/copy.ts";
-import { recordFailure } from "../../src/controllers/failures.ts";
+import { noteFailure } from "../../src/controllers/failures.ts";
 import { failureAt } from "../../src/controllers/memory.ts";
 import { observeRefresh } from "../../src/controllers/refreshes.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
@@ -25,7 +25,7 @@ async function setup(
     return reported && `${reported.reason} ${reported.message}`;
   };
   const refuse = () =>
-    recordFailure("copy", "pay/db", { kind: "refused", reason: "Forbidden", message: "no" }, world);
+    noteFailure("copy", "pay/db", { kind: "refused", reason: "Forbidden", message: "no" }, world);
   return {
     ...{ ...found, failure, refuse },
     failures: world.memory.failures.copy,

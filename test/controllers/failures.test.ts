@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { endFailure, recordFailure } from "../../src/controllers/failures.ts";
+import { endFailure, noteFailure } from "../../src/controllers/failures.ts";
 import { failureAt } from "../../src/controllers/memory.ts";
 import { type QueueName, revokedTokensKey } from "../../src/controllers/queues.ts";
 import { noteRevocation } from "../../src/controllers/revocations.ts";
@@ -18,7 +18,7 @@ async function setup(listed: Parameters<typeof fakeWorld>[0] = {}) {
   return {
     ...found,
     record: (failure = failed, queue: QueueName = "key", key = "k") =>
-      recordFailure(queue, key, failure, world)?.message,
+      noteFailure(queue, key, failure, world)?.message,
     end: (queue: QueueName = "key", key = "k") => endFailure(queue, key, world),
     heard: () => enqueued.splice(0),
   };

@@ -128,19 +128,19 @@ describe("the objects with the finalizer", () => {
 
   test("contains an object that was written with the finalizer, until a write removes it", () => {
     const memory = newMemory({ quotaExempt: [] });
-    noteFinalized(answer("a", [cleanupFinalizer]), memory);
-    noteFinalized(answer("b", ["another"]), memory);
+    noteFinalized(resources.ownedAccessKeys, answer("a", [cleanupFinalizer]), memory);
+    noteFinalized(resources.ownedAccessKeys, answer("b", ["another"]), memory);
     expect(["a", "b", "c"].map((uid) => memory.finalized.has(uid))).toEqual([true, false, false]);
-    noteFinalized(answer("a", []), memory);
+    noteFinalized(resources.ownedAccessKeys, answer("a", []), memory);
     expect(memory.finalized.has("a")).toBe(false);
   });
 
   test("contains at most the last ten thousand objects", () => {
     const memory = newMemory({ quotaExempt: [] });
     for (let index = 0; index < 10_000; index += 1)
-      noteFinalized(answer(`u${index}`, [cleanupFinalizer]), memory);
-    noteFinalized(answer("u0", [cleanupFinalizer]), memory);
-    noteFinalized(answer("last", [cleanupFinalizer]), memory);
+      noteFinalized(resources.ownedAccessKeys, answer(`u${index}`, [cleanupFinalizer]), memory);
+    noteFinalized(resources.ownedAccessKeys, answer("u0", [cleanupFinalizer]), memory);
+    noteFinalized(resources.ownedAccessKeys, answer("last", [cleanupFinalizer]), memory);
     expect(["u0", "u1", "u2", "last"].map((uid) => memory.finalized.has(uid))).toEqual([
       true,
       false,

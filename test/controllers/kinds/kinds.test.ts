@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
 import { recordAt } from "../../../src/api/parse.ts";
-import { endFailure, recordFailure } from "../../../src/controllers/failures.ts";
+import { endFailure, noteFailure } from "../../../src/controllers/failures.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import {
   projectNamespace,
@@ -465,8 +465,8 @@ describe("a rejected object of a namespace", () => {
       ],
     });
     for (const target of ["pay/a", "pay/b", "play/d"])
-      recordFailure("copy", target, refused("exceeded quota: few"), found.world);
-    recordFailure("copy", "pay/c", refused("denied by policy"), found.world);
+      noteFailure("copy", target, refused("exceeded quota: few"), found.world);
+    noteFailure("copy", "pay/c", refused("denied by policy"), found.world);
     return found;
   }
 
