@@ -7,7 +7,7 @@ import {
   planConnectorSecret,
 } from "../domain/access-key/connector-data.ts";
 import { nothingToDo } from "../domain/plan/plan.ts";
-import { type Answers, answerTo, type Decision } from "./question.ts";
+import { type Answers, answerTo, type Decision, readOf } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { indexes } from "./stores.ts";
 import type { World } from "./world.ts";
@@ -36,11 +36,7 @@ function confirm(
   name: Key,
   { world, answers }: { readonly world: World; readonly answers: Answers },
 ): Decision {
-  const read = {
-    do: "read",
-    resource: resources.ownedAccessKeys,
-    ref: { name: key.name },
-  } as const;
+  const read = readOf(resources.ownedAccessKeys, { name: key.name });
   const live = answerTo(read, answers)?.live;
   if (live === undefined) return { questions: [read] };
   if (live.kind === "gone") return ifGone;
@@ -59,8 +55,7 @@ function disclaim(name: Key, { stores, clock, options }: World, answers: Answers
     .by(indexes.connectorData, name)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (keys.length === 0) return nothingToDo;
-  const ref = { namespace: options.namespace, name };
-  const read = { do: "read", resource: resources.secrets, ref } as const;
+  const read = readOf(resources.secrets, { namespace: options.namespace, name });
   const live = answerTo(read, answers)?.live;
   if (live === undefined) return { questions: [read] };
   if (live.kind !== "gone") return { decideAt: clock.now() + askAgainMs };

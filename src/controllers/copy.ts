@@ -7,7 +7,7 @@ import { targetState, writtenForm, writtenSource } from "../domain/sync/sync.ts"
 import { observeTarget } from "../domain/sync/sync-objects.ts";
 import type { TargetState } from "../domain/sync/target-state.ts";
 import { rejectedSteps, targetSteps } from "../domain/sync/target-steps.ts";
-import { type Answers, answerTo, type Ask, type Decision, isAsk } from "./question.ts";
+import { type Answers, answerTo, type Ask, type Decision, isAsk, readOf } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { endRefresh } from "./refreshes.ts";
 import { keptData } from "./source-data.ts";
@@ -74,7 +74,7 @@ function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
 /** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */
 function isSourceGone(state: TargetState, answers: Answers): { readonly confirmed: boolean } | Ask {
   if (state.kind !== "orphaned") return { confirmed: true };
-  const read = { do: "read", resource: resources.sharedSecrets, ref: state.source } as const;
+  const read = readOf(resources.sharedSecrets, state.source);
   const answer = answerTo(read, answers);
   return answer === undefined ? { questions: [read] } : { confirmed: answer.live.kind === "gone" };
 }

@@ -11,7 +11,7 @@ import {
 import type { Source } from "../domain/sync/copy.ts";
 import { resources } from "../api/resources.ts";
 import type { LiveObject } from "./question.ts";
-import { type Answers, answerTo, type Ask, askFor, isAsk } from "./question.ts";
+import { type Answers, answerTo, type Ask, askFor, isAsk, readOf } from "./question.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /**
@@ -87,7 +87,7 @@ function confirmedGone(
     if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
   }
   const reads = new Map(
-    [...missing].map(([uid, ref]) => [uid, ref === undefined ? undefined : readOf(ref)] as const),
+    [...missing].map(([uid, ref]) => [uid, ref && readOf(resources.sharedSecrets, ref)] as const),
   );
   const ask = askFor(
     [...reads.values()].filter((read) => read !== undefined),
@@ -100,10 +100,6 @@ function confirmedGone(
     return live === undefined || live.kind === "gone" || isAnother(live, uid);
   };
   return new Set([...reads.keys()].filter(isGone));
-}
-
-function readOf(ref: ObjectRef) {
-  return { do: "read", resource: resources.sharedSecrets, ref } as const;
 }
 
 function isAnother(live: LiveObject, uid: string): boolean {

@@ -2,7 +2,7 @@ import { observeRequester } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Key, Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import { type Resource, resources } from "../api/resources.ts";
+import { resources } from "../api/resources.ts";
 import type { ResolvedKey } from "../domain/access-key/key-state.ts";
 import {
   planEndpointToken,
@@ -16,7 +16,7 @@ import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import { knownKids } from "../tokens/signing-keys.ts";
 import { failureAt } from "./memory.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "./grants.ts";
-import { type Answers, answerTo, type Ask, askFor, type Decision } from "./question.ts";
+import { type Answers, answerTo, type Ask, askFor, type Decision, readOf } from "./question.ts";
 import { revokedTokensKey } from "./queues.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { isRevocationPending, liftsRevocation, noteRevocation } from "./revocations.ts";
@@ -52,17 +52,22 @@ function decide(name: Key, world: World, answers: Answers): Decision {
   const token = world.stores.tokens.get(name);
   if (token === undefined) return nothingToDo;
   countMintedToken(token, world);
-  const isPending = noteDecision(token, world, answers);
-  if (typeof isPending !== "boolean") return isPending;
   const observed = observe(token, world);
-  const { requester, failure } = observed;
-  if (token.metadata.deletionTimestamp !== undefined)
-    return decideGrantedRelease(
-      { object: token, kind, requester, failure, isHeld: isPending },
-      world,
-      answers,
-    );
-  return isPending ? nothingToDo : decideLive(observed, world, answers);
+  const isPending = noteDecision(observed, world, answers);
+  if (typeof isPending !== "boolean") return isPending;
+  if (token.metadata.deletionTimestamp === undefined)
+    return isPending ? nothingToDo : decideLive(observed, world, answers);
+  const { requester, failure = isPending ? listFailure(world) : undefined } = observed;
+  return decideGrantedRelease(
+    { object: token, kind, requester, failure, isHeld: isPending },
+    world,
+    answers,
+  );
+}
+
+/** Why the list of revoked tokens is not written. */
+function listFailure({ memory }: World): ObservedEndpointToken["failure"] {
+  return failureAt("revokedTokens", revokedTokensKey, memory);
 }
 
 /** Nothing is minted without signing keys: their event enqueues the token. */
@@ -88,31 +93,20 @@ function decideLive(observed: ObservedEndpointToken, world: World, answers: Answ
  * leader may have observed the entry, but not yet why the former leader wrote it.
  */
 function noteDecision(
-  token: EndpointToken,
+  observed: ObservedEndpointToken,
   world: World,
   answers: Answers,
 ): boolean | Exclude<Decision, Plan> {
-  const { stores, keyResolver, memory, clock, enqueuer } = world;
-  const requester = observeRequester(token.metadata, stores.requesterPolicies);
-  const { parentKey } = keyResolver.parentKey(requester);
-  const revocable = { token, requester, ...(parentKey === undefined ? {} : { parentKey }) };
-  const decision = revocationDecision(revocable, clock.now());
-  const { uid } = token.metadata;
-  const context = { memory, stores, clock, queues: enqueuer.queues };
-  if (decision?.kind === "valid" && liftsRevocation(uid, context)) {
-    const objects = [
-      { resource: resources.endpointTokens, metadata: token.metadata },
-      ...lineage(parentKey).map(({ metadata }) => ({
-        resource: resources.ownedAccessKeys,
-        metadata,
-      })),
-    ];
-    const isCurrent = areCurrent(objects, answers);
+  const { metadata } = observed.token;
+  const decision = revocationDecision(observed, world.clock.now());
+  if (decision?.kind === "valid" && liftsRevocation(metadata.uid, world)) {
+    const keys = lineage(observed.parentKey).map((key) => key.metadata);
+    const isCurrent = areCurrent(metadata, keys, answers);
     if (typeof isCurrent !== "boolean") return isCurrent;
-    if (!isCurrent) return { decideAt: clock.now() + askAgainMs };
+    if (!isCurrent) return { decideAt: world.clock.now() + askAgainMs };
   }
-  if (decision !== undefined) noteRevocation(uid, decision, context);
-  return isRevocationPending(uid, context);
+  if (decision !== undefined) noteRevocation(metadata.uid, decision, world.enqueuer);
+  return isRevocationPending(metadata.uid, world);
 }
 
 const askAgainMs = 1_000;
@@ -124,42 +118,37 @@ function lineage(parentKey: ResolvedKey | "gone" | undefined): readonly Observed
     : [parentKey.key, ...lineage(parentKey.parentKey)];
 }
 
-/** Whether the API server has these versions of these objects. */
-function areCurrent(
-  objects: readonly { readonly resource: Resource; readonly metadata: Metadata }[],
-  answers: Answers,
-): boolean | Ask {
-  const readOf = ({ resource, metadata: { name } }: (typeof objects)[number]) =>
-    ({ do: "read", resource, ref: { name } }) as const;
-  const ask = askFor(objects.map(readOf), answers);
-  if (ask !== undefined) return ask;
-  return objects.every((object) => {
-    const live = answerTo(readOf(object), answers)?.live;
+/** Whether the API server has these versions of a token and of its parent keys. */
+function areCurrent(token: Metadata, keys: readonly Metadata[], answers: Answers): boolean | Ask {
+  const read = (metadata: Metadata): ReturnType<typeof readOf> =>
+    readOf(metadata === token ? resources.endpointTokens : resources.ownedAccessKeys, {
+      name: metadata.name,
+    });
+  const all = [token, ...keys];
+  const isCurrent = (metadata: Metadata): boolean => {
+    const live = answerTo(read(metadata), answers)?.live;
     return (
       live?.kind === "there" &&
-      live.metadata.uid === object.metadata.uid &&
-      live.metadata.resourceVersion === object.metadata.resourceVersion
+      live.metadata.uid === metadata.uid &&
+      live.metadata.resourceVersion === metadata.resourceVersion
     );
-  });
+  };
+  return askFor(all.map(read), answers) ?? all.every(isCurrent);
 }
 
 function observe(token: EndpointToken, world: World): ObservedEndpointToken {
   const { stores, memory, keyResolver, options: config } = world;
-  const { name, uid } = token.metadata;
+  const { name } = token.metadata;
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind, name }, requester, stores);
   const keys = signingKeys(world);
-  const isPending = isRevocationPending(uid, world);
   return {
     token,
     requester,
     grant,
     knownKids: keys === undefined ? new Set<string>() : knownKids(keys),
     config,
-    failure:
-      failureAt("token", name, memory) ??
-      grantFailure(token, { grant, requester }, memory) ??
-      (isPending ? failureAt("revokedTokens", revokedTokensKey, memory) : undefined),
+    failure: failureAt("token", name, memory) ?? grantFailure(token, { grant, requester }, memory),
     ...keyResolver.parentKey(requester),
   };
 }

@@ -71,6 +71,14 @@ export function isAsk(decision: object): decision is Ask {
   return "questions" in decision;
 }
 
+/** The question for the metadata of an object in the API server. */
+export function readOf(
+  resource: Resource,
+  ref: ObjectRef,
+): Extract<Question, { readonly do: "read" }> {
+  return { do: "read", resource, ref };
+}
+
 /** The questions that have no answer yet; undefined if all of them have one. */
 export function askFor(questions: readonly Question[], answers: Answers): Ask | undefined {
   const open = questions.filter((question) => !answers.has(questionKey(question)));

@@ -22,7 +22,15 @@ import {
 import { requesterOf } from "../domain/requester/requester.ts";
 import { planRequesterGrant, type RequesterGrantPlan } from "../domain/grants/requester-grant.ts";
 import { deletionOf } from "./finalization.ts";
-import { type Answers, answerTo, type Ask, askFor, type Decision, isAsk } from "./question.ts";
+import {
+  type Answers,
+  answerTo,
+  type Ask,
+  askFor,
+  type Decision,
+  isAsk,
+  readOf,
+} from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";
 import type { World } from "./world.ts";
@@ -138,9 +146,9 @@ function areStoresBehind(
   };
   const present = names.filter((name) => seen(name)?.deletionTimestamp === undefined);
   return (
-    askFor(present.map(readOf), answers) ??
+    askFor(present.map(readGranted), answers) ??
     present.some((name) => {
-      const live = answerTo(readOf(name), answers)?.live;
+      const live = answerTo(readGranted(name), answers)?.live;
       if (live?.kind === "unknown") return true;
       return (
         live?.kind === "there" &&
@@ -162,10 +170,10 @@ function withoutGone(
   { memory, answers }: Pick<World, "memory"> & { readonly answers: Answers },
 ): readonly Owned[] | Ask {
   const isKnown = ({ key, uid }: Owned): boolean => granted.has(key) || memory.finalized.has(uid);
-  const reads = all.filter((object) => !isKnown(object)).map(({ key }) => readOf(key));
+  const reads = all.filter((object) => !isKnown(object)).map(({ key }) => readGranted(key));
   const isThere = (object: Owned): boolean => {
     if (isKnown(object)) return true;
-    const live = answerTo(readOf(object.key), answers)?.live;
+    const live = answerTo(readGranted(object.key), answers)?.live;
     return (
       live?.kind === "there" &&
       live.metadata.uid === object.uid &&
@@ -176,11 +184,11 @@ function withoutGone(
 }
 
 /** The question for an object by its {@link grantKey}. */
-function readOf(granted: string) {
+function readGranted(granted: string) {
   const { namespace: plural, name } = refOf(granted);
   const isKey = plural === resources.ownedAccessKeys.plural;
   const resource = isKey ? resources.ownedAccessKeys : resources.endpointTokens;
-  return { do: "read", resource, ref: { name } } as const;
+  return readOf(resource, { name });
 }
 
 interface Owned {
