@@ -16,7 +16,6 @@ const askAgainMs = 5_000;
 
 /** Reconciles a Secret of connector data, by name, with the keys that reference it. */
 export const connectorDataReconciler: Reconciler = {
-  controller: "connectordata",
   queue: "connectorData",
   workers: ({ workers }) => workers,
   decide(name, world, answers) {

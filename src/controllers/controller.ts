@@ -15,7 +15,7 @@ import type { ControllerOptions } from "./world.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";
-import { createQueues, type Queues } from "./queues.ts";
+import { controllers, createQueues, type Queues } from "./queues.ts";
 import { reconcile } from "./reconcile.ts";
 import { send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
@@ -70,9 +70,9 @@ export function createController(options: ControllerOptions, deps: ControllerDep
   metrics.watches(informers.watches);
   metrics.objects(() => counts.readings());
   // Replicas that do not lead have the series, too.
-  for (const { controller, workers } of informers.reconcilers) {
-    metrics.queue(controller);
-    metrics.controller(controller, workers(options));
+  for (const { queue, workers } of informers.reconcilers) {
+    metrics.queue(controllers[queue]);
+    metrics.controller(controllers[queue], workers(options));
   }
   return {
     informers,
@@ -109,7 +109,7 @@ function createLeader(
 ): Leader {
   const { stores, has, recordWrite, recordDelete } = informers;
   const queues = createQueues(
-    (controller) => new WorkQueue({ clock, random, metrics: metrics.queue(controller) }),
+    (name) => new WorkQueue({ clock, random, metrics: metrics.queue(controllers[name]) }),
   );
   const memory = newMemory(options);
   const keyResolver = createKeyResolver({
@@ -149,16 +149,16 @@ async function runLoops(
   };
   await Promise.all(
     informers.reconcilers.map((reconciler) => {
-      const { controller, queue } = reconciler;
+      const { queue } = reconciler;
       const workers = reconciler.workers(options);
       const sending = { ...deps, client: queue === "copy" ? copyClient : client };
       return runLoop({
-        name: controller,
+        name: controllers[queue],
         queue: queues[queue],
         reconcile: (key) =>
           reconcile(key, { reconciler, world }, (request) => send(request, sending)),
         ...{ workers, signal, clock, yielder, log },
-        metrics: metrics.controller(controller, workers),
+        metrics: metrics.controller(controllers[queue], workers),
       });
     }),
   );

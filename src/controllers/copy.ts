@@ -20,7 +20,6 @@ const askAgainMs = 5_000;
  * waits for it.
  */
 export const copyReconciler: Reconciler = {
-  controller: "copy",
   queue: "copy",
   workers: ({ writers }) => writers,
   decide,

@@ -31,7 +31,6 @@ const kind = "DirectClusterEndpointToken";
  * object later, and finalizes it.
  */
 export const endpointTokenReconciler: Reconciler = {
-  controller: "directclusterendpointtoken",
   queue: "token",
   workers: ({ workers }) => workers,
   decide,

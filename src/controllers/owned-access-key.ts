@@ -18,7 +18,6 @@ const kind = "OwnedAccessKey";
 
 /** Reconciles an OwnedAccessKey: its status, its expiry and its finalization. */
 export const ownedAccessKeyReconciler: Reconciler = {
-  controller: "ownedaccesskey",
   queue: "key",
   workers: ({ workers }) => workers,
   decide,

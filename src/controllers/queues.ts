@@ -1,8 +1,8 @@
 import type { Key } from "../api/object.ts";
 import type { WorkQueue } from "../kube/queue.ts";
 
-/** The queue of each kind of reconcile, with the controller name for logs and metrics. */
-const controllers = {
+/** The queue of each kind of reconcile, with the name of its controller in logs and metrics. */
+export const controllers = {
   sharedSecret: "sharedsecret",
   copy: "copy",
   key: "ownedaccesskey",
@@ -22,17 +22,17 @@ export type Queues<Q = KeyQueue> = Readonly<Record<QueueName, Q>>;
 /** What decisions do with a queue. */
 export type KeyQueue = Pick<WorkQueue, "add" | "addAt" | "retry" | "depth">;
 
-/** Creates every queue. */
-export function createQueues<Q>(create: (controller: string) => Q): Queues<Q> {
+/** Creates something for every queue. */
+export function createQueues<Q>(create: (name: QueueName) => Q): Queues<Q> {
   return {
-    sharedSecret: create(controllers.sharedSecret),
-    copy: create(controllers.copy),
-    key: create(controllers.key),
-    token: create(controllers.token),
-    grant: create(controllers.grant),
-    signingKeys: create(controllers.signingKeys),
-    connectorData: create(controllers.connectorData),
-    revokedTokens: create(controllers.revokedTokens),
+    sharedSecret: create("sharedSecret"),
+    copy: create("copy"),
+    key: create("key"),
+    token: create("token"),
+    grant: create("grant"),
+    signingKeys: create("signingKeys"),
+    connectorData: create("connectorData"),
+    revokedTokens: create("revokedTokens"),
   };
 }
 

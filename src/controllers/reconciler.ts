@@ -19,8 +19,6 @@ export interface FailureReport {
 
 /** How the keys of a queue are reconciled: observe, decide, and report what failed. */
 export interface Reconciler {
-  /** The name of the controller in logs and metrics. */
-  readonly controller: string;
   readonly queue: QueueName;
   /** Maximum number of concurrent reconciles. */
   readonly workers: (options: { readonly workers: number; readonly writers: number }) => number;

@@ -40,7 +40,6 @@ import type { World } from "./world.ts";
  * report its failures.
  */
 export const requesterGrantReconciler: Reconciler = {
-  controller: "requestergrant",
   queue: "grant",
   workers: ({ workers }) => workers,
   decide,

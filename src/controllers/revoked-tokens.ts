@@ -12,7 +12,6 @@ const paceMs = 100;
 
 /** Writes the decisions about tokens into the ConfigMaps; the tokens that wait report a failure. */
 export const revokedTokensReconciler: Reconciler = {
-  controller: "revokedtokens",
   queue: "revokedTokens",
   workers: () => 1,
   decide: (_, world) => decide(world),

@@ -31,7 +31,6 @@ const resource = resources.sharedSecrets;
  * by their own queue.
  */
 export const sharedSecretReconciler: Reconciler = {
-  controller: "sharedsecret",
   queue: "sharedSecret",
   workers: ({ workers }) => workers,
   decide,

@@ -20,7 +20,6 @@ export const signingKeysKey: Key = "signing-keys";
  * invalid Secret is never overwritten: the create fails with AlreadyExists.
  */
 export const signingKeysReconciler: Reconciler = {
-  controller: "signingkeys",
   queue: "signingKeys",
   workers: () => 1,
   decide(_, world) {

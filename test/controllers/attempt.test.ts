@@ -46,7 +46,7 @@ async function attempted(
   const decide = typeof decided === "function" ? decided : () => decided;
   const ended = vi.fn<() => void>();
   const reconciler: Reconciler = {
-    ...{ controller: "test", queue: "key", workers: () => 1, decide, ended },
+    ...{ queue: "key", workers: () => 1, decide, ended },
     ...rest,
   };
   const play = (): { readonly attempt: Attempt; readonly rounds: readonly string[][] } => {

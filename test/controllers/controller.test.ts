@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { controllers } from "../../src/controllers/queues.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
@@ -62,11 +63,11 @@ test("a follower fills its stores and writes nothing", async () => {
 });
 
 test("the metrics of every controller are 0 in a follower", async () => {
-  const { metrics, controller } = setup();
+  const { metrics } = setup();
   const { text } = await metrics.render();
   const lines = text.split("\n");
   expect(lines).toContain(`controller_runtime_max_concurrent_reconciles{controller="copy"} 2`);
-  for (const { controller: name } of controller.informers.reconcilers)
+  for (const name of Object.values(controllers))
     expect(lines).toEqual(
       expect.arrayContaining([
         `controller_runtime_reconcile_total{controller="${name}",result="error"} 0`,

@@ -13,7 +13,7 @@ const { world } = await fakeWorld({});
 function reconciled(send: (request: Request) => Promise<Outcome>) {
   const steps = [[create("a"), create("b")], [create("c")]];
   const decide = () => ({ ...nothingToDo, steps });
-  const reconciler = { controller: "test", queue: "key", workers: () => 1, decide } as const;
+  const reconciler = { queue: "key", workers: () => 1, decide } as const;
   return reconcile("k", { reconciler, world }, send);
 }
 

@@ -1,6 +1,11 @@
 import type { Attempt } from "../../src/controllers/attempt.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
-import type { KeyQueue, QueueName, Queues } from "../../src/controllers/queues.ts";
+import {
+  createQueues,
+  type KeyQueue,
+  type QueueName,
+  type Queues,
+} from "../../src/controllers/queues.ts";
 import {
   addKey,
   addKeyAfterFailure,
@@ -46,16 +51,7 @@ export function copyOfLeader(leader: Leader, used: readonly QueueName[]): Leader
   return {
     ...leader,
     memory: structuredClone(leader.memory),
-    queues: {
-      sharedSecret: copied("sharedSecret"),
-      copy: copied("copy"),
-      key: copied("key"),
-      token: copied("token"),
-      grant: copied("grant"),
-      signingKeys: copied("signingKeys"),
-      connectorData: copied("connectorData"),
-      revokedTokens: copied("revokedTokens"),
-    },
+    queues: createQueues(copied),
     ownDeletes: new Set(leader.ownDeletes),
   };
 }

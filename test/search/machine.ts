@@ -698,16 +698,7 @@ export class Machine {
     const queueOf = (name: QueueName): KeyQueue =>
       this.world.queues.includes(name) ? keyQueueOf(queues[name], now) : ignored;
     const enqueuer = new Enqueuer({
-      queues: {
-        sharedSecret: queueOf("sharedSecret"),
-        copy: queueOf("copy"),
-        key: queueOf("key"),
-        token: queueOf("token"),
-        grant: queueOf("grant"),
-        signingKeys: queueOf("signingKeys"),
-        connectorData: queueOf("connectorData"),
-        revokedTokens: queueOf("revokedTokens"),
-      },
+      queues: createQueues(queueOf),
       ...{ stores: this.#stores, memory, clock, yielder: new Yielder(clock) },
     });
     return {
@@ -799,16 +790,7 @@ function queueNamed(name: string): QueueName {
   return found;
 }
 
-const queueNames: readonly QueueName[] = [
-  "sharedSecret",
-  "copy",
-  "key",
-  "token",
-  "grant",
-  "signingKeys",
-  "connectorData",
-  "revokedTokens",
-];
+const queueNames = Object.values(createQueues((name) => name));
 
 /** The policies that make the requester of an object trusted, older than every object. */
 const policyStores: Stores["requesterPolicies"] = {

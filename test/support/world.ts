@@ -8,7 +8,7 @@ import type { ControllerOptions } from "../../src/controllers/world.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import type { Request as Sent } from "../../src/controllers/question.ts";
-import type { KeyQueue, QueueName } from "../../src/controllers/queues.ts";
+import { createQueues, type KeyQueue } from "../../src/controllers/queues.ts";
 import { reconcile } from "../../src/controllers/reconcile.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
@@ -74,7 +74,7 @@ export async function fakeWorld(
     events: new Array<string>(),
   };
   const recorded: unknown[] = [];
-  const queue = (name: QueueName): KeyQueue => {
+  const queues = createQueues((name): KeyQueue => {
     const heard = (line: string): void => void recording.enqueued.push(`${name} ${line}`);
     return {
       depth,
@@ -82,12 +82,7 @@ export async function fakeWorld(
       addAt: (key, at) => heard(`${key} in ${at - clock.now()} ms`),
       retry: (key) => heard(`${key} retried`),
     };
-  };
-  const queues = {
-    ...{ sharedSecret: queue("sharedSecret"), copy: queue("copy"), key: queue("key") },
-    ...{ token: queue("token"), grant: queue("grant"), signingKeys: queue("signingKeys") },
-    ...{ connectorData: queue("connectorData"), revokedTokens: queue("revokedTokens") },
-  };
+  });
   const memory = newMemory(options);
   const yielder = new Yielder(clock);
   const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
