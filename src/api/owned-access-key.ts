@@ -34,7 +34,7 @@ interface OwnedAccessKeyBase {
 }
 
 /** An OwnedAccessKey; `key` is undefined when `spec.key` is absent or empty. */
-export interface OwnedAccessKey extends OwnedAccessKeyBase {
+interface OwnedAccessKey extends OwnedAccessKeyBase {
   readonly key: SecretText | undefined;
 }
 

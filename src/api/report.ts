@@ -42,12 +42,6 @@ export const targetStates = ["synced", "conflict", "failed", "pending"] as const
 /** Name of a state of a target. */
 export type TargetState = (typeof targetStates)[number];
 
-/** What `kubectl latchkey` prints with `-o json` and `-o yaml` about the state of objects. */
-export interface Report {
-  readonly kind: "Report";
-  readonly items: readonly ReportItem[];
-}
-
 /** Every state of an item, with its meaning. */
 export const reportStates = {
   ok: "Nothing is wrong.",
@@ -63,10 +57,10 @@ export const reportStates = {
 } as const;
 
 /** Name of a state. */
-export type ReportState = keyof typeof reportStates;
+type ReportState = keyof typeof reportStates;
 
 /** The states of what exists. */
-export const verdicts = ["ok", "problem", "unknown", "info"] as const;
+const verdicts = ["ok", "problem", "unknown", "info"] as const;
 
 /** Name of a state of what exists. */
 export type Verdict = (typeof verdicts)[number];

@@ -27,7 +27,7 @@ export interface Subject {
 }
 
 /** Kubernetes API reference, RoleRef. */
-export interface RoleRef {
+interface RoleRef {
   readonly apiGroup: string;
   readonly kind: string;
   readonly name: string;

@@ -22,7 +22,7 @@ import { requesterPolicyInformers } from "./requester-policies.ts";
 import { ScopeRolesCache } from "./scope-roles.ts";
 
 /** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */
-export type LookupResult = ResolvedKey | "malformed" | "unknown";
+type LookupResult = ResolvedKey | "malformed" | "unknown";
 
 /**
  * A cache of all access keys and of the objects that decide about them: namespaces, scope roles and
@@ -74,7 +74,7 @@ const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
 
 /** What the cache is built from. */
-export interface AccessKeyCacheDeps extends InformerDeps {
+interface AccessKeyCacheDeps extends InformerDeps {
   /** Called for each change of what decides about a request with a key. */
   readonly onChange?: () => void;
 }

@@ -7,13 +7,13 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** Dependencies of a {@link CertificateProblemReport}. */
-export interface CertificateProblemReportDeps {
+interface CertificateProblemReportDeps {
   readonly log: Pick<Logger, "warn" | "info">;
   readonly metrics: Pick<Metrics, "certificateProblem">;
 }
 
 /** Log fields for each problem. */
-export type CertificateProblemFacts = Readonly<
+type CertificateProblemFacts = Readonly<
   Record<CertificateProblem, () => Readonly<Record<string, unknown>>>
 >;
 

@@ -30,7 +30,7 @@ export interface StoredCertificates {
 }
 
 /** Which Secret it is. */
-export interface CertificatesLocation {
+interface CertificatesLocation {
   readonly namespace: string;
   readonly secret: CertificatesSecretName;
 }

@@ -54,7 +54,7 @@ export interface CertificatesDeps extends CertificatesSecretDeps {
 }
 
 /** Where the Secret is, and the names in the certificates. */
-export interface CertificatesOptions {
+interface CertificatesOptions {
   readonly namespace: string;
   readonly dnsNames: readonly string[];
   readonly clientName: string;

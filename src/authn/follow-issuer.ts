@@ -20,7 +20,7 @@ export interface FollowIssuerOptions {
 }
 
 /** What following an issuer needs. */
-export interface FollowIssuerDeps {
+interface FollowIssuerDeps {
   readonly client: KeptSecretDeps["client"];
   readonly clock: Clock;
   /** Numbers in [0, 1). */

@@ -19,7 +19,7 @@ export const identificationResults = [
 export type IdentificationResult = (typeof identificationResults)[number];
 
 /** Who presents a key, or why nobody is accepted. */
-export type Identification =
+type Identification =
   | { readonly kind: "authenticated"; readonly user: UserInfo; readonly resolved: ResolvedKey }
   | { readonly kind: Exclude<IdentificationResult, "authenticated"> };
 
@@ -37,7 +37,7 @@ export interface IdentifyKeyDeps {
 }
 
 /** A key, and who presents it. */
-export interface PresentedKey {
+interface PresentedKey {
   readonly token: SecretText;
   /** IP address of the client, if it is known; a client of kube-apiserver is not. */
   readonly peerAddress?: string | undefined;
@@ -74,7 +74,7 @@ export class SecondLooks {
 }
 
 /** A new key arrives by watch within milliseconds, after a client may already present it. */
-export const catchUpMs = 100;
+const catchUpMs = 100;
 
 /** Looks up a presented key and authenticates it by the clock; an unknown key is looked up twice. */
 export async function identifyKey(

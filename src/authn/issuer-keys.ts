@@ -20,7 +20,7 @@ export interface IssuerKeysDeps {
 }
 
 /** Where the keys are published. */
-export interface IssuerKeysOptions {
+interface IssuerKeysOptions {
   /** The URL of the JWK Set, for messages. */
   readonly url: string;
 }

@@ -11,13 +11,13 @@ export interface KeptSecretDeps {
 }
 
 /** Data keys to set, in base64; null removes one. */
-export type KeptData = Readonly<Record<string, string | null>>;
+type KeptData = Readonly<Record<string, string | null>>;
 
 /** Several replicas write the Secret, and each of them keeps two things in it. */
 const mostTries = 5;
 
 /** The namespace and the name of a Secret. */
-export interface KeptSecretRef {
+interface KeptSecretRef {
   readonly namespace: string;
   readonly name: string;
 }

@@ -6,7 +6,7 @@ import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** Dependencies of {@link KeyMismatches}. */
-export interface KeyMismatchDeps {
+interface KeyMismatchDeps {
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "monotonic">;
 }

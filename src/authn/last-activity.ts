@@ -14,7 +14,7 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** Dependencies of {@link LastActivity}; `random` returns numbers in [0, 1). */
-export interface LastActivityDeps {
+interface LastActivityDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "observe">;
   readonly client: Pick<Client, "patch">;
   readonly clock: Clock;

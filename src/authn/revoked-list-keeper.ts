@@ -13,7 +13,7 @@ import {
 import type { KeptSecret } from "./kept-secret.ts";
 
 /** Dependencies of {@link RevokedListKeeper}. */
-export interface RevokedListKeeperDeps {
+interface RevokedListKeeperDeps {
   readonly secret: Pick<KeptSecret, "read" | "update">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
 }

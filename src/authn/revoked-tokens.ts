@@ -22,10 +22,10 @@ import type { RevokedListKeeper } from "./revoked-list-keeper.ts";
 export const listRefusals = [...listProblems, "older"] as const;
 
 /** One of these reasons. */
-export type ListRefusal = (typeof listRefusals)[number];
+type ListRefusal = (typeof listRefusals)[number];
 
 /** Dependencies of {@link RevokedTokens}. */
-export interface RevokedTokensDeps {
+interface RevokedTokensDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
   readonly keys: Pick<IssuerKeys, "current" | "refresh">;
   readonly keeper: Pick<RevokedListKeeper, "restore" | "keep" | "warnings">;
@@ -39,7 +39,7 @@ export interface RevokedTokensDeps {
 }
 
 /** Whose list it is, and how long it holds. */
-export interface RevokedTokensOptions {
+interface RevokedTokensOptions {
   readonly issuer: string;
   /** The URL of the list, for messages. */
   readonly url: string;

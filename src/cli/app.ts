@@ -65,7 +65,7 @@ export type CommandActions = {
 };
 
 /** Dependencies of {@link runCommandLine}. */
-export interface CommandLineDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
+interface CommandLineDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
   readonly env: Environment;
   readonly actions: CommandActions;
 }

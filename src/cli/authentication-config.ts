@@ -20,7 +20,7 @@ import { readTextFile } from "../runtime/read-text-file.ts";
 import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */
-export interface AuthenticationConfigDeps {
+interface AuthenticationConfigDeps {
   /**
    * Reads the Secret of the issuer's certificates; not used with `--issuer-certificate-authority`.
    */
@@ -48,7 +48,7 @@ export async function printAuthenticationConfig(
 }
 
 /** What decides about the output, beside the options. */
-export interface AuthenticationOutputDeps extends Pick<AuthenticationConfigDeps, "client"> {
+interface AuthenticationOutputDeps extends Pick<AuthenticationConfigDeps, "client"> {
   /** Minor version of Kubernetes 1 of the connected cluster. */
   readonly minor: number;
   /** The flag for the authorizer of Latchkey; undefined without one. */
@@ -56,7 +56,7 @@ export interface AuthenticationOutputDeps extends Pick<AuthenticationConfigDeps,
 }
 
 /** The file for kube-apiserver, and the flags and what else an administrator has to know. */
-export interface AuthenticationOutput {
+interface AuthenticationOutput {
   readonly file: OutputFile;
   readonly notes: readonly string[];
 }

@@ -14,14 +14,14 @@ import {
 import { notFound } from "./not-found.ts";
 
 /** Dependencies of {@link rotateSigningKey}. */
-export interface RotateSigningKeyDeps {
+interface RotateSigningKeyDeps {
   readonly client: Pick<Client, "get" | "patch">;
   readonly clock: Pick<Clock, "now">;
   readonly print: (text: string) => void;
 }
 
 /** Where the signing keys are, and whether the list of revoked tokens gets a new epoch. */
-export interface RotateSigningKeyOptions {
+interface RotateSigningKeyOptions {
   readonly namespace: string;
   readonly newEpoch: boolean;
 }

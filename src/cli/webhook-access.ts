@@ -16,7 +16,7 @@ import {
 import { notFound } from "./not-found.ts";
 
 /** What kube-apiserver calls: the webhook of its own cluster, or `latchkey webhook --direct`. */
-export type CalledWebhook = keyof typeof webhookServices;
+type CalledWebhook = keyof typeof webhookServices;
 
 const called = {
   webhook: { secret: certificateSecrets.webhook.name, command: "latchkey webhook" },

@@ -25,7 +25,7 @@ export type Outcome =
   | { readonly error: unknown };
 
 /** A request in flight, and the failure after which an object is read again. */
-export interface Slot {
+interface Slot {
   request: Request;
   isDone: boolean;
   error?: unknown;
@@ -56,7 +56,7 @@ export interface Attempt {
 }
 
 /** The result of an attempt, or the error that it fails with. */
-export type End = { readonly result: Result } | { readonly error: unknown };
+type End = { readonly result: Result } | { readonly error: unknown };
 
 /** Whose attempt it is, and in which world. */
 export interface AttemptContext {

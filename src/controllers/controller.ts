@@ -23,7 +23,7 @@ import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
 import type { World } from "./world.ts";
 
 /** Dependencies of the controller; both clients are fenced by the Lease. */
-export interface ControllerDeps {
+interface ControllerDeps {
   readonly client: Client;
   /** Only used to write copies. */
   readonly copyClient: Client;
@@ -40,7 +40,7 @@ export interface ControllerDeps {
 }
 
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */
-export interface Controller {
+interface Controller {
   readonly informers: Informers;
   /** Runs the informers until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;

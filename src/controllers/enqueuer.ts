@@ -32,7 +32,7 @@ const statusDelayMs = { final: 100, progress: 1_000 } as const;
 const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 
 /** Dependencies of an {@link Enqueuer}. */
-export interface EnqueuerDeps {
+interface EnqueuerDeps {
   readonly queues: Queues;
   readonly stores: Stores;
   readonly memory: LeaderMemory;

@@ -11,7 +11,7 @@ import { type Answers, type Ask, answerTo, askFor, type Question } from "./quest
 import type { World } from "./world.ts";
 
 /** An object that is being deleted, and the state of its grants. */
-export interface Deleting {
+interface Deleting {
   readonly resource: Resource;
   readonly ref: ObjectRef & { readonly uid: string };
   readonly grantsStand: boolean;
@@ -66,7 +66,7 @@ export function afterPhase(phase: FinalizationPhase, { clock }: Pick<World, "clo
 }
 
 /** Where deletions are recorded. */
-export interface DeletionContext {
+interface DeletionContext {
   readonly memory: Pick<LeaderMemory, "deletions">;
   readonly clock: Pick<Clock, "monotonic">;
 }

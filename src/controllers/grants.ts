@@ -42,7 +42,7 @@ export function grantFailure(
 }
 
 /** A key or token that is being deleted. */
-export interface GrantedRelease {
+interface GrantedRelease {
   readonly object: Terminating;
   readonly kind: GrantedObject["kind"];
   readonly requester: Requester;

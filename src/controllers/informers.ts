@@ -56,7 +56,7 @@ export interface Informers {
 }
 
 /** Options of {@link createInformers}. */
-export interface InformersOptions extends NamespaceOptions, Pick<KindContext, "namespace"> {
+interface InformersOptions extends NamespaceOptions, Pick<KindContext, "namespace"> {
   readonly onChange: (changed: Changed) => void;
 }
 

@@ -10,7 +10,7 @@ import { TlsListener } from "../runtime/tls-listener.ts";
 import type { Assembly } from "./assemble.ts";
 
 /** Dependencies of an {@link Issuer}. */
-export interface IssuerDeps {
+interface IssuerDeps {
   readonly assembly: Pick<Assembly, "keepCertificates">;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,7 +20,7 @@ export interface IssuerDeps {
 }
 
 /** The HTTPS server of the issuer of direct tokens; every replica has one, leading or not. */
-export interface Issuer {
+interface Issuer {
   isListening(): boolean;
   /** Gets certificates, and serves from the first ones on, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

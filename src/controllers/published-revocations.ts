@@ -19,7 +19,7 @@ import type { ObservedSigningKeys, OpenidTerms } from "../tokens/signing-keys.ts
 import type { Informers } from "./informers.ts";
 
 /** Dependencies of {@link RevokedPolls}. */
-export interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {
+interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {
   readonly clock: Clock;
 }
 

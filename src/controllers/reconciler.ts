@@ -7,7 +7,7 @@ import type { QueueName } from "./queues.ts";
 import type { World } from "./world.ts";
 
 /** A failure of a reconcile to report. */
-export interface FailureReport {
+interface FailureReport {
   readonly key: Key;
   readonly world: World;
   readonly answers: Answers;

@@ -13,7 +13,7 @@ export interface RefreshProgress {
 }
 
 /** Where refreshes are recorded, and their keys enqueued. */
-export interface RefreshContext {
+interface RefreshContext {
   readonly memory: { readonly refreshes: RefreshMemory };
   readonly enqueuer: {
     readonly queues: Pick<World["enqueuer"]["queues"], "sharedSecret" | "copy">;

@@ -6,7 +6,7 @@ import type { Queues } from "./queues.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** Where rejected Secrets, Roles and RoleBindings are found, and enqueued. */
-export interface RefusedObjectsContext {
+interface RefusedObjectsContext {
   readonly queues: Pick<Queues, "sharedSecret" | "copy">;
   readonly stores: Pick<Stores, "sharedSecrets">;
   readonly memory: Pick<LeaderMemory, "failures" | "failedTargets">;

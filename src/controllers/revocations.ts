@@ -14,7 +14,7 @@ import type { Stores } from "./stores.ts";
  * Where the decisions about tokens are recorded. A new leader starts without decisions, and changes
  * no entry before it has decided about the token.
  */
-export interface RevocationContext {
+interface RevocationContext {
   readonly memory: Pick<LeaderMemory, "revocations">;
   readonly stores: Pick<Stores, "revokedTokens">;
   readonly clock: Pick<Clock, "now">;

@@ -22,7 +22,7 @@ import type { SourceData } from "./source-data.ts";
 import type { World } from "./world.ts";
 
 /** Dependencies of {@link send}. */
-export interface SendDeps {
+interface SendDeps {
   readonly client: Client;
   readonly world: World;
   readonly sourceData: Pick<SourceData, "of">;

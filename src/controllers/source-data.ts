@@ -7,7 +7,7 @@ import { copiedData } from "../tokens/copied-data.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 
 /** Dependencies of {@link SourceData}. */
-export interface SourceDataDeps {
+interface SourceDataDeps {
   readonly client: Pick<Client, "get">;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;

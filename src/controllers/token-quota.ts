@@ -13,7 +13,7 @@ export interface CountedToken {
 }
 
 /** Where tokens are counted. */
-export interface TokenQuotaContext {
+interface TokenQuotaContext {
   readonly memory: { readonly tokenQuota: TokenQuotaMemory };
   readonly options: Pick<TokenQuotaConfig, "quotaTokens">;
 }

@@ -16,7 +16,7 @@ export interface Lifetime {
  * The input of a lifetime (specification, Authentication 4); instants in milliseconds, durations in
  * seconds.
  */
-export interface LifetimeTerms {
+interface LifetimeTerms {
   readonly createdAt: number;
   /** 0 if not set. */
   readonly ttl: number;

@@ -28,7 +28,7 @@ import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { type NamePrefixes, tokenAuthenticator, tokenResults } from "./token-authenticator.ts";
 
 /** How a direct endpoint behaves. */
-export interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOptions {
+interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOptions {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
   readonly prefixes: NamePrefixes;

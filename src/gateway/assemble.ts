@@ -33,14 +33,14 @@ import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { findUpstreamIn } from "./upstreams.ts";
 
 /** How a gateway process behaves. */
-export interface GatewayOptions extends KeyConfig {
+interface GatewayOptions extends KeyConfig {
   readonly serviceName: string;
   readonly externalNames: readonly string[];
   readonly externalUrl: string | undefined;
 }
 
 /** The gateway with its ways to the API server, without its servers. */
-export interface GatewayAssembly extends FrontAssembly {
+interface GatewayAssembly extends FrontAssembly {
   readonly accessKeys: AccessKeyCache;
 }
 

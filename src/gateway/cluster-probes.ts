@@ -4,7 +4,7 @@ import { aborted, sleep } from "../runtime/sleep.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 
 /** Dependencies of {@link ClusterProbes}. */
-export interface ClusterProbesDeps {
+interface ClusterProbesDeps {
   readonly clusters: {
     names(): readonly string[];
     find(name: string): Pick<ConnectedUpstream, "isReachable"> | undefined;

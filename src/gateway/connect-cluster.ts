@@ -40,7 +40,7 @@ export function largeAnswers(): FairShares {
 }
 
 /** Dependencies of {@link connectCluster}. */
-export interface ConnectClusterDeps {
+interface ConnectClusterDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, "warn">;
   /** That of all connected clusters. */

@@ -9,7 +9,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
 /** Dependencies of {@link ImpersonationRight}. */
-export interface ImpersonationRightDeps {
+interface ImpersonationRightDeps {
   readonly client: Pick<Client, "review">;
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "wakeAfter">;

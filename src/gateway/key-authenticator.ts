@@ -21,7 +21,7 @@ import {
 import { authorizeDeps } from "./upstreams.ts";
 
 /** What decides about access keys. */
-export interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
+interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
   readonly accessKeys: IdentifyKeyDeps["accessKeys"] & AuthorizeKeyDeps["accessKeys"];
   readonly clock: IdentifyKeyDeps["clock"] & AuthorizeKeyDeps["clock"];
 }

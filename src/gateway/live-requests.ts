@@ -31,7 +31,7 @@ export interface LiveRequest {
 export const cutReasons = ["denied", "not-ready", "displaced"] as const;
 
 /** What following requests needs. */
-export interface LiveRequestsDeps {
+interface LiveRequestsDeps {
   readonly clock: Clock;
   readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */

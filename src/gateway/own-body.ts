@@ -13,7 +13,7 @@ import type { ClientPaceDeps } from "./client-pace.ts";
 import { bodyOf, bodyTooSlow } from "./request-body.ts";
 
 /** Dependencies of an {@link OwnBodyReader}. */
-export interface OwnBodyDeps extends Pick<ClientPaceDeps, "clock"> {
+interface OwnBodyDeps extends Pick<ClientPaceDeps, "clock"> {
   /** Bounds the bodies that are read as a whole, all together. */
   readonly bodies: BodyShares;
   readonly sharer: Sharer;

@@ -14,14 +14,14 @@ import type { Metrics } from "../runtime/metrics.ts";
 import type { ConnectedClusters } from "./connected-clusters.ts";
 
 /** Dependencies of {@link PublishedClusterList}. */
-export interface ClusterListDeps extends InformerDeps {
+interface ClusterListDeps extends InformerDeps {
   readonly client: Pick<Client, "patch">;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
   readonly clusters: Pick<ConnectedClusters, "listed" | "synced">;
 }
 
 /** Where the ConfigMap is, and the address of the gateway in it. */
-export interface ClusterListOptions {
+interface ClusterListOptions {
   readonly namespace: string;
   readonly externalUrl: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { Exchange } from "../runtime/exchange.ts";
 import { ClientPace, type ClientPaceDeps } from "./client-pace.ts";
 
 /** What reading a body needs; `onLate` is called when the client is too slow, and reading fails. */
-export interface BodyDeps extends ClientPaceDeps {
+interface BodyDeps extends ClientPaceDeps {
   readonly pace: Pace;
 }
 

@@ -35,7 +35,7 @@ export interface Carrier {
 }
 
 /** A request on its way to the API server. */
-export type Forwarded = Pick<LiveRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
+type Forwarded = Pick<LiveRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
 
 /** What following a request needs. */
 export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {

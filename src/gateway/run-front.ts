@@ -28,7 +28,7 @@ const leastDrainMs = 5_000;
 const watchesOverMs = 10_000;
 
 /** The options of every process that forwards requests; durations in milliseconds. */
-export interface FrontConfig {
+interface FrontConfig {
   readonly kubeconfig: string | undefined;
   readonly httpAddress: HostPort;
   readonly logLevel: LogLevel;
@@ -37,7 +37,7 @@ export interface FrontConfig {
 }
 
 /** What runs: its name in the log, where it serves clients, and what it is made of. */
-export interface FrontProgram {
+interface FrontProgram {
   readonly name: string;
   readonly address: HostPort;
   readonly assemble: (deps: ProcessConnectionDeps) => FrontAssembly;
@@ -98,7 +98,7 @@ export async function runFront(
 }
 
 /** How a process that stops divides its drain timeout, in milliseconds. */
-export interface DrainTimes {
+interface DrainTimes {
   /** It serves as before, so that load balancers observe that it is not ready. */
   readonly leastMs: number;
   /** Then open watches are ended one by one. */

@@ -12,7 +12,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 
 /** Dependencies of {@link SecretGuard}; the client is that of the guarded cluster. */
-export interface SecretGuardDeps {
+interface SecretGuardDeps {
   readonly client: Pick<Client, "get">;
   readonly clock: Pick<Clock, "now" | "monotonic">;
 }

@@ -31,10 +31,10 @@ export interface NamePrefixes {
 export const tokenResults = ["authenticated", ...tokenProblems, "revoked"] as const;
 
 /** One of these results. */
-export type TokenResult = (typeof tokenResults)[number];
+type TokenResult = (typeof tokenResults)[number];
 
 /** What decides about direct tokens. */
-export interface TokenAuthenticatorDeps {
+interface TokenAuthenticatorDeps {
   readonly tokens: Pick<VerifiedTokens, "verify">;
   readonly keys: Pick<IssuerKeys, "has" | "refresh" | "problems">;
   readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;

@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { Fifo } from "./fifo.ts";
 
 /** Options of an {@link AdaptiveLimiter} for results of type `T`. */
-export interface AdaptiveLimiterOptions<T> {
+interface AdaptiveLimiterOptions<T> {
   /** Maximum number of concurrent calls. */
   readonly limit: number;
   readonly clock: Pick<Clock, "wakeAfter">;

@@ -2,7 +2,7 @@ import type { Key } from "../api/object.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 
 /** The clock and the callback of a {@link DelayQueue}. */
-export interface DelayQueueOptions {
+interface DelayQueueOptions {
   /** The clock of all times in the queue, in milliseconds. */
   readonly now: () => number;
   readonly wakeAfter: Clock["wakeAfter"];

@@ -42,7 +42,7 @@ export interface Discovery {
 }
 
 /** Dependencies of {@link createDiscovery}. */
-export interface DiscoveryDeps {
+interface DiscoveryDeps {
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "warn">;

@@ -1,7 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 
 /** A burst of Events, then one each time, for at most this many objects. */
-export interface EventLimits {
+interface EventLimits {
   readonly burst: number;
   readonly refillMs: number;
   readonly objects: number;

@@ -15,7 +15,7 @@ import { microTime } from "./micro-time.ts";
  * Dependencies of an {@link EventRecorder}; `reporter` becomes reportingController, `identity`
  * reportingInstance.
  */
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: Pick<Client, "create">;
   readonly clock: Clock;
   readonly log: Logger;

@@ -5,7 +5,7 @@ import type { FairShares, Share, Sharer } from "../runtime/fair-shares.ts";
 import { ResponseTooLarge } from "./response-size.ts";
 
 /** A request whose body is encoded; `path` is complete. */
-export type EncodedRequest = Readonly<
+type EncodedRequest = Readonly<
   Pick<Dispatcher.DispatchOptions, "method" | "path"> & {
     headers: Record<string, string>;
     body: string | null;
@@ -13,7 +13,7 @@ export type EncodedRequest = Readonly<
 >;
 
 /** A complete response. */
-export interface CompleteResponse {
+interface CompleteResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -30,7 +30,7 @@ export interface LargeResponses {
 }
 
 /** Limits of an exchange. */
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Maximum duration in milliseconds, including the wait for a connection. */
   readonly allowedMs: number;

@@ -7,7 +7,7 @@ import { CredentialsError, userFix } from "./credentials.ts";
 import type { ExecPlugin } from "./kubeconfig-choice.ts";
 
 /** What an exec plugin runs with. */
-export interface ExecPluginDeps {
+interface ExecPluginDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether the standard input is a terminal. */
   readonly isInteractive: boolean;
@@ -16,7 +16,7 @@ export interface ExecPluginDeps {
 }
 
 /** The credential that an exec plugin printed; certificates are PEM. */
-export interface ExecCredential {
+interface ExecCredential {
   readonly token: string | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;

@@ -10,7 +10,7 @@ interface Expected {
 }
 
 /** Dependencies of {@link ExpectedEvents}. */
-export interface ExpectedEventsOptions {
+interface ExpectedEventsOptions {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** When the watch last delivered an event, in monotonic milliseconds. */
   readonly heardAt: () => number;

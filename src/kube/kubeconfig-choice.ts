@@ -40,7 +40,7 @@ export interface ExecPlugin {
 }
 
 /** How requests are authenticated. */
-export type UserCredential =
+type UserCredential =
   | { readonly kind: "none" }
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "token-file"; readonly path: string; readonly directory: string }

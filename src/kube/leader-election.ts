@@ -31,7 +31,7 @@ const defaultLeaseTimes: LeaseTimes = {
 };
 
 /** Dependencies of leader election; `client` must not be fenced by the same Lease. */
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly client: Pick<Client, "get" | "create" | "replace">;
   readonly clock: Clock;
   /** Returns numbers in [0, 1); spreads the attempts of candidates. */
@@ -50,7 +50,7 @@ export interface LeaseOptions {
  * `onLeading` runs while leading: its signal aborts when leadership ends, and the Lease is renewed
  * until its promise settles. `signal` stops the election.
  */
-export interface LeaderCallbacks {
+interface LeaderCallbacks {
   readonly signal: AbortSignal;
   readonly onLeading: (leading: AbortSignal) => Promise<void>;
 }

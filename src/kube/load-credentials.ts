@@ -3,7 +3,7 @@ import { type Credentials, CredentialsError } from "./credentials.ts";
 import { podCredentials, type PodApiServer } from "./pod-credentials.ts";
 
 /** Sources of credentials: a kubeconfig takes precedence over the pod. */
-export interface CredentialsSource {
+interface CredentialsSource {
   /** Path of a kubeconfig. */
   readonly kubeconfig: string | undefined;
   /** The API server from the environment of the pod; undefined outside of a pod. */

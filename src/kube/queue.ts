@@ -13,7 +13,7 @@ export type { Priority } from "./queue-state.ts";
  * Dependencies of a {@link WorkQueue}; `random` returns numbers in [0, 1) for the jitter of
  * retries.
  */
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics?: QueueMetrics;

@@ -4,7 +4,7 @@ import { isKubeError } from "./errors.ts";
 import type { Transport } from "./transport.ts";
 
 /** Dependencies of {@link ServerProbe}. */
-export interface ServerProbeDeps {
+interface ServerProbeDeps {
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { TlsMaterial } from "./credentials.ts";
 
 /** Options of {@link createTlsConnector}. */
-export interface TlsConnectorOptions {
+interface TlsConnectorOptions {
   readonly tls: TlsMaterial;
   readonly clock: Pick<Clock, "monotonic">;
   /** Idle time before the first TCP keepalive probe, in milliseconds; default: undici's. */

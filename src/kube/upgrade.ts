@@ -6,7 +6,7 @@ import type { Credentials } from "./credentials.ts";
 import type { ForwardFailure } from "./forwarder.ts";
 
 /** A request for another protocol; header names and values in turn. */
-export interface UpgradeRequest {
+interface UpgradeRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: readonly string[];
@@ -22,7 +22,7 @@ export interface UpgradeHandler {
 }
 
 /** What the way to the API server of an upgrade needs. */
-export interface UpgradeTerms {
+interface UpgradeTerms {
   readonly credentials: Pick<Credentials, "server" | "tls">;
   /** Milliseconds to the answer. */
   readonly headTimeoutMs: number;

@@ -13,7 +13,7 @@ import { mostOwnResponseBytes, ResponseTooLarge } from "./response-size.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Dependencies of {@link connectUser}. */
-export interface UserConnectionDeps {
+interface UserConnectionDeps {
   /** Variables of the process, for exec plugins and proxies. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isInteractive: boolean;
@@ -23,7 +23,7 @@ export interface UserConnectionDeps {
 }
 
 /** A connection of a person or script, which lasts for one command. */
-export interface UserConnection extends Pick<Transport, "request"> {
+interface UserConnection extends Pick<Transport, "request"> {
   readonly close: () => void;
 }
 

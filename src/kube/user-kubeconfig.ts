@@ -7,7 +7,7 @@ import { CredentialsError, userFix } from "./credentials.ts";
 import type { KubeconfigFile } from "./kubeconfig-choice.ts";
 
 /** Where kubeconfig files are looked for. */
-export interface KubeconfigPlace {
+interface KubeconfigPlace {
   /** The value of `--kubeconfig`. */
   readonly flag: string | undefined;
   /** The value of KUBECONFIG: paths, some of which may not exist. */

@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { shortWatchMs } from "./watch-backoff.ts";
 
 /** What an attempt to list and watch has achieved so far. */
-export interface Attempt {
+interface Attempt {
   /** Whether a watch was opened. */
   readonly hasOpened: boolean;
   /** Whether events arrived, or the watch was open for long enough to reset the back-off. */

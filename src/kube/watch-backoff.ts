@@ -1,5 +1,5 @@
 /** How an attempt to list and watch ended; durations in milliseconds. */
-export interface WatchEnd {
+interface WatchEnd {
   /**
    * Whether a watch was opened and delivered events or lasted at least {@link shortWatchMs}, so
    * that the next one starts at once.

@@ -17,7 +17,7 @@ export interface WatchEvent {
 }
 
 /** Dependencies of {@link streamEvents}. */
-export interface WatchStreamDeps {
+interface WatchStreamDeps {
   readonly transport: Pick<Transport, "stream">;
   readonly clock: Pick<Clock, "wakeAfter">;
 }

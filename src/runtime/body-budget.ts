@@ -11,7 +11,7 @@ interface Sender {
 }
 
 /** The bytes that a body has reserved. */
-export interface BodyShare {
+interface BodyShare {
   /** Reserves bytes for a part of the body; false if that would exceed the limit. */
   take(bytes: number): boolean;
   /** Keeps the bytes of a whole body reserved until {@link release}. */

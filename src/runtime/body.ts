@@ -9,7 +9,7 @@ export type Body =
   | { readonly kind: "too-large" | "overloaded" | "too-slow" | "broken" };
 
 /** Dependencies of {@link readBody}. */
-export interface BodyDeps {
+interface BodyDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Maximum size of a body in bytes. */
   readonly most: number;

@@ -6,7 +6,7 @@ import type { Logger } from "./log.ts";
 import { sleep } from "./sleep.ts";
 
 /** Dependencies of {@link followCertificateFiles}. */
-export interface CertificateFilesDeps {
+interface CertificateFilesDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly log: Logger;
 }

@@ -28,7 +28,7 @@ export const connectionLimits: ConnectionLimits = {
 };
 
 /** A connection that can be closed. */
-export interface Endable {
+interface Endable {
   destroy(): void;
 }
 
@@ -41,7 +41,7 @@ export interface Connection {
 }
 
 /** A request under way on a connection. */
-export interface OpenRequest {
+interface OpenRequest {
   /** The user whose credential was accepted for this request; before, the client's address. */
   readonly owner: string;
   /** Records that a credential of this user was accepted. */

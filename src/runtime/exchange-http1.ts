@@ -17,7 +17,7 @@ export function http1Head(incoming: IncomingMessage, isUpgrade: boolean): Exchan
 }
 
 /** What an exchange over HTTP/1.1 needs beside its two messages. */
-export interface Http1Terms {
+interface Http1Terms {
   readonly connection: Connection;
   /** Whether the client waits for `100 Continue`. */
   readonly expectsContinue: boolean;

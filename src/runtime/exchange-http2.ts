@@ -5,7 +5,7 @@ import type { Exchange, ExchangeHead } from "./exchange.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** A request over HTTP/2: its stream and its header list, pseudo-headers included. */
-export interface Http2Request {
+interface Http2Request {
   readonly stream: ServerHttp2Stream;
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
@@ -14,7 +14,7 @@ export interface Http2Request {
 }
 
 /** The head of a request over HTTP/2; a CONNECT has no path (RFC 9113, section 8.5). */
-export function http2Head({
+function http2Head({
   rawHeaders,
   peerAddress,
   endsAfterHead,

@@ -60,4 +60,4 @@ export interface UpgradeExchange {
 }
 
 /** The connection of an upgrade: bytes without meaning. */
-export type UpgradeSocket = Duplex;
+type UpgradeSocket = Duplex;

@@ -12,7 +12,7 @@ const checkEveryMs = 500;
 const keepAliveProbeMs = 30_000;
 
 /** What the server for HTTP/1.1 needs beside its options. */
-export interface Http1ServerTerms {
+interface Http1ServerTerms {
   readonly limits: FrontLimits;
   readonly connections: Connections;
   /** Whether each connection ends with its next answer. */

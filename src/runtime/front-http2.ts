@@ -18,7 +18,7 @@ const resets = { burst: 250, rate: 33 } as const;
 const pseudoHeaders = 4;
 
 /** What the server for HTTP/2 needs beside its options. */
-export interface Http2ServerTerms {
+interface Http2ServerTerms {
   readonly limits: FrontLimits;
   readonly connections: Connections;
   /** A function for each open session that tells its client to leave. */

@@ -24,7 +24,7 @@ export interface ServerTls {
 }
 
 /** Options of a server; port 0 is any free port. */
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly handler: Handler;
@@ -49,16 +49,16 @@ export interface HttpServerOptions {
 export const httpRefusals = ["connection", "too-large", "too-slow", "overloaded"] as const;
 
 /** One of {@link httpRefusals}. */
-export type HttpRefusal = (typeof httpRefusals)[number];
+type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The current load of a server. */
-export interface HttpLoad extends ReturnType<Connections["load"]> {
+interface HttpLoad extends ReturnType<Connections["load"]> {
   /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
   readonly bodyBytes: { readonly certified: number; readonly others: number };
 }
 
 /** Durations of a graceful shutdown, in milliseconds. */
-export interface DrainTimes {
+interface DrainTimes {
   /** Minimum time to serve, so that load balancers observe that the server is not ready. */
   readonly leastMs: number;
   /** Time after which open connections are closed. */

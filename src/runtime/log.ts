@@ -17,7 +17,7 @@ export interface Logger {
 }
 
 /** Options of a logger; `destination` defaults to standard output. */
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel;
   readonly destination?: DestinationStream;
 }

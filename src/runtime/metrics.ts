@@ -17,7 +17,7 @@ import {
 export type RequestPool = "copies" | "rest";
 
 /** The kinds of reviews that kube-apiserver sends to the webhook. */
-export type ReviewKind = "token" | "access" | "admission";
+type ReviewKind = "token" | "access" | "admission";
 
 /**
  * Labels of objects of one kind that have the same status and reason of a condition; all values are
@@ -70,7 +70,7 @@ export interface ClusterReadings {
 }
 
 /** Counts a value of a closed set of labels, whose series exist with 0 from the start. */
-export type Count<V extends string> = (value: V) => void;
+type Count<V extends string> = (value: V) => void;
 
 /** The metrics of a process, in their own registry. */
 export interface Metrics {

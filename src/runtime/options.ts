@@ -80,7 +80,7 @@ export function parseConfig(table: OptionTable, { flags, env }: OptionSources): 
 }
 
 /** Options that several commands have. */
-export const sharedOptions = {
+const sharedOptions = {
   /** Path of a kubeconfig; undefined in a pod. */
   kubeconfig: {
     env: "KUBECONFIG",

@@ -3,7 +3,7 @@ import { errorCode } from "./error-code.ts";
 import { ConfigError } from "./config-values.ts";
 
 /** The file that an option names. */
-export interface NamedFile {
+interface NamedFile {
   /** The option with its dashes. */
   readonly option: string;
   readonly path: string;

@@ -11,7 +11,7 @@ import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts
 const defaultBodyBytes = 1_048_576;
 
 /** Options of {@link serve}; most of them are those of the server. */
-export interface ServeOptions {
+interface ServeOptions {
   readonly handler: Handler;
   readonly gate?: Gate;
   readonly clock: Pick<Clock, "wakeAfter">;

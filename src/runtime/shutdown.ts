@@ -10,7 +10,7 @@ export interface ServerProcess {
 }
 
 /** Dependencies of {@link shutdownSignal}; `exitHard` ends the process at once. */
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly process: Pick<NodeJS.EventEmitter, "on">;
   readonly clock: Pick<Clock, "monotonic">;
   readonly log: Logger;

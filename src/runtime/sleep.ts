@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 /** Options of {@link sleep}; `signal` ends it early. */
-export interface SleepOptions {
+interface SleepOptions {
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly signal?: AbortSignal;
 }

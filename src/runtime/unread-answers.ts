@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { ItemsByOwner } from "./items-by-owner.ts";
 
 /** What {@link UnreadAnswers} is made of. */
-export interface UnreadAnswersOptions {
+interface UnreadAnswersOptions {
   readonly clock: Pick<Clock, "wakeAfter">;
   /** How many there may be, and for how long. */
   readonly most: number;

@@ -114,7 +114,7 @@ export const webhookOptions = {
 export type WebhookConfig = ConfigOf<typeof webhookOptions>;
 
 /** What the authorizer of a connected cluster requires. */
-export interface DirectWebhookConfig extends WebhookConfig {
+interface DirectWebhookConfig extends WebhookConfig {
   readonly clusterName: string;
 }
 

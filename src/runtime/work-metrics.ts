@@ -4,7 +4,7 @@ import type { Instruments } from "./instruments.ts";
 export type Readings = Map<string, () => void>;
 
 /** The result of a reconcile. */
-export type ReconcileResult = (typeof reconcileResults)[number];
+type ReconcileResult = (typeof reconcileResults)[number];
 
 const reconcileResults = ["success", "error", "requeue_after"] as const;
 

@@ -4,7 +4,7 @@ import { digestBoundTo, digestOf } from "./access-key.ts";
 import { generateKey } from "./presented-key.ts";
 
 /** A key that was made by its user, and what the API server gets of it. */
-export interface BoundKey {
+interface BoundKey {
   /** For `spec.key`, see {@link boundDigest}. */
   readonly digest: string;
   /** The plain key, for the output of the command alone. */

@@ -2,7 +2,7 @@ import { SecretText } from "../api/secret-text.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 
 /** What a connection to a connected cluster is opened with, in clear; certificates are PEM. */
-export interface ClusterConnection {
+interface ClusterConnection {
   readonly server: string;
   readonly tls: {
     readonly ca: string;

@@ -18,10 +18,10 @@ export const jwsProblems = [
 ] as const;
 
 /** One of these problems. */
-export type JwsProblem = (typeof jwsProblems)[number];
+type JwsProblem = (typeof jwsProblems)[number];
 
 /** What a signed text has to be. */
-export interface JwsTerms {
+interface JwsTerms {
   readonly keys: VerificationKeys;
   /** The header `typ`, exactly. */
   readonly typ: string;
@@ -29,7 +29,7 @@ export interface JwsTerms {
 }
 
 /** The payload of a verified text, or why the text is refused; never a part of a refused text. */
-export type VerifiedJws =
+type VerifiedJws =
   | {
       readonly ok: true;
       readonly kid: string;

@@ -27,7 +27,7 @@ export function observedCopy(raw: unknown, digestOf: DataDigest): ObservedCopy {
 }
 
 /** The digest of each value; undefined if there are more than `most`. */
-export function valueDigests(
+function valueDigests(
   data: SecretData,
   most: number,
   digestOf: DataDigest,

@@ -24,7 +24,7 @@ const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const base = BigInt(digits.length);
 
 /** A plain key, to look up the objects with the same key. */
-export interface PlainKey {
+interface PlainKey {
   /** See {@link keyIndexOf}. */
   readonly index: string;
   /**

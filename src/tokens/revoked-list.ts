@@ -39,7 +39,7 @@ export interface RevokedList {
 export const listProblems = [...jwsProblems, "claims", "issuer", "seq", "entries"] as const;
 
 /** One of these problems. */
-export type ListProblem = (typeof listProblems)[number];
+type ListProblem = (typeof listProblems)[number];
 
 /** The list, or why it is refused. */
 export type ListVerification =
@@ -47,7 +47,7 @@ export type ListVerification =
   | { readonly ok: false; readonly reason: ListProblem };
 
 /** What a list is verified against; `now` in milliseconds since the epoch. */
-export interface ListVerificationTerms {
+interface ListVerificationTerms {
   readonly keys: VerificationKeys;
   readonly issuer: string;
   readonly now: number;

@@ -33,7 +33,7 @@ export interface ObservedSigningKeys {
 }
 
 /** A public key as it is published (RFC 7517 section 4). */
-export interface Jwk extends PublicEcJwk {
+interface Jwk extends PublicEcJwk {
   readonly kid: string;
   readonly use: "sig";
   readonly alg: "ES256";

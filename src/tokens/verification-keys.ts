@@ -4,7 +4,7 @@ import { es256PublicKeyOf, type VerificationKey } from "./es256-key.ts";
 import { strictJson } from "./strict-json.ts";
 
 /** Why a JWK Set is refused; a closed set for metrics. */
-export const keySetProblems = [
+const keySetProblems = [
   "oversized",
   "malformed",
   "too-many-keys",
@@ -15,10 +15,10 @@ export const keySetProblems = [
 ] as const;
 
 /** One of these problems. */
-export type KeySetProblem = (typeof keySetProblems)[number];
+type KeySetProblem = (typeof keySetProblems)[number];
 
 /** The keys of a JWK Set by kid, or why the document is refused. */
-export type KeySetResult =
+type KeySetResult =
   | { readonly ok: true; readonly keys: VerificationKeys }
   | { readonly ok: false; readonly reason: KeySetProblem };
 

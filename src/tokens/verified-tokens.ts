@@ -10,7 +10,7 @@ import {
 } from "./verify.ts";
 
 /** Bounds of the cache. */
-export interface CacheLimits {
+interface CacheLimits {
   readonly tokens: number;
   /** Of all tokens: the parsed scopes take more memory than the text of a token. */
   readonly characters: number;

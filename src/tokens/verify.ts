@@ -20,7 +20,7 @@ export const tokenProblems = [
 ] as const;
 
 /** One of these problems. */
-export type TokenProblem = (typeof tokenProblems)[number];
+type TokenProblem = (typeof tokenProblems)[number];
 
 /** Who a direct token is for, and its limits. */
 export interface VerifiedToken {
@@ -51,7 +51,7 @@ export interface TokenOrigin {
 }
 
 /** What a token is verified against; `now` in milliseconds since the epoch. */
-export interface VerificationTerms extends TokenOrigin {
+interface VerificationTerms extends TokenOrigin {
   readonly keys: VerificationKeys;
   readonly now: number;
 }

@@ -117,7 +117,7 @@ export async function newWebhookCertificates(
 }
 
 /** The certificates to renew, and the CA that signs them. */
-export interface Renewal {
+interface Renewal {
   readonly ca: KeyPair;
   readonly names: readonly CertificateName[];
   readonly terms: CertificateTerms;
@@ -146,7 +146,7 @@ export async function renewCertificates({
  * The name of the Secret of the certificates; with a resourceVersion, it replaces the existing
  * Secret.
  */
-export interface CertificatesPlace {
+interface CertificatesPlace {
   readonly namespace: string;
   /** That of the webhook unless given. */
   readonly name?: string;

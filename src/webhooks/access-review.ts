@@ -21,7 +21,7 @@ export const accessReviewResults = ["no-opinion", "denied", "invalid", "not-read
 export type AccessReviewResult = (typeof accessReviewResults)[number];
 
 /** Dependencies of {@link accessReviewHandler}. */
-export interface AccessReviewDeps extends AuthorizeKeyDeps {
+interface AccessReviewDeps extends AuthorizeKeyDeps {
   /** Called for each key that was used. */
   readonly onUse: (key: ObservedAccessKey) => void;
   readonly onResult: (result: AccessReviewResult) => void;

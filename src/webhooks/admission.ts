@@ -15,10 +15,10 @@ import { badReview, readJson } from "./review.ts";
 export const admissionResults = ["allowed", "changed", "refused", "failed"] as const;
 
 /** One of these results. */
-export type AdmissionResult = (typeof admissionResults)[number];
+type AdmissionResult = (typeof admissionResults)[number];
 
 /** The decision of a step: the object for the next step, or why the write is refused. */
-export type Decision =
+type Decision =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
   | {
       readonly kind: "refused";
@@ -60,7 +60,7 @@ const reasonsOf = {
 } as const;
 
 /** The HTTP status with which kube-apiserver answers a refused write. */
-export type RefusalCode = keyof typeof reasonsOf;
+type RefusalCode = keyof typeof reasonsOf;
 
 /** Handles AdmissionReviews: every step must admit the write, and may change its object. */
 export function admissionHandler({

@@ -23,7 +23,7 @@ import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { reviewRoute } from "./review-route.ts";
 
 /** Options of the authorizer of a connected cluster. */
-export interface DirectAuthorizerOptions extends FollowIssuerOptions {
+interface DirectAuthorizerOptions extends FollowIssuerOptions {
   readonly serviceName: string;
   /** DNS names in addition to those of the Service. */
   readonly certificateNames: readonly string[];

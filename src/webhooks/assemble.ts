@@ -17,8 +17,7 @@ import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { webhookRoutes, type WebhookRoutesOptions } from "./webhook-routes.ts";
 
 /** Options of a webhook process. */
-export interface WebhookOptions
-  extends KeyConfig, WebhookRoutesOptions, CertificateServingOptions {}
+interface WebhookOptions extends KeyConfig, WebhookRoutesOptions, CertificateServingOptions {}
 
 /** Builds a webhook process without its servers; nothing runs yet. */
 export function assembleWebhook(

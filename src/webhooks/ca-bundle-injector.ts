@@ -21,7 +21,7 @@ export interface CaBundleInjectorDeps extends InformerDeps {
  * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to
  * date.
  */
-export interface CaBundleInjector {
+interface CaBundleInjector {
   run(signal: AbortSignal): Promise<void>;
   /** Sets the CA and the admission path of the configurations. */
   publish(wanted: InjectedConfiguration): void;
@@ -30,7 +30,7 @@ export interface CaBundleInjector {
 }
 
 /** The values that are injected into the configurations. */
-export interface InjectedConfiguration {
+interface InjectedConfiguration {
   /** Certificates in PEM. */
   readonly ca: string;
   /** The first path segment of the admission routes. */

@@ -9,7 +9,7 @@ import { dnsNamesOf } from "../authn/service-certificates.ts";
 import { apiServerName } from "./client-credentials.ts";
 
 /** Dependencies of {@link CertificateServing}. */
-export type CertificateServingDeps = CaBundleInjectorDeps &
+type CertificateServingDeps = CaBundleInjectorDeps &
   Omit<CertificatesDeps, "publishedBundles" | "onChange" | "onRecorded">;
 
 /** The namespace of the certificates, and the DNS names and admission path of the webhook. */

@@ -23,7 +23,7 @@ import { type AdmissionStep, refused } from "./admission.ts";
 import type { ConnectorKey } from "./connector-key.ts";
 
 /** Dependencies of {@link extractConnectorData}; `namespace` is Latchkey's own. */
-export interface ConnectorDataDeps {
+interface ConnectorDataDeps {
   readonly client: Pick<Client, "create">;
   readonly key: Pick<ConnectorKey, "current">;
   readonly accessKeys: Pick<AccessKeyCache, "references">;

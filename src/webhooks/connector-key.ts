@@ -9,7 +9,7 @@ import { sleep } from "../runtime/sleep.ts";
 import { connectorKeySecret, parseConnectorKey } from "../tokens/connector-data.ts";
 
 /** Dependencies of {@link createConnectorKey}; `namespace` is Latchkey's own. */
-export interface ConnectorKeyDeps {
+interface ConnectorKeyDeps {
   readonly client: Pick<Client, "get" | "create">;
   readonly namespace: string;
   readonly clock: Clock;

@@ -12,7 +12,7 @@ import { accessReviewResponse, type AccessReviewResult } from "./access-review.t
 import { badReview, readJson } from "./review.ts";
 
 /** Dependencies of {@link directAccessReviewHandler}. */
-export interface DirectAccessReviewDeps extends AuthorizeTokenDeps {
+interface DirectAccessReviewDeps extends AuthorizeTokenDeps {
   readonly onResult: (result: AccessReviewResult) => void;
 }
 

@@ -4,7 +4,7 @@ import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 
 /** The attributes of a resource request (Kubernetes API reference, ResourceAttributes). */
-export interface ResourceAttributes {
+interface ResourceAttributes {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;

@@ -8,7 +8,7 @@ import { type AdmissionStep, admitted, refused } from "./admission.ts";
 import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
 
 /** Dependencies of {@link checkBlockOwnerDeletion}. */
-export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
+interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
   readonly client: Pick<Client, "review">;
   readonly discovery: Pick<Discovery, "kindOf">;
 }

@@ -4,7 +4,7 @@ import type { Handler, Route } from "../runtime/routes.ts";
 import { apiServerName, requireApiServer } from "./client-credentials.ts";
 
 /** Dependencies of {@link timed}. */
-export interface TimedDeps {
+interface TimedDeps {
   /** Records the client certificate (PEM) that kube-apiserver presents. */
   readonly certificates: { shown(certificate: string | undefined): void };
   readonly clock: Pick<Clock, "monotonic">;
@@ -12,7 +12,7 @@ export interface TimedDeps {
 }
 
 /** A review that only kube-apiserver may request. */
-export interface Review {
+interface Review {
   readonly path: string;
   readonly handler: Handler;
 }

@@ -16,7 +16,7 @@ export interface ScopeAdmissionDeps {
 }
 
 /** Dependencies of {@link awaitNewKey}. */
-export interface AwaitNewKeyDeps {
+interface AwaitNewKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId">;
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly secondLooks: SecondLooks;

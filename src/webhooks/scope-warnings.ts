@@ -7,7 +7,7 @@ import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
 import type { Discovery } from "../kube/discovery.ts";
 
 /** Dependencies of {@link newScopeWarnings}. */
-export interface ScopeWarningDeps {
+interface ScopeWarningDeps {
   readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
   readonly discovery: Pick<Discovery, "known">;
 }

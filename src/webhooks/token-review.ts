@@ -1,20 +1,13 @@
 import { notSyncedMessage } from "../authn/authorize-key.ts";
-import {
-  identifyKey,
-  type IdentificationResult,
-  type IdentifyKeyDeps,
-} from "../authn/identify-key.ts";
+import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import type { UserInfo } from "../domain/access-key/authentication.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
-/** The result of a TokenReview, for metrics; the client never gets the reason. */
-export type TokenReviewResult = IdentificationResult;
-
 /** Dependencies of {@link tokenReviewHandler}. */
-export type TokenReviewDeps = IdentifyKeyDeps;
+type TokenReviewDeps = IdentifyKeyDeps;
 
 /** Handles TokenReviews (Kubernetes, "Webhook Token Authentication"). */
 export function tokenReviewHandler(deps: TokenReviewDeps): Handler {

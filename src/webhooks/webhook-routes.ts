@@ -32,7 +32,7 @@ import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** Dependencies of {@link webhookRoutes}. */
-export interface WebhookRoutesDeps {
+interface WebhookRoutesDeps {
   readonly accessKeys: AccessKeyCache;
   readonly client: Client;
   readonly discovery: Discovery;

@@ -9,7 +9,7 @@ import { exitCodeOf, runExitCodes, sentenceOf } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Dependencies of {@link runInvocation}. */
-export interface ActDeps {
+interface ActDeps {
   readonly terminal: Terminal;
   readonly env: Environment;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { exitCodes } from "./failure.ts";
 import { type FlagTable, readFlags } from "./flag.ts";
 
 /** A command with its code. */
-export interface Entry {
+interface Entry {
   readonly command: Command;
   /** Parses arguments and flags, loads the code and runs it; returns the exit code. */
   readonly start: (given: GivenWords, cli: Cli) => Promise<number>;

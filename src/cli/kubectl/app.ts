@@ -30,7 +30,7 @@ export interface GivenWords {
 }
 
 /** Dependencies of {@link runCommandLine}. */
-export interface AppDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
+interface AppDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
   readonly commands: readonly Command[];
   /** Runs a command and returns its exit code. */
   readonly act: (command: Command, given: GivenWords) => Promise<number>;

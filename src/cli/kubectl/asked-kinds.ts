@@ -24,7 +24,7 @@ function wordsFor({ kind, plural, group }: Resource): readonly string[] {
 }
 
 /** An object as an argument names it. */
-export interface AskedObject {
+interface AskedObject {
   readonly kind: AskedKind;
   readonly name: string;
 }

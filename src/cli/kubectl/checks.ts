@@ -15,14 +15,14 @@ import { asSentence } from "./report.ts";
 import { type Check, reviewChecks } from "./review-checks.ts";
 
 /** What is checked. */
-export interface Checked {
+interface Checked {
   readonly cluster: Cluster;
   /** The namespace that Latchkey runs in. */
   readonly namespace: string;
 }
 
 /** Dependencies of {@link runChecks}. */
-export interface CheckDeps {
+interface CheckDeps {
   readonly clock: Clock;
 }
 

@@ -10,7 +10,7 @@ import type { ApiRequest, Transport } from "../../kube/transport.ts";
 import { Failure } from "./failure.ts";
 
 /** The parameters of a write. */
-export interface WriteOptions {
+interface WriteOptions {
   readonly dryRun?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Cluster {
 }
 
 /** A merge patch, and whether it is only tried. */
-export interface ClusterPatch extends WriteOptions {
+interface ClusterPatch extends WriteOptions {
   readonly body: Readonly<Record<string, unknown>>;
 }
 

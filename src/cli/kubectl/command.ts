@@ -2,7 +2,7 @@ import type { ParseValue } from "../../runtime/config-values.ts";
 import type { Completable, FlagTable } from "./flag.ts";
 
 /** A positional argument. */
-export interface Argument {
+interface Argument {
   readonly name: string;
   readonly help: string;
   readonly optional?: boolean;

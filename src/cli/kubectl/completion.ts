@@ -6,7 +6,7 @@ import type { Completable, FlagTable } from "./flag.ts";
 import { hoisted, leadingFlags, separated } from "./words.ts";
 
 /** A word that completion proposes. */
-export interface Proposal {
+interface Proposal {
   readonly word: string;
   readonly text: string;
 }

@@ -2,7 +2,7 @@ import { timestamp } from "../../domain/plan/conditions.ts";
 import { spanText } from "./output.ts";
 
 /** The lifetime of a key or token: what was asked for, and what came of it. */
-export interface AskedLifetime {
+interface AskedLifetime {
   /** Seconds; 0 is no end. */
   readonly ttl: number;
   readonly isIdle: boolean;

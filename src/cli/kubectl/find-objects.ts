@@ -12,14 +12,14 @@ export type Found =
   | { readonly kind: "names"; readonly refs: readonly ObjectRef[] };
 
 /** What is looked for. */
-export interface Wanted {
+interface Wanted {
   readonly resource: Resource;
   /** Undefined for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string | undefined;
 }
 
 /** Dependencies of {@link findObjects}. */
-export interface FindDeps {
+interface FindDeps {
   readonly cluster: Cluster;
   readonly terminal: Pick<Terminal, "say">;
 }

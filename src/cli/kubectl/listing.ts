@@ -12,7 +12,7 @@ export interface PrintedObjects {
 }
 
 /** An object as the API server prints it. */
-export interface PrintedObject {
+interface PrintedObject {
   readonly ref: ObjectRef;
   readonly cells: readonly string[];
 }
@@ -146,7 +146,7 @@ function joined(parts: readonly PrintedObjects[]): PrintedObjects {
 }
 
 /** What a SelfSubjectRulesReview says about one resource. */
-export interface ReadableNames {
+interface ReadableNames {
   /** The names that roles list with the verb get. */
   readonly names: readonly string[];
   /** Whether a rule without names allows get for every object. */

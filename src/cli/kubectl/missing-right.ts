@@ -4,7 +4,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import { canExist } from "../../kube/paths.ts";
 
 /** A right to objects. */
-export interface Right {
+interface Right {
   readonly verb: string;
   readonly resource: Pick<Resource, "group" | "plural" | "namespaced">;
   /** All namespaces without it, if the resource is namespaced. */

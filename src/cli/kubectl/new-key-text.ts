@@ -5,7 +5,7 @@ import { jsonText, yamlText } from "./output.ts";
 import { dotenvText } from "./values.ts";
 
 /** A new key, and the OwnedAccessKey that holds its digest. */
-export interface PrintedKey {
+interface PrintedKey {
   readonly name: string;
   readonly subject: string;
   readonly key: string;

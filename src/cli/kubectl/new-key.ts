@@ -19,7 +19,7 @@ import { waitUntil } from "./progress.ts";
 import { tryKey } from "./try-key.ts";
 
 /** Where and how a new key is printed, and the connection with which it is tried. */
-export interface NewKeyOptions extends ConnectionFlags {
+interface NewKeyOptions extends ConnectionFlags {
   readonly outputFile: string | undefined;
   readonly output: NewKeyFormat | undefined;
   readonly gateway: string | undefined;
@@ -28,7 +28,7 @@ export interface NewKeyOptions extends ConnectionFlags {
 }
 
 /** A write of an OwnedAccessKey, given the digest of its new key; returns the stored object. */
-export interface NewKeyWrite {
+interface NewKeyWrite {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly write: (digest: string) => Promise<unknown>;
 }

@@ -2,7 +2,7 @@ import type { ConfigOf, Option, OptionTable } from "../../runtime/options.ts";
 import type { Flag } from "./flag.ts";
 
 /** The flags with the meaning of a table of options; their environment variables are not read. */
-export type OptionFlags<Table extends OptionTable> = {
+type OptionFlags<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Flag<ConfigOf<Table>[Name]>;
 };
 

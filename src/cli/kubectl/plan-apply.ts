@@ -9,7 +9,7 @@ import { conflictAdvice } from "./field-owners.ts";
 import type { PlannedManifest } from "./plan-manifests.ts";
 
 /** How objects are applied. */
-export interface ApplyOptions {
+interface ApplyOptions {
   readonly fieldManager: string;
   readonly forceConflicts: boolean;
 }
@@ -23,7 +23,7 @@ export interface AppliedManifest extends PlannedManifest {
 }
 
 /** Dependencies of {@link dryRunApply}. */
-export interface ApplyDeps {
+interface ApplyDeps {
   readonly cluster: Pick<Cluster, "transport">;
   /** The current time, RFC 3339. */
   readonly now: string;

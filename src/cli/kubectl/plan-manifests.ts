@@ -12,7 +12,7 @@ import { errorCode } from "../../runtime/error-code.ts";
 import { mostInputBytes, readFileBytes } from "../../runtime/read-text-file.ts";
 
 /** A kind that decides which copies exist. */
-export type PlannedKind = "SharedSecret" | "Namespace" | "Secret";
+type PlannedKind = "SharedSecret" | "Namespace" | "Secret";
 
 /** An object of a file; its values are SecretTexts. */
 export interface PlannedManifest {
@@ -25,7 +25,7 @@ export interface PlannedManifest {
 }
 
 /** The objects of files, and those of kinds that sync does not depend on. */
-export interface PlannedManifests {
+interface PlannedManifests {
   readonly manifests: readonly PlannedManifest[];
   readonly skipped: readonly ReportObject[];
 }

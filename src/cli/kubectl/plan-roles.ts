@@ -23,7 +23,7 @@ import type { Cluster } from "./cluster.ts";
 import { readWith } from "./missing-right.ts";
 
 /** The Roles and RoleBindings of a namespace; undefined if the user may not list them. */
-export type LiveRoles =
+type LiveRoles =
   | {
       readonly roles: readonly ObservedRole[];
       readonly bindings: readonly ObservedRoleBinding[];

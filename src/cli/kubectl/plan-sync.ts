@@ -21,7 +21,7 @@ import type { AppliedManifest } from "./plan-apply.ts";
 import { type LiveSecret, type LiveSync, liveSecret } from "./sync-objects.ts";
 
 /** How the controller reads objects. */
-export interface ReadTerms extends NamespaceOptions {
+interface ReadTerms extends NamespaceOptions {
   readonly digestOf: DataDigest;
 }
 

@@ -14,19 +14,19 @@ import { shownObject } from "./shown-object.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How objects are printed. */
-export interface PrintOptions {
+interface PrintOptions {
   readonly output: "json" | "yaml" | "name" | undefined;
   readonly withNamespace: boolean;
 }
 
 /** Dependencies of {@link printObjects}. */
-export interface PrintDeps {
+interface PrintDeps {
   readonly cluster: Cluster;
   readonly terminal: Pick<Terminal, "print" | "say">;
 }
 
 /** What is printed. */
-export interface Printed {
+interface Printed {
   readonly resource: PrintedResource;
   readonly found: Found;
 }
@@ -62,12 +62,12 @@ export async function printObjects(
 }
 
 /** Lines of `sharedsecret.management.service/name`, as kubectl prints them. */
-export function namesText({ rows }: PrintedObjects, { kind, group }: Resource): string {
+function namesText({ rows }: PrintedObjects, { kind, group }: Resource): string {
   return rows.map(({ ref }) => `${kind.toLowerCase()}.${group}/${printable(ref.name)}\n`).join("");
 }
 
 /** The columns of the API server, after that of the namespace. */
-export function columnsText({ columns, rows }: PrintedObjects, withNamespace: boolean): string {
+function columnsText({ columns, rows }: PrintedObjects, withNamespace: boolean): string {
   return withNamespace
     ? tableText(
         ["NAMESPACE", ...columns],

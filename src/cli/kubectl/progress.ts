@@ -3,7 +3,7 @@ import { sleep } from "../../runtime/sleep.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Dependencies of {@link withProgress}. */
-export interface ProgressDeps {
+interface ProgressDeps {
   readonly terminal: Pick<Terminal, "say" | "isError">;
   readonly clock: Pick<Clock, "wakeAfter">;
 }
@@ -26,7 +26,7 @@ export async function withProgress<T>(
 }
 
 /** Dependencies of {@link waitUntil}. */
-export interface WaitDeps {
+interface WaitDeps {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
 }
 

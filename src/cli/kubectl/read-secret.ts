@@ -6,7 +6,7 @@ import type { Cluster } from "./cluster.ts";
 import { Failure } from "./failure.ts";
 
 /** Values of a SharedSecret. */
-export interface FoundValues {
+interface FoundValues {
   readonly name: string;
   readonly values: PlainValues;
   /** The data key of `NAME.KEY`. */

@@ -14,7 +14,7 @@ import { asSentence } from "./report.ts";
 export type Check = Omit<ReportItem, "causes" | "reason"> & { readonly reason: ReportReason };
 
 /** Dependencies of {@link reviewChecks}. */
-export interface ReviewCheckDeps {
+interface ReviewCheckDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
 }
 

@@ -12,7 +12,7 @@ export interface VariableFlags {
 }
 
 /** The variables, and a sentence for each reason why values are left out. */
-export interface SelectedVariables {
+interface SelectedVariables {
   readonly variables: readonly Variable[];
   readonly leftOut: readonly string[];
 }

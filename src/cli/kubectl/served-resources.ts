@@ -16,7 +16,7 @@ export async function servedResources({
 }
 
 /** A resource with its subresource, as in a scope or a Role. */
-export interface NamedResource {
+interface NamedResource {
   readonly group: string;
   readonly resource: string;
   readonly subresource: string;

@@ -14,7 +14,7 @@ export interface PageRequest {
 }
 
 /** A response with all its headers. */
-export interface PageResponse {
+interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

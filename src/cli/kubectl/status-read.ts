@@ -21,7 +21,7 @@ export interface StatusSelection {
 }
 
 /** Dependencies of {@link readStatus}. */
-export interface StatusDeps {
+interface StatusDeps {
   readonly cluster: Cluster;
   readonly clock: Pick<Clock, "now">;
 }

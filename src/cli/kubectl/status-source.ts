@@ -16,7 +16,7 @@ export interface StatusView {
 }
 
 /** Dependencies of {@link StatusSource}. */
-export interface StatusSourceDeps {
+interface StatusSourceDeps {
   readonly connect: () => Promise<Cluster>;
   readonly clock: Pick<Clock, "now" | "monotonic">;
 }

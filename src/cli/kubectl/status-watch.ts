@@ -16,7 +16,7 @@ export interface WatchOptions {
 }
 
 /** Dependencies of {@link watchStatus}. */
-export interface WatchDeps {
+interface WatchDeps {
   readonly source: Pick<StatusSource, "first" | "next" | "tookMs">;
   readonly terminal: Pick<Terminal, "print" | "say" | "isOutput" | "hasColors" | "rows">;
   readonly clock: Pick<Clock, "wakeAfter">;

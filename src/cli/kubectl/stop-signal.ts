@@ -1,5 +1,5 @@
 /** The part of a process that ends a command which would run forever. */
-export interface StoppableProcess {
+interface StoppableProcess {
   on(event: StopEvent, listener: () => void): unknown;
   readonly stdout: { once(event: "error" | "close", listener: () => void): unknown };
 }

@@ -9,7 +9,7 @@ import { programName } from "./help.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The standard streams of a process. */
-export interface StandardStreams {
+interface StandardStreams {
   readonly stdin: ReadStream & { readonly fd: 0 };
   readonly stdout: WriteStream & { readonly fd: 1 };
   readonly stderr: WriteStream & { readonly fd: 2 };

@@ -5,7 +5,7 @@ import type { ConnectionFlags } from "./connection-flags.ts";
 import { sentenceOf } from "./failure.ts";
 
 /** What the server of a connection says about a key. */
-export type KeyTrial =
+type KeyTrial =
   | { readonly kind: "accepted"; readonly userInfo: unknown }
   /** The server does not know the key, or knows no keys. */
   | { readonly kind: "unknown" }

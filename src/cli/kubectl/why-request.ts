@@ -19,7 +19,7 @@ import { namedResource, servedResources } from "./served-resources.ts";
 import type { DecidingField, Finding } from "./why-report.ts";
 
 /** The words of a request: a verb, and a resource or a path. */
-export interface AskedRequest {
+interface AskedRequest {
   readonly verb: string;
   readonly resource: string;
   readonly name?: string | undefined;

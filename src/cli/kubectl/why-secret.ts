@@ -24,7 +24,7 @@ import { type Finding, named } from "./why-report.ts";
 type Judgement = Omit<Finding, "object" | "source">;
 
 /** A target, and the live objects that decide about it. */
-export interface SeenTarget {
+interface SeenTarget {
   readonly target: Target;
   readonly objects: SyncObjects;
   readonly missing: readonly MissingRight[];

@@ -23,7 +23,7 @@ import { type Finding, named } from "./why-report.ts";
 import { targetFinding } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
-export interface SeenSource {
+interface SeenSource {
   readonly raw: unknown;
   readonly source: Source;
   readonly prefixes: Prefixes;

@@ -4,7 +4,7 @@ import { connectionFlags } from "./connection-flags.ts";
 import type { FlagTable } from "./flag.ts";
 
 /** A command line, and what follows its first `--`. */
-export interface SplitWords {
+interface SplitWords {
   readonly own: readonly string[];
   readonly program: readonly string[];
 }

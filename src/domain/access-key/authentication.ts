@@ -16,7 +16,7 @@ export interface UserInfo {
  * The result of authentication with a key; the reason is for metrics and is never sent to the
  * client.
  */
-export type Authentication =
+type Authentication =
   | { readonly kind: "authenticated"; readonly user: UserInfo }
   | { readonly kind: "refused"; readonly reason: Reason | "Deleted" };
 

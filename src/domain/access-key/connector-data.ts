@@ -25,7 +25,7 @@ export type ConnectorDecision =
     };
 
 /** Milliseconds since the epoch. */
-export interface ConnectorInstants {
+interface ConnectorInstants {
   readonly now: number;
   /** The cache contains every key that was stored until then. */
   readonly keysAsOf: number;

@@ -60,7 +60,7 @@ export function duplicateOf(
  * The outcome of a write that sets the key of `own`: free, over the limit of its requester, a
  * duplicate of an object that owns the key, or of a newer object that would lose the key.
  */
-export type CandidateOutcome =
+type CandidateOutcome =
   | { readonly kind: "free" | "over-limit" | "newer-duplicate" }
   | { readonly kind: "duplicate"; readonly by: KeyCandidate };
 

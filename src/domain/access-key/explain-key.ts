@@ -16,7 +16,7 @@ export interface KeyExplanation {
 }
 
 /** What a condition of a key reports. */
-export type ReportedReason = Pick<Condition, "reason" | "message">;
+type ReportedReason = Pick<Condition, "reason" | "message">;
 
 /**
  * Explains whether a key authenticates at `now`, in milliseconds since the epoch, by the function

@@ -7,7 +7,7 @@ import { authorizeWithKey, type KeyedRequest } from "./key-authorization.ts";
 import { ancestorsOf, type ResolvedKey } from "./key-state.ts";
 
 /** What decides about a request with a key: the entry of each scope that allows it, or a denial. */
-export type KeyRequestExplanation =
+type KeyRequestExplanation =
   | {
       readonly kind: "no-opinion";
       /** The key and its parent keys that have a scope; without `field`, every key may do this. */
@@ -44,7 +44,7 @@ export function explainKeyRequest(
 }
 
 /** What each entry of a scope says about a request. */
-export interface ScopeExplanation {
+interface ScopeExplanation {
   readonly object: Cause["object"];
   readonly entries: readonly EntryVerdict[];
 }

@@ -7,7 +7,7 @@ import { isSystemName } from "../requester/requester.ts";
  * The user that a key acts as, in the terms of a TokenReview, or why it has none; the message names
  * the fields to change.
  */
-export type KeyIdentity =
+type KeyIdentity =
   | { readonly kind: "somebody"; readonly username: string; readonly groups: readonly string[] }
   | {
       readonly kind: "nobody";

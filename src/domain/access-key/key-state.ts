@@ -42,7 +42,7 @@ export interface KeyConfig {
 }
 
 /** The readiness of a key, with reason and message; it is accepted only if the reason is Active. */
-export interface KeyState {
+interface KeyState {
   readonly ready: boolean;
   readonly reason: Reason;
   readonly message: string;

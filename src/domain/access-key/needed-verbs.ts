@@ -13,7 +13,7 @@ import { isSame } from "../plan/merge-patch.ts";
 import { syncList } from "../sync/sync-list.ts";
 
 /** The parts of a write that decide which verbs it requires. */
-export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
+type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
 
 /**
  * The verbs that a change of a SharedSecret, a DirectClusterEndpointToken or a Namespace requires

@@ -5,7 +5,7 @@ import {
 } from "./authentication-configuration.ts";
 
 /** An existing AuthenticationConfiguration with the issuer of direct tokens, or why there is none. */
-export type MergedConfiguration =
+type MergedConfiguration =
   | { readonly kind: "merged"; readonly content: Readonly<Record<string, unknown>> }
   | { readonly kind: "refused"; readonly problem: string };
 

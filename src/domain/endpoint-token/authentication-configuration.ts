@@ -39,7 +39,7 @@ export const authenticationFile = "authentication.yaml";
 export const authenticationKind = "AuthenticationConfiguration";
 
 /** Returns the newest `apiVersion` of the file that this minor version reads: v1 since 1.34. */
-export function authenticationVersion(minor: number): string {
+function authenticationVersion(minor: number): string {
   return `apiserver.config.k8s.io/${minor < 34 ? "v1beta1" : "v1"}`;
 }
 
@@ -69,7 +69,7 @@ export function authenticationConfiguration(
 }
 
 /** What {@link authenticationNotes} are about. */
-export interface NotedConfiguration {
+interface NotedConfiguration {
   readonly hasAnonymous: boolean;
   /** The flag for the authorizer of Latchkey; undefined without one. */
   readonly authorizationFlag: string | undefined;

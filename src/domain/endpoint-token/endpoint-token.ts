@@ -178,7 +178,7 @@ function currentOutcome(
  * The quota of a requester that has reached it; the next of its tokens expires at `nextEnd`, in
  * milliseconds since the epoch.
  */
-export interface QuotaReached {
+interface QuotaReached {
   readonly requester: string;
   readonly quota: number;
   readonly nextEnd: number;

@@ -4,7 +4,7 @@ import { resources } from "../../api/resources.ts";
 import { annotationField, type Cause, foundValue } from "../cause.ts";
 
 /** Why a token was not minted, or is no longer valid, as the controller reports it. */
-export interface TokenExplanation {
+interface TokenExplanation {
   readonly isValid: boolean;
   readonly reason: string;
   readonly sentence: string;

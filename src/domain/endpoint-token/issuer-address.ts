@@ -1,11 +1,11 @@
 /** The URLs by which a connected cluster knows the issuer. */
-export interface IssuerAddress {
+interface IssuerAddress {
   readonly issuer: string;
   readonly discoveryUrl: string | undefined;
 }
 
 /** An option that a connected cluster cannot use, and what to do. */
-export interface AddressProblem {
+interface AddressProblem {
   readonly option: "--issuer" | "--discovery-url";
   readonly value: string;
   readonly fix: string;

@@ -23,7 +23,7 @@ export interface KeyRotationConfig {
 }
 
 /** What decides about a rotation. */
-export interface KeyRotationTerms {
+interface KeyRotationTerms {
   readonly config: KeyRotationConfig;
   /** In milliseconds since the epoch. */
   readonly now: number;

@@ -16,7 +16,7 @@ export interface RevokedTokens {
 }
 
 /** The observed state that decides about the deny list; `namespace` is Latchkey's own. */
-export interface ObservedRevocations {
+interface ObservedRevocations {
   readonly lists: readonly RevokedTokens[];
   /** By jti. */
   readonly decisions: ReadonlyMap<string, RevocationDecision>;
@@ -24,7 +24,7 @@ export interface ObservedRevocations {
 }
 
 /** Limits of the stored deny list. */
-export interface RevokedTokensLimits {
+interface RevokedTokensLimits {
   /**
    * Maximum number of entries of a ConfigMap: 1.1 MB in etcd with the managed fields of Latchkey,
    * and 1.5 MB with those of a second manager, such as a backup tool. etcd accepts 1.57 MB.

@@ -7,12 +7,12 @@ import { upstreamNamePattern } from "../names.ts";
  * The claim `aud` of a direct token (RFC 7519, section 4.1.3), or why the token has none: it would
  * be for several clusters, or for one that no cluster can be.
  */
-export type TokenAudience =
+type TokenAudience =
   | { readonly kind: "valid"; readonly audience: string }
   | { readonly kind: "invalid"; readonly message: string };
 
 /** What decides which cluster a direct token is for. */
-export interface AudienceTerms {
+interface AudienceTerms {
   /** The value of the annotation `audience-cluster`; undefined without it. */
   readonly annotation: string | undefined;
   /** The scope of the token and those of its parent keys, which must all allow a request. */

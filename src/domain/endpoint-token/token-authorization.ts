@@ -8,14 +8,14 @@ import type { ScopeRoles } from "../scope/roles.ts";
 export type Revocation = "valid" | "revoked" | "unknown";
 
 /** What decides about a direct token. */
-export interface TokenLimits {
+interface TokenLimits {
   /** All of them must allow a request; an empty list does not restrict. */
   readonly scopes: readonly ScopeLimit[];
   readonly revocation: Revocation;
 }
 
 /** A request that was made with a direct token, and the context of its scopes. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly request: ScopedRequest;
   /** Latchkey's own namespace. */
   readonly ownNamespace: string;

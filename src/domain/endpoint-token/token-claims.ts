@@ -5,7 +5,7 @@ import { type Scope, writeScope } from "../../api/scope.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /** The private claim of a direct token. */
-export interface ServiceClaim {
+interface ServiceClaim {
   /**
    * JSON text, because claim mappings of kube-apiserver support only strings: a scope as in a spec,
    * or a list of scopes that must all allow a request (that of the token and those of its parent
@@ -31,7 +31,7 @@ export interface TokenClaims {
 }
 
 /** Issuer, audience, times (milliseconds since the epoch), and the scopes of parent keys. */
-export interface TokenTerms {
+interface TokenTerms {
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;

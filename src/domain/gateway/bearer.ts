@@ -2,7 +2,7 @@ import { SecretText } from "../../api/secret-text.ts";
 import { type RawHeaders, valuesOfField } from "./raw-headers.ts";
 
 /** The credential of a request, and its WebSocket sub-protocols without it. */
-export interface Bearer {
+interface Bearer {
   readonly token: SecretText | undefined;
   /** Undefined if the request has no header sec-websocket-protocol. */
   readonly subprotocols: string | undefined;

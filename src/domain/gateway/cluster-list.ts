@@ -2,7 +2,7 @@ import { managementEntry, managementPath } from "../../api/names.ts";
 import { certificatesIn, type DirectAddress } from "./direct-address.ts";
 
 /** How clients reach the gateway. */
-export interface GatewayAddress {
+interface GatewayAddress {
   /** https, without a path; undefined if the gateway does not know it. */
   readonly externalUrl: string | undefined;
   /** The CA of its certificates (PEM). */
@@ -10,7 +10,7 @@ export interface GatewayAddress {
 }
 
 /** The data of the ConfigMap that lists the connected clusters. */
-export interface ClusterList {
+interface ClusterList {
   /** A JSON document by the name of the cluster. */
   readonly data: Readonly<Record<string, string>>;
   /** How many clusters are not in it, because the ConfigMap would be too large. */

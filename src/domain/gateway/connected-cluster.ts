@@ -40,7 +40,7 @@ export function upstreamName(upstream: Upstream): string | undefined {
 }
 
 /** What `--cluster-name` names: a cluster, or a virtual cluster as `<project>/<name>`. */
-export type ConnectedUpstream = Extract<Upstream, { readonly kind: "cluster" | "virtual-cluster" }>;
+type ConnectedUpstream = Extract<Upstream, { readonly kind: "cluster" | "virtual-cluster" }>;
 
 /** The upstream with this `--cluster-name`. */
 export function namedUpstream(name: string): ConnectedUpstream {

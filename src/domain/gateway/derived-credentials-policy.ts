@@ -22,7 +22,7 @@ export function writesSecret(request: ReviewedRequest): boolean {
  * What a cluster answers about the policy and its binding; undefined for one that is missing.
  * Another administrator decides what it is, so nothing of it is taken for granted.
  */
-export interface ObservedPolicy {
+interface ObservedPolicy {
   readonly policy: unknown;
   readonly binding: unknown;
 }

@@ -29,7 +29,7 @@ const handshake: ReadonlySet<string> = new Set([
 ]);
 
 /** What the gateway adds to a request. */
-export interface ForwardedTerms {
+interface ForwardedTerms {
   readonly user: UserInfo;
   /** Host and port of the API server. */
   readonly host: string;

@@ -59,7 +59,7 @@ export function bodyFormat(contentType: string | undefined): "json" | "yaml" | u
 }
 
 /** A body, or why it is none; the reason quotes nothing of it. */
-export type CompletedBody =
+type CompletedBody =
   | { readonly kind: "body"; readonly text: string }
   | { readonly kind: "malformed"; readonly reason: string };
 

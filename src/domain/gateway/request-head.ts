@@ -23,14 +23,14 @@ export type Framing =
   | { readonly kind: "body"; readonly length: number | undefined };
 
 /** A head that every HTTP implementation reads in the same way. */
-export interface CheckedHead {
+interface CheckedHead {
   readonly kind: "head";
   readonly method: Method;
   readonly framing: Framing;
 }
 
 /** Why a head is refused; the reason quotes nothing of it. */
-export interface RefusedHead {
+interface RefusedHead {
   readonly kind: "refused";
   readonly status: 400 | 405 | 505;
   readonly reason: string;

@@ -4,7 +4,7 @@ import { fieldsOf, hopByHop, type RawHeaders, tokensOf } from "./raw-headers.ts"
 const dropped: ReadonlySet<string> = new Set(["set-cookie", "set-cookie2", "alt-svc", "refresh"]);
 
 /** Where an answer comes from. */
-export interface ResponseOrigin {
+interface ResponseOrigin {
   /** The prefix of the paths of its upstream, such as `/kubernetes/management`. */
   readonly prefix: string;
   /** Whether a backend behind the API server answers, whose redirects are its own. */

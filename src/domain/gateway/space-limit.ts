@@ -3,7 +3,7 @@ import { isAlwaysAllowed } from "../scope/always-allowed.ts";
 import type { RequestLocation } from "../scope/request.ts";
 
 /** A space, as the path of a request names it. */
-export interface Space {
+interface Space {
   readonly project: string;
   readonly space: string;
 }

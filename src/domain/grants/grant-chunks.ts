@@ -2,7 +2,7 @@
 const chunkSize = 500;
 
 /** The existing names of each chunk, by chunk number, and all names to assign. */
-export interface Assignment {
+interface Assignment {
   readonly existing: ReadonlyMap<number, readonly string[]>;
   readonly wanted: Iterable<string>;
   /** Numbers that cannot be used. */

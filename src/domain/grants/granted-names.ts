@@ -106,7 +106,7 @@ const rbac = resources.clusterRoles.group;
  * The observed input for {@link grantState}: the requester of an object if known, roles (at least
  * all that name the object) and bindings (at least those with the names of these roles).
  */
-export interface ObservedGrant {
+interface ObservedGrant {
   readonly requester: string | undefined;
   readonly roles: readonly GrantRole[];
   readonly bindings: readonly GrantBinding[];

@@ -23,7 +23,7 @@ import { type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /** The observed objects and grants of one requester. */
-export interface ObservedRequesterGrants {
+interface ObservedRequesterGrants {
   /** {@link requesterHash} of the requester. */
   readonly hash: string;
   /** Undefined if the requester of the hash is unknown: its roles and bindings are orphaned. */

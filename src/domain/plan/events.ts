@@ -5,14 +5,14 @@ import type { Resource } from "../../api/resources.ts";
 import type { Write } from "./plan.ts";
 
 /** The regarding object of an Event, and its conditions before this reconcile. */
-export interface EventContext {
+interface EventContext {
   readonly resource: Resource;
   readonly metadata: Metadata;
   readonly existing: readonly Condition[];
 }
 
 /** The context of Events about an object with a lifetime. */
-export interface LifetimeEventContext extends EventContext {
+interface LifetimeEventContext extends EventContext {
   /**
    * RFC 3339: the deduplicationKey of Events about the expiry; undefined if the object does not
    * expire.

@@ -34,7 +34,7 @@ export interface FailureHistory {
 }
 
 /** The clocks: monotonic milliseconds, and milliseconds since the epoch. */
-export interface Instant {
+interface Instant {
   readonly monotonic: number;
   readonly time: number;
 }

@@ -87,7 +87,7 @@ export interface Terminating {
  * The phase of a finalization, `now` in milliseconds since the epoch, and the failure to report, if
  * any.
  */
-export interface FinalizationAt {
+interface FinalizationAt {
   readonly phase: FinalizationPhase;
   readonly now: number;
   readonly failure?: ReportedFailure | undefined;

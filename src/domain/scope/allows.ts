@@ -14,7 +14,7 @@ import { roleCovers, type ScopeRoles } from "./roles.ts";
 /**
  * The decision of a scope about a request; the reason names the request and is sent to the user.
  */
-export type ScopeVerdict =
+type ScopeVerdict =
   | { readonly kind: "allowed" }
   | { readonly kind: "denied"; readonly reason: string };
 

@@ -5,7 +5,7 @@ import { authorizationOnlyScope } from "./authorization-only.ts";
 import { unknownRoles } from "./roles.ts";
 
 /** Lookups to check the entries of a scope. */
-export interface ScopeVocabulary {
+interface ScopeVocabulary {
   readonly isDefined: (role: string) => boolean;
   /** The scope of a resource; undefined if the API server does not serve it. */
   readonly scopeOf: (

@@ -45,7 +45,7 @@ export interface WiderRule {
 }
 
 /** The resources of a rule in one API group. */
-export interface WiderResources {
+interface WiderResources {
   /** Whether it covers every resource and subresource. */
   readonly all: boolean;
   readonly patterns: ReadonlySet<string>;

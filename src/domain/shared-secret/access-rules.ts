@@ -20,7 +20,7 @@ export interface Grant {
 }
 
 /** The access of a SharedSecret; each problem names the field and the fix. */
-export interface Access {
+interface Access {
   readonly grants: readonly Grant[];
   readonly problems: readonly string[];
   /** Rules that grant nothing because they name no users and no teams. */

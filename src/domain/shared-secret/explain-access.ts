@@ -5,7 +5,7 @@ import type { Prefixes } from "../names.ts";
 import { accessOf } from "./access-rules.ts";
 
 /** A rule that grants nothing, and the field that decides. */
-export interface AccessExplanation {
+interface AccessExplanation {
   readonly reason: "InvalidAccessRule" | "EmptyAccessRule";
   readonly sentence: string;
   readonly causes: readonly Cause[];

@@ -3,7 +3,7 @@ import { recordAt, stringAt } from "../../api/parse.ts";
 import type { SharedSecret } from "../../api/shared-secret.ts";
 
 /** The refresh that a SharedSecret requests, and the last one in its status. */
-export interface RefreshRequest {
+interface RefreshRequest {
   readonly requested?: string;
   readonly refreshed?: string;
 }

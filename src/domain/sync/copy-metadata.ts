@@ -10,7 +10,7 @@ export interface CopyMetadata {
 }
 
 /** The options `copy-labels` and `copy-annotations`, or why one of them is invalid. */
-export type CopyMetadataOption =
+type CopyMetadataOption =
   | { readonly kind: "metadata"; readonly metadata?: CopyMetadata }
   | { readonly kind: "refused"; readonly why: string };
 

@@ -43,7 +43,7 @@ export type CopiedData =
   | { readonly kind: "refused"; readonly why: string };
 
 /** Digests of the data of a SharedSecret. */
-export interface SourceDigests extends Pick<Source, "digest" | "values"> {
+interface SourceDigests extends Pick<Source, "digest" | "values"> {
   /** Absent if its copies have its own data. */
   readonly ownDigest?: string;
 }

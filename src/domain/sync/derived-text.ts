@@ -2,12 +2,12 @@ import { annotations } from "../../api/names.ts";
 import { type FormatName, isName, type SyncFormat, type SyncFormatKind } from "./sync-format.ts";
 
 /** A text that is derived from data, or why it cannot be; the reason contains no value. */
-export type DerivedText =
+type DerivedText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "refused"; readonly why: string };
 
 /** Reads the value of a data key; undefined if there is none. */
-export type ReadValue = (dataKey: string) => Uint8Array | undefined;
+type ReadValue = (dataKey: string) => Uint8Array | undefined;
 
 interface NamedText extends FormatName {
   readonly text: string;

@@ -10,7 +10,7 @@ import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** What the metadata of a Secret says about sync, for a user who cannot read its SharedSecret. */
-export interface CopyExplanation {
+interface CopyExplanation {
   readonly reason: ReportReason | Reason;
   /** The SharedSecret that it says it is a copy of, or asks for. */
   readonly source?: ObjectRef;

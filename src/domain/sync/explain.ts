@@ -40,10 +40,10 @@ export type OutcomeKind =
   | NamespaceObstacle;
 
 /** What is invalid about a source. */
-export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
+type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
 
 /** Where the API server's last rejection of a write was found. */
-export interface SeenFailure extends Failure {
+interface SeenFailure extends Failure {
   readonly in: "copy" | "source-status";
 }
 
@@ -101,7 +101,7 @@ export function explain(
 }
 
 /** A Secret in a namespace; without a name, the one that the source is synced to. */
-export interface PossibleTarget extends Partial<ObjectRef> {
+interface PossibleTarget extends Partial<ObjectRef> {
   readonly namespace: string;
 }
 

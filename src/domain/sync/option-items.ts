@@ -10,7 +10,7 @@ export interface OptionItem {
 }
 
 /** The items of an annotation, or why it is rejected. */
-export type OptionItems =
+type OptionItems =
   | { readonly kind: "items"; readonly items: readonly OptionItem[] }
   | { readonly kind: "refused"; readonly why: string };
 

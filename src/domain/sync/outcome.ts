@@ -6,7 +6,7 @@ import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
 import type { TargetState } from "./target-state.ts";
 
 /** What one of the sources that sync to a target has there. */
-export type TargetOutcome =
+type TargetOutcome =
   /** The copy is current, or is going to be. */
   | { readonly kind: "synced" | "pending" }
   | { readonly kind: "refused"; readonly failure: Failure }
@@ -24,7 +24,7 @@ const pending: TargetOutcome = { kind: "pending" };
 const notManaged: TargetOutcome = { kind: "not-managed" };
 
 /** A target as an outcome is decided from it. */
-export interface SeenTarget {
+interface SeenTarget {
   readonly state: TargetState;
   /** The last rejected write, if none succeeded since. */
   readonly failure?: Failure | undefined;

@@ -104,7 +104,7 @@ function pickedKeysOf(
 }
 
 /** The values that a placeholder has, or the data key that the SharedSecret does not have. */
-export type Picked<T> =
+type Picked<T> =
   | { readonly kind: "values"; readonly values: Readonly<Record<string, T>> }
   | { readonly kind: "missing"; readonly key: string };
 

@@ -31,7 +31,7 @@ export type ObjectChange =
  * What happens to a Secret. `empty`: the data is removed from a Secret that was filled. `release`: it stays as it is, and Latchkey no longer keeps it current;
  * in a namespace that is deleted, Kubernetes deletes it.
  */
-export type TargetAction = "create" | "replace" | "delete" | "empty" | "release" | "nothing";
+type TargetAction = "create" | "replace" | "delete" | "empty" | "release" | "nothing";
 
 /** What a change does at one target, and the outcome of the source that explains it. */
 export interface TargetChange {

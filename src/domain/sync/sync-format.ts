@@ -21,7 +21,7 @@ export interface FormatName {
 }
 
 /** The options of the form, or why one of them is invalid. */
-export type SyncFormatOption =
+type SyncFormatOption =
   | { readonly kind: "format"; readonly format?: SyncFormat }
   | { readonly kind: "refused"; readonly why: string };
 

@@ -37,7 +37,7 @@ export function syncObjectsOf(snapshot: SyncSnapshot): SyncObjects {
 }
 
 /** Changes of objects by key; undefined for an object that is deleted. */
-export interface SyncChanges {
+interface SyncChanges {
   readonly sharedSecrets?: ReadonlyMap<Key, Source | undefined>;
   readonly namespaces?: ReadonlyMap<Key, Metadata | undefined>;
   readonly secrets?: ReadonlyMap<Key, ObservedCopy | UnmanagedSecret | undefined>;

@@ -24,7 +24,7 @@ export interface EmptyProject {
 }
 
 /** The regarding object of an Event at a target: the existing Secret, or the namespace. */
-export type Regarding = Pick<Event, "resource" | "subject">;
+type Regarding = Pick<Event, "resource" | "subject">;
 
 /** A permitted target of a source and its state. */
 export interface TargetReport {
@@ -41,7 +41,7 @@ export interface TargetReport {
 }
 
 /** An entry of `status.sync.failures`. */
-export interface FailureEntry extends Failure {
+interface FailureEntry extends Failure {
   readonly namespace: string;
   readonly name: string;
 }

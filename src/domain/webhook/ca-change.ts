@@ -2,7 +2,7 @@
 export type CaFingerprints = readonly string[];
 
 /** What is known of the webhook's current CA and of earlier ones. */
-export interface CaHistory {
+interface CaHistory {
   /** The bundle that is used now; its first certificate signs. */
   readonly current: CaFingerprints;
   /** The former CA that the Secret records. */
@@ -35,7 +35,7 @@ export const noCaKnowledge: CaKnowledge = {
 };
 
 /** Certificates that were read from the Secret. */
-export interface CertificatesChange {
+interface CertificatesChange {
   /** Their CA bundle. */
   readonly current: CaFingerprints;
   /** The former CA that the Secret records, before the change and since. */

@@ -2,7 +2,7 @@ import { extras } from "../../api/names.ts";
 import { directTokenExtras } from "../endpoint-token/token-extras.ts";
 
 /** The Kubernetes version and the directory of kube-apiserver's files. */
-export interface TrustTerms {
+interface TrustTerms {
   /** Minor version of Kubernetes 1. */
   readonly minor: number;
   /** The directory of the files on the API server's node. */
@@ -16,7 +16,7 @@ export interface TrustTerms {
 export const oldestMinor = 30;
 
 /** The credentials that the authorizer decides about: those of this cluster, or of another one. */
-export type AuthorizedCredential = "access-key" | "direct-token";
+type AuthorizedCredential = "access-key" | "direct-token";
 
 /** Names of the files that kube-apiserver reads. */
 export const trustFiles = {
