@@ -17,7 +17,7 @@ export const bodyTooSlow = refusal(
 
 /**
  * The body of a request as the API server asks for it. The stream itself is never handed over:
- * whoever gets it may destroy it, and the answer with it.
+ * its reader could destroy it, and the answer with it.
  */
 export async function* bodyOf(exchange: Exchange, deps: BodyDeps): AsyncGenerator<Uint8Array> {
   exchange.acceptBody();

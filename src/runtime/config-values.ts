@@ -104,11 +104,11 @@ export const pathSegment: ParseValue<string> = (value, option) => {
 /** DNS names, separated by commas. */
 export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
   const names = listed(value);
-  const stranger = names.find((name) => !isDnsSubdomain(name));
-  if (stranger !== undefined)
+  const invalid = names.find((name) => !isDnsSubdomain(name));
+  if (invalid !== undefined)
     throw new ConfigError(
       option,
-      stranger,
+      invalid,
       "must be a DNS name in lower case, such as latchkey.example.com; separate several by commas",
     );
   return names;

@@ -55,8 +55,8 @@ export function parseEdited(text: string): PlainValues | string {
     return "the file is not a valid YAML document";
   }
   if (!isRecord(content)) return "the file must have the field data";
-  const stranger = Object.keys(content).find((name) => name !== "data" && name !== "binaryData");
-  if (stranger !== undefined) return "the file has a field other than data and binaryData";
+  const other = Object.keys(content).find((name) => name !== "data" && name !== "binaryData");
+  if (other !== undefined) return "the file has a field other than data and binaryData";
   const values = new Map<string, Buffer>();
   for (const field of ["data", "binaryData"] as const) {
     const entries = content[field] ?? {};
