@@ -8,7 +8,6 @@ import {
 import type { RequestLocation } from "../domain/scope/request.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
-import type { RevokedTokens } from "./revoked-tokens.ts";
 import { scopedRequest } from "./scoped-request.ts";
 
 /** A direct token that somebody else has verified. */
@@ -17,9 +16,16 @@ export interface PresentedToken {
   readonly scopes: readonly ScopeLimit[];
 }
 
+/** What is known of the tokens that are revoked. */
+interface RevokedTokens {
+  has(jti: string): boolean;
+  /** Whether it is known which tokens are revoked. */
+  isKnown(): boolean;
+}
+
 /** What {@link authorizeToken} needs. */
 export interface AuthorizeTokenDeps {
-  readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
+  readonly revoked: RevokedTokens;
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** The location of every request. */
   readonly location: RequestLocation;
@@ -51,10 +57,7 @@ export async function authorizeToken(
 }
 
 /** Whether the token with this jti is revoked, by what is known now. */
-export function revocationOf(
-  jti: string,
-  revoked: Pick<RevokedTokens, "has" | "isKnown">,
-): Revocation {
+export function revocationOf(jti: string, revoked: RevokedTokens): Revocation {
   if (revoked.has(jti)) return "revoked";
   return revoked.isKnown() ? "valid" : "unknown";
 }

@@ -1,5 +1,5 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
-import { serviceCertificates, type ServiceNames } from "../authn/service-certificates.ts";
+import { serviceCertificates, type ServiceNames } from "../certificates/service-certificates.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { BodyLimiter } from "../kube/body-limiter.ts";

@@ -1,5 +1,5 @@
-import type { ServiceNames } from "../authn/service-certificates.ts";
-import { followCertificateFiles } from "../runtime/certificate-files.ts";
+import type { ServiceNames } from "../certificates/service-certificates.ts";
+import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ControllerConfig } from "../runtime/controller-config.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";

@@ -1,6 +1,6 @@
 import { directFieldManager, ownObjects } from "../api/names.ts";
-import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
-import { serviceCertificates } from "../authn/service-certificates.ts";
+import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
+import { serviceCertificates } from "../certificates/service-certificates.ts";
 import {
   acceptedAudiences,
   type ClusterAudienceOptions,

@@ -1,6 +1,6 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
-import { serviceCertificates } from "../authn/service-certificates.ts";
+import { serviceCertificates } from "../certificates/service-certificates.ts";
 import { identificationResults, SecondLooks } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";

@@ -1,4 +1,4 @@
-import { readIssuerAuthority } from "../authn/issuer-authority.ts";
+import { readIssuerAuthority } from "../published/issuer-authority.ts";
 import type { DirectEndpointConfig } from "../runtime/direct-endpoint-config.ts";
 import type { ServerProcess } from "../runtime/shutdown.ts";
 import { assembleDirectEndpoint } from "./assemble-direct.ts";

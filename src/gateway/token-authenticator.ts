@@ -1,8 +1,8 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import { revocationOf } from "../authn/authorize-token.ts";
-import type { IssuerKeys } from "../authn/issuer-keys.ts";
-import type { RevokedTokens } from "../authn/revoked-tokens.ts";
+import type { IssuerKeys } from "../published/issuer-keys.ts";
+import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { scopedRequest, type ScopedRequestDeps } from "../authn/scoped-request.ts";
 import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";

@@ -14,7 +14,7 @@ import {
   X509CertificateGenerator,
 } from "@peculiar/x509";
 import { SecretText } from "../api/secret-text.ts";
-import type { CertificateName } from "../domain/webhook/certificate-plan.ts";
+import type { CertificateName } from "../domain/certificates/certificate-plan.ts";
 
 /** A certificate and its private key, in PEM. */
 export interface KeyPair {

@@ -4,12 +4,12 @@ import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { type CaFingerprints, formerCaText } from "../domain/webhook/ca-change.ts";
+import { type CaFingerprints, formerCaText } from "../domain/certificates/ca-change.ts";
 import type {
   CertificateValidity,
   CertificateValidities,
   CertificateName,
-} from "../domain/webhook/certificate-plan.ts";
+} from "../domain/certificates/certificate-plan.ts";
 import {
   type CertificateTerms,
   isPair,

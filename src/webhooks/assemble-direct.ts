@@ -1,12 +1,12 @@
 import { authorizerFieldManager, certificateSecrets, ownObjects } from "../api/names.ts";
-import type { Certificates } from "../authn/certificates.ts";
-import { followIssuer, type FollowIssuerOptions } from "../authn/follow-issuer.ts";
+import type { Certificates } from "../certificates/certificates.ts";
+import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
 import {
   serviceCertificates,
   type ServiceCertificatesDeps,
-} from "../authn/service-certificates.ts";
+} from "../certificates/service-certificates.ts";
 import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
-import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
+import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createClient } from "../kube/http-client.ts";

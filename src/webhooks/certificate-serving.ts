@@ -1,11 +1,14 @@
-import { certificateProblemSentence } from "../domain/webhook/certificate-problem.ts";
+import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { certificateSecrets } from "../api/names.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import { isSameSegment } from "../tokens/admission-path.ts";
 import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
-import { type CaBundleInjectorDeps, createCaBundleInjector } from "./ca-bundle-injector.ts";
-import { Certificates, type CertificatesDeps } from "../authn/certificates.ts";
-import { dnsNamesOf } from "../authn/service-certificates.ts";
+import {
+  type CaBundleInjectorDeps,
+  createCaBundleInjector,
+} from "../certificates/ca-bundle-injector.ts";
+import { Certificates, type CertificatesDeps } from "../certificates/certificates.ts";
+import { dnsNamesOf } from "../certificates/service-certificates.ts";
 import { apiServerName } from "./client-credentials.ts";
 
 /** Dependencies of {@link CertificateServing}. */

@@ -31,7 +31,6 @@ const doors: readonly Door[] = [
     packages: [
       "node:crypto",
       "node:fs",
-      "node:fs/promises",
       "node:http",
       "node:http2",
       "node:https",
@@ -64,11 +63,21 @@ const doors: readonly Door[] = [
     ],
   },
   { room: "authn", rooms: inner, packages: [] },
-  { room: "controllers", rooms: [...inner, "authn"], packages: [] },
-  { room: "webhooks", rooms: [...inner, "authn"], packages: ["fast-json-patch"] },
+  {
+    room: "certificates",
+    rooms: inner,
+    packages: ["node:fs/promises", "node:path"],
+  },
+  { room: "published", rooms: inner, packages: ["node:zlib"] },
+  { room: "controllers", rooms: [...inner, "authn", "certificates"], packages: [] },
+  {
+    room: "webhooks",
+    rooms: [...inner, "authn", "certificates", "published"],
+    packages: ["fast-json-patch"],
+  },
   {
     room: "gateway",
-    rooms: [...inner, "authn"],
+    rooms: [...inner, "authn", "certificates", "published"],
     packages: ["js-yaml", "node:crypto", "node:http", "node:stream"],
   },
   {

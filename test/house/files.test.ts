@@ -24,6 +24,8 @@ const mirrored = [
   "kube",
   "runtime",
   "authn",
+  "certificates",
+  "published",
   "controllers",
   "webhooks",
   "gateway",

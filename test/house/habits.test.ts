@@ -80,6 +80,8 @@ const habits: readonly Habit[] = [
     at: [
       "kube",
       "authn",
+      "certificates",
+      "published",
       "controllers",
       "runtime",
       "tokens",

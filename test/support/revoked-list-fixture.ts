@@ -3,10 +3,10 @@ import {
   parseRevocationSeq,
   type RevocationSeq,
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
-import { IssuerKeys } from "../../src/authn/issuer-keys.ts";
-import { KeptSecret } from "../../src/authn/kept-secret.ts";
-import { RevokedListKeeper } from "../../src/authn/revoked-list-keeper.ts";
-import { RevokedTokens } from "../../src/authn/revoked-tokens.ts";
+import { IssuerKeys } from "../../src/published/issuer-keys.ts";
+import { KeptSecret } from "../../src/published/kept-secret.ts";
+import { RevokedListKeeper } from "../../src/published/revoked-list-keeper.ts";
+import { RevokedTokens } from "../../src/published/revoked-tokens.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import {

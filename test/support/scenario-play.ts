@@ -1,10 +1,10 @@
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { admin } from "../support/cluster-connection.ts";
-import { requesters, type Action, type Step } from "../support/actions.ts";
-import { scenario } from "../support/scenario.ts";
-import { eventually } from "../support/eventually.ts";
-import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
-import { bindClusterRole, mayActAsAnyUser } from "../support/latchkey-objects.ts";
+import { admin } from "./cluster-connection.ts";
+import { requesters, type Action, type Step } from "./actions.ts";
+import { scenario } from "./scenario.ts";
+import { eventually } from "./eventually.ts";
+import type { DedicatedCluster } from "./dedicated-cluster.ts";
+import { bindClusterRole, mayActAsAnyUser } from "./latchkey-objects.ts";
 
 /** Allows the requesters of all scenarios to create keys and tokens, the keys for any user. */
 export async function allowRequesters(cluster: DedicatedCluster): Promise<void> {

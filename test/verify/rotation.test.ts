@@ -12,7 +12,7 @@ import { publishedKeyRoutes } from "../../src/controllers/published-keys.ts";
 import { RevokedPolls, revokedTokensRoutes } from "../../src/controllers/published-revocations.ts";
 import { publishedBeforeMs } from "../../src/domain/endpoint-token/key-rotation.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
-import { followIssuer, type FollowedIssuer } from "../../src/authn/follow-issuer.ts";
+import { followIssuer, type FollowedIssuer } from "../../src/published/follow-issuer.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { createClient } from "../../src/kube/http-client.ts";

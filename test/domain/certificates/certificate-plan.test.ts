@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CaKnowledge, noCaKnowledge } from "../../../src/domain/webhook/ca-change.ts";
+import { type CaKnowledge, noCaKnowledge } from "../../../src/domain/certificates/ca-change.ts";
 import {
   type CertificatePlan,
   type CertificateValidities,
@@ -7,7 +7,7 @@ import {
   type ObservedCertificates,
   planCertificates,
   renewalInstant,
-} from "../../../src/domain/webhook/certificate-plan.ts";
+} from "../../../src/domain/certificates/certificate-plan.ts";
 
 const validities: CertificateValidities = {
   ca: { startsAt: 0, endsAt: 3000 },

@@ -9,7 +9,7 @@ import {
   keptSeq,
   readKeptList,
   type SignedRevokedList,
-} from "../tokens/kept-revoked-list.ts";
+} from "./kept-revoked-list.ts";
 import type { KeptSecret } from "./kept-secret.ts";
 
 /** Dependencies of {@link RevokedListKeeper}. */

@@ -4,7 +4,7 @@ import {
   certificateProblemSentence,
   type ObservedProblems,
   presentProblems,
-} from "../../../src/domain/webhook/certificate-problem.ts";
+} from "../../../src/domain/certificates/certificate-problem.ts";
 
 test.each<[string, Partial<ObservedProblems>, readonly string[]]>([
   ["nothing is wrong", {}, []],

@@ -5,11 +5,11 @@ import {
   type RevocationSeq,
   revocationSeqText,
 } from "../domain/endpoint-token/revocation-seq.ts";
-import type { VerificationKeys } from "./compact-jws.ts";
-import { type RevokedList, verifyRevokedList } from "./revoked-list.ts";
-import { publicJwks } from "./signing-keys.ts";
-import { strictJson } from "./strict-json.ts";
-import { parseVerificationKeys } from "./verification-keys.ts";
+import type { VerificationKeys } from "../tokens/compact-jws.ts";
+import { type RevokedList, verifyRevokedList } from "../tokens/revoked-list.ts";
+import { publicJwks } from "../tokens/signing-keys.ts";
+import { strictJson } from "../tokens/strict-json.ts";
+import { parseVerificationKeys } from "../tokens/verification-keys.ts";
 
 /** A deny list as it was verified. */
 export interface SignedRevokedList {

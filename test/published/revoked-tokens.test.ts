@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listRefusals, revokedListUrl } from "../../src/authn/revoked-tokens.ts";
+import { listRefusals, revokedListUrl } from "../../src/published/revoked-tokens.ts";
 import { HttpsDocumentError } from "../../src/kube/https-document.ts";
 import {
   FakeIssuer,

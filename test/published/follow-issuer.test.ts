@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:https";
 import { afterEach, expect, test } from "vitest";
-import { followIssuer } from "../../src/authn/follow-issuer.ts";
+import { followIssuer } from "../../src/published/follow-issuer.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { signRevokedList } from "../../src/tokens/revoked-list.ts";

@@ -14,7 +14,7 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { Certificates } from "../../src/authn/certificates.ts";
+import { Certificates } from "../../src/certificates/certificates.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";

@@ -9,15 +9,18 @@ import {
   formerCaText,
   isSignedBySame,
   noCaKnowledge,
-} from "../domain/webhook/ca-change.ts";
+} from "../domain/certificates/ca-change.ts";
 import {
   certificateNames,
   type CertificatePlan,
   type ObservedCertificates,
   planCertificates,
   renewalInstant,
-} from "../domain/webhook/certificate-plan.ts";
-import { type CertificateProblem, presentProblems } from "../domain/webhook/certificate-problem.ts";
+} from "../domain/certificates/certificate-plan.ts";
+import {
+  type CertificateProblem,
+  presentProblems,
+} from "../domain/certificates/certificate-problem.ts";
 import { requeueAt } from "../domain/plan/plan.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { runLoop } from "../kube/loop.ts";

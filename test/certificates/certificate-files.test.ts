@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { followCertificateFiles } from "../../src/runtime/certificate-files.ts";
+import { followCertificateFiles } from "../../src/certificates/certificate-files.ts";
 import type { ServerTls } from "../../src/runtime/http-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";

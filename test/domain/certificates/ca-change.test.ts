@@ -10,7 +10,7 @@ import {
   isSignedBySame,
   noCaKnowledge,
   parseFormerCa,
-} from "../../../src/domain/webhook/ca-change.ts";
+} from "../../../src/domain/certificates/ca-change.ts";
 
 const [a, b, c] = ["a".repeat(64), "b".repeat(64), "c".repeat(64)];
 

@@ -2,7 +2,7 @@ import {
   type CertificateProblem,
   certificateProblems,
   certificateProblemSentence,
-} from "../domain/webhook/certificate-problem.ts";
+} from "../domain/certificates/certificate-problem.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 

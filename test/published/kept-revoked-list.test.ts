@@ -8,7 +8,7 @@ import {
   keptListData,
   keptSeq,
   readKeptList,
-} from "../../src/tokens/kept-revoked-list.ts";
+} from "../../src/published/kept-revoked-list.ts";
 import {
   isRevoked,
   type RevokedToken,
@@ -16,7 +16,7 @@ import {
   signRevokedList,
 } from "../../src/tokens/revoked-list.ts";
 import { publicJwks } from "../../src/tokens/signing-keys.ts";
-import { newKeys, publishedKeys } from "./signed-text.ts";
+import { newKeys, publishedKeys } from "../tokens/signed-text.ts";
 
 const issuer = "https://issuer";
 const now = Date.UTC(2026, 0, 1);

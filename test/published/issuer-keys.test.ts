@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { IssuerKeys } from "../../src/authn/issuer-keys.ts";
-import { KeptSecret, type KeptSecretDeps } from "../../src/authn/kept-secret.ts";
+import { IssuerKeys } from "../../src/published/issuer-keys.ts";
+import { KeptSecret, type KeptSecretDeps } from "../../src/published/kept-secret.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { HttpsDocumentError } from "../../src/kube/https-document.ts";
 import { es256KeyOf, newEs256Jwk } from "../../src/tokens/es256-key.ts";
