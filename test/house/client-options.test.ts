@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
-import { connectionFlags } from "../../src/cli/kubectl/connection-flags.ts";
+import { connectionFlags } from "../../src/cli/kubectl/connection/connection-flags.ts";
 import type { FlagTable } from "../../src/cli/kubectl/flag.ts";
 
 test("no command of the client has an option that means something else for its connection", () => {

@@ -28,7 +28,7 @@ import {
 import { commands as programCommands, usageExitCode } from "../../src/cli/app.ts";
 import { commands } from "../../src/cli/kubectl/command-table.ts";
 import { argumentsUsage } from "../../src/cli/kubectl/command.ts";
-import { connectionFlags } from "../../src/cli/kubectl/connection-flags.ts";
+import { connectionFlags } from "../../src/cli/kubectl/connection/connection-flags.ts";
 import { exitCodes, runExitCodes } from "../../src/cli/kubectl/failure.ts";
 import type { FlagTable } from "../../src/cli/kubectl/flag.ts";
 import { flagUsage } from "../../src/cli/kubectl/help.ts";

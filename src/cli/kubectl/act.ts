@@ -4,7 +4,7 @@ import { entries } from "./actions.ts";
 import type { GivenWords } from "./app.ts";
 import type { Cli } from "./cli.ts";
 import type { Command } from "./command.ts";
-import type { OpenCluster } from "./connect.ts";
+import type { OpenCluster } from "./connection/connect.ts";
 import { exitCodeOf, runExitCodes, sentenceOf } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,7 +18,7 @@ interface ActDeps {
 
 /** Prints what the last word of a command line can be. */
 export async function runCompletion(words: readonly string[], deps: ActDeps): Promise<void> {
-  const { printCompletion } = await import("./complete.ts");
+  const { printCompletion } = await import("./completion/complete.ts");
   await withCli(deps, (cli) => printCompletion(words, cli));
 }
 
@@ -46,7 +46,7 @@ async function withCli<T>(deps: ActDeps, work: (cli: Cli) => Promise<T>): Promis
   const cli: Cli = {
     ...deps,
     async connect(flags) {
-      const { connect } = await import("./connect.ts");
+      const { connect } = await import("./connection/connect.ts");
       const cluster = await connect(flags, deps);
       opened.push(cluster);
       return cluster;

@@ -2,7 +2,7 @@ import type { GivenWords } from "./app.ts";
 import type { Action, Cli } from "./cli.ts";
 import { commands } from "./command-table.ts";
 import { type Command, readArguments } from "./command.ts";
-import { connectionFlags } from "./connection-flags.ts";
+import { connectionFlags } from "./connection/connection-flags.ts";
 import { exitCodes } from "./failure.ts";
 import { type FlagTable, readFlags } from "./flag.ts";
 
@@ -32,29 +32,32 @@ function entry<Table extends FlagTable>(
 
 /** The code of every command, which is loaded when the command runs. */
 export const entries: readonly Entry[] = [
-  entry(commands.list, async () => (await import("./list.ts")).listSharedSecrets),
-  entry(commands.get, async () => (await import("./get.ts")).getValues),
-  entry(commands.set, async () => (await import("./set.ts")).setValues),
-  entry(commands.unset, async () => (await import("./set.ts")).unsetValues),
-  entry(commands.edit, async () => (await import("./edit.ts")).editValues),
-  entry(commands.run, async () => (await import("./run.ts")).runProgram),
-  entry(commands.keysCreate, async () => (await import("./keys.ts")).createKey),
-  entry(commands.keysList, async () => (await import("./keys.ts")).listKeys),
-  entry(commands.keysDescribe, async () => (await import("./keys.ts")).describeKey),
-  entry(commands.keysDisable, async () => (await import("./keys.ts")).disableKey),
-  entry(commands.keysEnable, async () => (await import("./keys.ts")).enableKey),
-  entry(commands.keysDelete, async () => (await import("./keys.ts")).deleteKeys),
-  entry(commands.keysRotate, async () => (await import("./rotate-key.ts")).rotateKey),
-  entry(commands.keysTakeOver, async () => (await import("./keys.ts")).takeOverKey),
-  entry(commands.keysDigest, async () => (await import("./keys.ts")).printDigest),
-  entry(commands.keysTest, async () => (await import("./keys.ts")).testKey),
-  entry(commands.tokenCreate, async () => (await import("./token-create.ts")).createToken),
-  entry(commands.kubeconfig, async () => (await import("./kubeconfig.ts")).printKubeconfig),
-  entry(commands.why, async () => (await import("./why.ts")).why),
-  entry(commands.status, async () => (await import("./status.ts")).printStatus),
-  entry(commands.plan, async () => (await import("./plan.ts")).plan),
-  entry(commands.refreshNow, async () => (await import("./refresh-now.ts")).refreshNow),
-  entry(commands.check, async () => (await import("./check.ts")).check),
+  entry(commands.list, async () => (await import("./secrets/list.ts")).listSharedSecrets),
+  entry(commands.get, async () => (await import("./secrets/get.ts")).getValues),
+  entry(commands.set, async () => (await import("./secrets/set.ts")).setValues),
+  entry(commands.unset, async () => (await import("./secrets/set.ts")).unsetValues),
+  entry(commands.edit, async () => (await import("./secrets/edit.ts")).editValues),
+  entry(commands.run, async () => (await import("./secrets/run.ts")).runProgram),
+  entry(commands.keysCreate, async () => (await import("./keys/keys.ts")).createKey),
+  entry(commands.keysList, async () => (await import("./keys/keys.ts")).listKeys),
+  entry(commands.keysDescribe, async () => (await import("./keys/keys.ts")).describeKey),
+  entry(commands.keysDisable, async () => (await import("./keys/keys.ts")).disableKey),
+  entry(commands.keysEnable, async () => (await import("./keys/keys.ts")).enableKey),
+  entry(commands.keysDelete, async () => (await import("./keys/keys.ts")).deleteKeys),
+  entry(commands.keysRotate, async () => (await import("./keys/rotate-key.ts")).rotateKey),
+  entry(commands.keysTakeOver, async () => (await import("./keys/keys.ts")).takeOverKey),
+  entry(commands.keysDigest, async () => (await import("./keys/keys.ts")).printDigest),
+  entry(commands.keysTest, async () => (await import("./keys/keys.ts")).testKey),
+  entry(commands.tokenCreate, async () => (await import("./tokens/token-create.ts")).createToken),
+  entry(
+    commands.kubeconfig,
+    async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
+  ),
+  entry(commands.why, async () => (await import("./explain/why.ts")).why),
+  entry(commands.status, async () => (await import("./status/status.ts")).printStatus),
+  entry(commands.plan, async () => (await import("./explain/plan.ts")).plan),
+  entry(commands.refreshNow, async () => (await import("./explain/refresh-now.ts")).refreshNow),
+  entry(commands.check, async () => (await import("./explain/check.ts")).check),
   entry(commands.trustConfig, async () => (await import("./server-commands.ts")).trustConfig),
   entry(
     commands.rotateSigningKey,
@@ -62,7 +65,7 @@ export const entries: readonly Entry[] = [
   ),
   entry(
     commands.completion,
-    async () => (await import("./completion-script.ts")).printCompletionScript,
+    async () => (await import("./completion/completion-script.ts")).printCompletionScript,
   ),
   entry(commands.version, async () => (await import("./version.ts")).printVersion),
 ];

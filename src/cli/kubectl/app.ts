@@ -16,7 +16,7 @@ import { UsageError } from "../../runtime/config-values.ts";
 import { flagOf } from "../../runtime/options.ts";
 import { usageTextFor } from "../usage-text.ts";
 import { argumentsUsage, type Command } from "./command.ts";
-import { connectionFlags } from "./connection-flags.ts";
+import { connectionFlags } from "./connection/connection-flags.ts";
 import { exitCodeOf, exitCodes, runExitCodes, sentenceOf } from "./failure.ts";
 import type { FlagTable } from "./flag.ts";
 import { commandHelp, overviewHelp, programName } from "./help.ts";

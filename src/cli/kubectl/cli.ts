@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/clock.ts";
 import type { Environment } from "../../runtime/options.ts";
-import type { Cluster } from "./cluster.ts";
-import type { ConnectionFlags } from "./connection-flags.ts";
+import type { Cluster } from "./connection/cluster.ts";
+import type { ConnectionFlags } from "./connection/connection-flags.ts";
 import type { FlagsOf, FlagTable } from "./flag.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -3,11 +3,11 @@ import { namespaceOptions } from "../../runtime/controller-config.ts";
 import { serverOptions } from "../../runtime/options.ts";
 import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
 import type { Command } from "./command.ts";
-import { resultOutput, systemNamespace } from "./connection-flags.ts";
+import { resultOutput, systemNamespace } from "./connection/connection-flags.ts";
 import { flagWithDefault, listFlag, oneOf, optionalFlag, someText, switchFlag } from "./flag.ts";
 import { flagsOfOptions } from "./option-flags.ts";
-import { shells } from "./shells.ts";
-import { allNamespaces, sharedSecret } from "./secret-commands.ts";
+import { shells } from "./completion/shells.ts";
+import { allNamespaces, sharedSecret } from "./secrets/secret-commands.ts";
 
 const { userPrefix, teamPrefix } = serverOptions;
 

@@ -2,7 +2,7 @@ import { CredentialsError } from "../../kube/credentials.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { rightHint } from "./right-hint.ts";
-import { tlsFailure } from "./tls-failure.ts";
+import { tlsFailure } from "./connection/tls-failure.ts";
 
 /** The exit codes of every command but `run`, with their meaning in docs/cli.md. */
 export const exitCodes = {

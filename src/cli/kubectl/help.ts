@@ -1,6 +1,6 @@
 import { flagOf } from "../../runtime/options.ts";
 import { argumentsUsage, type Command } from "./command.ts";
-import { connectionFlags } from "./connection-flags.ts";
+import { connectionFlags } from "./connection/connection-flags.ts";
 import { exitCodes, runExitCodes } from "./failure.ts";
 import type { FlagTable, FlagText } from "./flag.ts";
 

@@ -8,7 +8,7 @@ import { printConnectedConfig } from "../connected-config.ts";
 import { rotateSigningKey } from "../rotate-signing-key.ts";
 import { printTrustConfig } from "../trust-config.ts";
 import type { Action } from "./cli.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./connection/cluster.ts";
 import type { commands } from "./command-table.ts";
 
 /** `kubectl latchkey trust-config`: the command of the program, with this connection. */

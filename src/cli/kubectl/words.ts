@@ -1,6 +1,6 @@
 import { flagOf } from "../../runtime/options.ts";
 import type { Command } from "./command.ts";
-import { connectionFlags } from "./connection-flags.ts";
+import { connectionFlags } from "./connection/connection-flags.ts";
 import type { FlagTable } from "./flag.ts";
 
 /** A command line, and what follows its first `--`. */

@@ -1,5 +1,5 @@
 import { listAt, recordAt, stringAt } from "../../../src/api/parse.ts";
-import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
+import { type Cluster, clusterOver } from "../../../src/cli/kubectl/connection/cluster.ts";
 import type { KubeconfigChoice } from "../../../src/kube/kubeconfig-choice.ts";
 
 /** What a fake cluster holds, by the plural name of the kind, and which lists are forbidden. */

@@ -1,8 +1,8 @@
 import { entries } from "../../../src/cli/kubectl/actions.ts";
 import { runCommandLine } from "../../../src/cli/kubectl/app.ts";
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
-import type { Cluster } from "../../../src/cli/kubectl/cluster.ts";
-import type { ConnectionFlags } from "../../../src/cli/kubectl/connection-flags.ts";
+import type { Cluster } from "../../../src/cli/kubectl/connection/cluster.ts";
+import type { ConnectionFlags } from "../../../src/cli/kubectl/connection/connection-flags.ts";
 import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
 import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
 import { encodeBody } from "../../../src/kube/encode.ts";

@@ -1,5 +1,5 @@
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
-import { type Cluster, clusterOver } from "../../../src/cli/kubectl/cluster.ts";
+import { type Cluster, clusterOver } from "../../../src/cli/kubectl/connection/cluster.ts";
 import type { ApiRequest } from "../../../src/kube/transport.ts";
 import { fakeChoice } from "./fake-cluster.ts";
 import { runInMemory } from "./memory-cli.ts";

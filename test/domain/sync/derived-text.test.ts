@@ -1,7 +1,7 @@
 import { parse } from "dotenv";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseEnvFile } from "../../../src/cli/kubectl/env-file.ts";
+import { parseEnvFile } from "../../../src/cli/kubectl/secrets/env-file.ts";
 import { derivedText } from "../../../src/domain/sync/derived-text.ts";
 import type { SyncFormat } from "../../../src/domain/sync/sync-format.ts";
 import type { LineProgram } from "../../support/line-program.ts";

@@ -1,0 +1,136 @@
+import { flagOf } from "../../../runtime/options.ts";
+import { flagsOf } from "../app.ts";
+import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
+import type { Command } from "../command.ts";
+import type { Completable, FlagTable } from "../flag.ts";
+import { hoisted, leadingFlags, separated } from "../words.ts";
+
+/** A word that completion proposes. */
+interface Proposal {
+  readonly word: string;
+  readonly text: string;
+}
+
+/** What the last word of a command line can be: known words, or words of a kind from the cluster. */
+export interface Completion {
+  readonly known: readonly Proposal[];
+  readonly completes: Completable | undefined;
+  /** Texts of the flags so far, such as the namespace. */
+  readonly flags: ReadonlyMap<string, readonly string[]>;
+  readonly args: readonly string[];
+}
+
+/** Finds what the last of these words can be; the command is undefined before it is complete. */
+export function completionOf(
+  words: readonly string[],
+  commands: readonly Command[],
+): Completion & { readonly command: Command | undefined } {
+  const given = separated(words.slice(0, -1), commands);
+  const before = hoisted(given, commands);
+  const last = words.at(-1) ?? "";
+  const { command, rest } = commandIn(before, commands);
+  if (command === undefined) {
+    const route = given.slice(leadingFlags(given));
+    const known = nextWords(route, commands).filter(({ word }) => word.startsWith(last));
+    return { command, known, completes: undefined, flags: new Map(), args: [] };
+  }
+  const table = flagsOf(command);
+  const { flags, args, open } = scan(rest, table);
+  const inline = /^--([a-z-]+)=(.*)$/.exec(last);
+  const name = inline?.[1] ?? open;
+  if (name !== undefined) {
+    const flag = flagNamed(table, name);
+    const known = (flag?.choices ?? []).map((word) => ({
+      word: inline === null ? word : `--${name}=${word}`,
+      text: "",
+    }));
+    return {
+      ...{ command, flags, args, completes: flag?.completes },
+      known: known.filter(({ word }) => word.startsWith(last)),
+    };
+  }
+  if (last.startsWith("-")) {
+    const all = Object.entries(table).map(([field, { help, value }]) => ({
+      word: `--${flagOf(field)}${value === "" ? "" : "="}`,
+      text: help,
+    }));
+    const known = all.filter(({ word }) => word.startsWith(last));
+    return { command, known, completes: undefined, flags, args };
+  }
+  const many = command.arguments.find((argument) => argument.many === true);
+  const argument = command.arguments[args.length] ?? many;
+  const isKind = argument?.completes === "objects" && askedObject(last) === undefined;
+  const choices: readonly Proposal[] = isKind
+    ? Object.entries(askedKinds).map(([kind, { help }]) => ({ word: `${kind}/`, text: help }))
+    : (argument?.choices ?? []).map((word) => ({ word, text: "" }));
+  const known = choices.filter(({ word }) => word.startsWith(last));
+  const completes = isKind ? undefined : argument?.completes;
+  return { command, known, completes, flags, args };
+}
+
+function commandIn(
+  words: readonly string[],
+  commands: readonly Command[],
+): { readonly command: Command | undefined; readonly rest: readonly string[] } {
+  for (const depth of [2, 1]) {
+    const name = words.slice(0, depth).join(" ");
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, rest: words.slice(depth) };
+  }
+  return { command: undefined, rest: [] };
+}
+
+/** The words that can follow: commands, groups, or the commands of a group. */
+function nextWords(before: readonly string[], commands: readonly Command[]): readonly Proposal[] {
+  const found = new Map<string, string>();
+  for (const { name, brief } of commands) {
+    const words = name.split(" ");
+    if (before.some((word, at) => word !== words[at])) continue;
+    const word = words[before.length] ?? "";
+    const isGroup = words.length > before.length + 1;
+    if (word !== "" && !found.has(word)) found.set(word, isGroup ? `commands of ${word}` : brief);
+  }
+  return [...found].map(([word, text]) => ({ word, text }));
+}
+
+function flagNamed(table: FlagTable, name: string) {
+  return Object.entries(table).find(
+    ([field, { alias }]) => flagOf(field) === name || alias === name,
+  )?.[1];
+}
+
+/** Reads the flags and arguments before the last word, and the flag that waits for its value. */
+function scan(words: readonly string[], table: FlagTable) {
+  const flags = new Map<string, readonly string[]>();
+  const args: string[] = [];
+  let open: string | undefined;
+  const add = (name: string, value: string): void => {
+    const field = Object.entries(table).find(([, flag]) => flag === flagNamed(table, name))?.[0];
+    const key = field === undefined ? name : flagOf(field);
+    flags.set(key, [...(flags.get(key) ?? []), value]);
+  };
+  for (const word of words) {
+    const match = /^--?([A-Za-z][A-Za-z-]*)(?:=(.*))?$/.exec(word);
+    if (open !== undefined) {
+      add(open, word);
+      open = undefined;
+    } else if (match === null) args.push(word);
+    else {
+      const [, name = "", value] = match;
+      const isSwitch = flagNamed(table, name)?.value === "";
+      if (value !== undefined || isSwitch) add(name, value ?? "true");
+      else open = name;
+    }
+  }
+  return { flags, args, open };
+}
+
+/** The protocol of kubectl and cobra: a line for each word, then a directive. */
+export function completionText(proposals: readonly Proposal[], files: boolean): string {
+  const lines = proposals.map(({ word, text }) =>
+    text === "" ? `${word}\n` : `${word}\t${text}\n`,
+  );
+  const isOpen = proposals.some(({ word }) => /[=/]$/.test(word));
+  // Cobra's directives: 0 also proposes files, 2 adds no space, 4 proposes no files.
+  return `${lines.join("")}:${files ? 0 : isOpen ? 6 : 4}\n`;
+}

@@ -1,0 +1,89 @@
+import { CredentialsError, userFix } from "../../../kube/credentials.ts";
+import { chooseKubeconfig, type KubeconfigFile } from "../../../kube/kubeconfig-choice.ts";
+import { connectUser } from "../../../kube/user-connection.ts";
+import { readKubeconfigFiles } from "../../../kube/user-kubeconfig.ts";
+import { isNamespaceName } from "../../../runtime/config-values.ts";
+import type { Clock } from "../../../runtime/clock.ts";
+import type { Environment } from "../../../runtime/options.ts";
+import { type Cluster, clusterOver } from "./cluster.ts";
+import type { ConnectionFlags } from "./connection-flags.ts";
+import { withProgress } from "../progress.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Dependencies of {@link connect}. */
+export interface ConnectDeps {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly clock: Clock;
+}
+
+/** A cluster whose connection must be closed. */
+export interface OpenCluster extends Cluster {
+  readonly close: () => void;
+}
+
+/** Reads the kubeconfig files that the flags or the environment name. */
+export function kubeconfigsOf(
+  { kubeconfig }: Pick<ConnectionFlags, "kubeconfig">,
+  env: Environment,
+): readonly KubeconfigFile[] {
+  return readKubeconfigFiles({
+    flag: kubeconfig,
+    variable: env["KUBECONFIG"],
+    home: env["HOME"] ?? env["USERPROFILE"],
+  });
+}
+
+/** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
+export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promise<OpenCluster> {
+  const { terminal, env, clock } = deps;
+  const files = kubeconfigsOf(flags, env);
+  const choice = chooseKubeconfig(files, {
+    ...flags,
+    // Commands have flags of these names for other things.
+    cluster: undefined,
+    user: undefined,
+    asGroups: flags.asGroup,
+    insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
+  });
+  if (typeof choice === "string")
+    throw new CredentialsError(files.length === 0 ? noKubeconfig(env) : choice, userFix);
+  if (!isNamespaceName(choice.namespace))
+    throw new CredentialsError(
+      `the context "${choice.context}" has the namespace "${choice.namespace}", which is not the name of a namespace`,
+      userFix,
+    );
+  const connection = await connectUser(choice, {
+    env,
+    isInteractive: terminal.isInput,
+    timeoutMs: flags.requestTimeout,
+    onWarning: (text) => terminal.say(`warning: ${warningText(text)}`),
+  });
+  const transport = {
+    request: (call: Parameters<typeof connection.request>[0]) =>
+      withProgress(`waiting for ${choice.server}`, () => connection.request(call), {
+        terminal,
+        clock,
+      }),
+  };
+  return { ...clusterOver(transport, choice), close: connection.close };
+}
+
+function noKubeconfig(env: Environment): string {
+  const named = env["KUBECONFIG"] ?? "";
+  return named === ""
+    ? "there is no kubeconfig: ~/.kube/config does not exist"
+    : `there is no kubeconfig: KUBECONFIG is ${JSON.stringify(named)}, and no such file exists`;
+}
+
+/**
+ * A warning of the API server; that of a policy without what Kubernetes writes before it, which
+ * reads like a refusal.
+ */
+export function warningText(text: string): string {
+  const { policy, warning } =
+    /^Validation failed for ValidatingAdmissionPolicy '(?<policy>[^']+)' with binding '[^']+': (?<warning>.*)$/s.exec(
+      text,
+    )?.groups ?? {};
+  return warning === undefined ? text : `${warning} (policy ${policy})`;
+}

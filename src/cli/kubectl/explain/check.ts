@@ -1,0 +1,44 @@
+import type { ReportItem } from "../../../api/report.ts";
+import { nameOf } from "../../../domain/cause.ts";
+import { sleep } from "../../../runtime/sleep.ts";
+import { runChecks } from "./checks.ts";
+import type { Action, Cli } from "../cli.ts";
+import type { commands } from "../command-table.ts";
+import { exitCodes } from "../failure.ts";
+import { paintWith, tableText } from "../output.ts";
+import { isWell, reportText } from "./report.ts";
+
+const everyMs = 2_000;
+
+/** `kubectl latchkey check`. */
+export const check: Action<typeof commands.check.flags> = async ({ flags }, cli) => {
+  const cluster = await cli.connect(flags);
+  const { clock, terminal } = cli;
+  const end = clock.monotonic() + flags.wait;
+  const look = () => runChecks({ cluster, namespace: flags.latchkeyNamespace }, { clock });
+  let results = await look();
+  while (!isWell(results) && clock.monotonic() < end) {
+    if (terminal.isError) terminal.say("waiting until Latchkey is well ...");
+    await sleep(everyMs, { clock });
+    results = await look();
+  }
+  terminal.print(reportText(flags.output, results, () => resultsText(results, cli)));
+  return isWell(results) ? exitCodes.done.code : exitCodes.unhealthy.code;
+};
+
+function resultsText(results: readonly ReportItem[], { terminal }: Cli): string {
+  const paint = paintWith(terminal.hasColors);
+  const text = tableText(
+    ["OBJECT", "STATE", "MESSAGE"],
+    results.map(({ object, state, message }) => [nameOf(object), state, message]),
+  );
+  // Whole lines are painted, because colors count as width in columns.
+  return text
+    .split("\n")
+    .map((line, at) => {
+      const state = results[at - 1]?.state;
+      if (state === "problem") return paint(line, "bad");
+      return state === "unknown" ? paint(line, "faint") : line;
+    })
+    .join("\n");
+}

@@ -1,0 +1,126 @@
+import type { Metadata, ObjectRef } from "../../../api/object.ts";
+import type { Manifest } from "../../../api/object.ts";
+import { resources } from "../../../api/resources.ts";
+import {
+  type ObservedRole,
+  type ObservedRoleBinding,
+  parseRole,
+  parseRoleBinding,
+} from "../../../api/role.ts";
+import type { SharedSecret } from "../../../api/shared-secret.ts";
+import type { Prefixes } from "../../../domain/names.ts";
+import type { ObservedAccess } from "../../../domain/shared-secret/access.ts";
+import { accessOf } from "../../../domain/shared-secret/access-rules.ts";
+import {
+  bindingManifest,
+  derivedRoles,
+  isDerivedName,
+  isMarkedWith,
+  roleManifest,
+} from "../../../domain/shared-secret/derived-role.ts";
+import { type AccessChange, planAccess } from "../../../domain/shared-secret/plan-access.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { readWith } from "../missing-right.ts";
+
+/** The Roles and RoleBindings of a namespace; undefined if the user may not list them. */
+type LiveRoles =
+  | {
+      readonly roles: readonly ObservedRole[];
+      readonly bindings: readonly ObservedRoleBinding[];
+    }
+  | undefined;
+
+/** Reads the Roles and RoleBindings of namespaces, by namespace. */
+export async function readRoles(
+  namespaces: Iterable<string>,
+  cluster: Pick<Cluster, "list">,
+): Promise<ReadonlyMap<string, LiveRoles>> {
+  const found = new Map<string, LiveRoles>();
+  for (const namespace of new Set(namespaces)) {
+    const [roles, bindings] = [resources.roles, resources.roleBindings].map((resource) =>
+      readWith({ verb: "list", resource, namespace }, () => cluster.list(resource, namespace), []),
+    );
+    const [read, bound] = [await roles, await bindings];
+    const isVisible = read?.missing.length === 0 && bound?.missing.length === 0;
+    found.set(
+      namespace,
+      isVisible
+        ? { roles: read.found.map(parseRole), bindings: bound.found.map(parseRoleBinding) }
+        : undefined,
+    );
+  }
+  return found;
+}
+
+/** A change of a Role or RoleBinding of a SharedSecret. */
+export interface PlannedAccess extends AccessChange {
+  readonly sharedSecret: ObjectRef;
+  /** Verbs of the Role, sorted. */
+  readonly verbs: readonly string[];
+  /** Whether the state before is assumed, because the user may not list Roles. */
+  readonly assumed: boolean;
+}
+
+/** A SharedSecret before and after a change; `before` is undefined for a new one. */
+export interface ChangedSecret {
+  readonly before: SharedSecret | undefined;
+  readonly after: SharedSecret;
+}
+
+/** What the controller does to the Roles and RoleBindings of a SharedSecret. */
+export function plannedAccess(
+  { before, after }: ChangedSecret,
+  live: LiveRoles,
+  prefixes: Prefixes,
+): readonly PlannedAccess[] {
+  const observed =
+    live === undefined ? assumedAccess(before, prefixes) : liveAccess(after.metadata, live);
+  const wanted = derivedRoles(after.metadata, accessOf(after, prefixes).grants);
+  const verbsOf = (name: string): readonly string[] =>
+    wanted.find((role) => role.name === name)?.permission.verbs ??
+    observed.roles.find(({ metadata }) => metadata.name === name)?.rules[0]?.verbs ??
+    [];
+  const { namespace = "", name } = after.metadata;
+  return planAccess(observed, after, prefixes).map((change) => ({
+    ...change,
+    sharedSecret: { namespace, name },
+    verbs: verbsOf(change.name),
+    assumed: live === undefined && before !== undefined,
+  }));
+}
+
+type Observed = Omit<ObservedAccess, "secret">;
+
+function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles>): Observed {
+  const isOwn = (seen: ObservedRole | ObservedRoleBinding): boolean =>
+    isMarkedWith(secret.uid, seen) && isDerivedName(secret, seen.metadata.name);
+  const unmanaged = [...roles, ...bindings].filter((seen) => !isOwn(seen));
+  return {
+    roles: roles.filter(isOwn),
+    bindings: bindings.filter(isOwn),
+    orphanedRoles: [],
+    orphanedBindings: [],
+    unmanaged: new Set(unmanaged.map(({ metadata }) => metadata.name)),
+  };
+}
+
+/** What the controller wrote for a SharedSecret. */
+function assumedAccess(before: SharedSecret | undefined, prefixes: Prefixes): Observed {
+  const written =
+    before === undefined ? [] : derivedRoles(before.metadata, accessOf(before, prefixes).grants);
+  const stored = ({ metadata, ...rest }: Manifest) => ({
+    ...rest,
+    metadata: { ...metadata, uid: "", resourceVersion: "", creationTimestamp: "" },
+  });
+  const of = before?.metadata;
+  return {
+    roles: of === undefined ? [] : written.map((role) => parseRole(stored(roleManifest(of, role)))),
+    bindings:
+      of === undefined
+        ? []
+        : written.map((role) => parseRoleBinding(stored(bindingManifest(of, role, role.subjects)))),
+    orphanedRoles: [],
+    orphanedBindings: [],
+    unmanaged: new Set(),
+  };
+}

@@ -1,0 +1,210 @@
+import { keyOf } from "../../../api/object.ts";
+import type { ReportItem } from "../../../api/report.ts";
+import { resources } from "../../../api/resources.ts";
+import { parseSharedSecret, type SharedSecret } from "../../../api/shared-secret.ts";
+import { timestamp } from "../../../domain/plan/conditions.ts";
+import type { Source } from "../../../domain/sync/copy.ts";
+import { emptyProjectsOf } from "../../../domain/sync/sync-objects.ts";
+import { withChanges } from "../../../domain/sync/sync-snapshot.ts";
+import type { ObjectChange } from "../../../domain/sync/plan-change.ts";
+import { UsageError } from "../../../runtime/config-values.ts";
+import { createDataDigest } from "../../../tokens/data-digest.ts";
+import type { Action, Cli, Invocation } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import type { commands } from "../command-table.ts";
+import { exitCodes } from "../failure.ts";
+import { paintWith } from "../output.ts";
+import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
+import { type ManifestText, parseManifests, readManifestFiles } from "./plan-manifests.ts";
+import {
+  accessItem,
+  copyItems,
+  hasChanges,
+  objectItem,
+  planItems,
+  type PlanReport,
+} from "./plan-report.ts";
+import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
+import {
+  changeOf,
+  type KnownSync,
+  knownSync,
+  missingRights,
+  planFiles,
+  plannedObjects,
+  planNow,
+} from "./plan-sync.ts";
+import { planText } from "./plan-text.ts";
+import { reportText } from "./report.ts";
+import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
+import { findingItem } from "./why-report.ts";
+import {
+  accessFindings,
+  areNamespacesListed,
+  emptyProjectFindings,
+  sourceFindings,
+} from "./why-shared-secret.ts";
+
+type Flags = Invocation<typeof commands.plan.flags>["flags"];
+
+/** `kubectl latchkey plan`. */
+export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) => {
+  const texts = await manifestTexts(flags, cli);
+  const cluster = await cli.connect(flags);
+  const report =
+    flags.filename.length === 0
+      ? await currentPlan(flags, cluster)
+      : await filePlan(texts, flags, { cli, cluster });
+  const paint = paintWith(cli.terminal.hasColors);
+  cli.terminal.print(reportText(flags.output, planItems(report), () => planText(report, paint)));
+  return flags.exitCode && hasChanges(report) ? exitCodes.unhealthy.code : exitCodes.done.code;
+};
+
+async function manifestTexts(
+  { filename }: Flags,
+  { terminal }: Cli,
+): Promise<readonly ManifestText[]> {
+  const isInput = filename.includes("-");
+  const text = isInput ? (await terminal.readInput()).toString("utf8") : "";
+  if (isInput && text.trim() === "")
+    throw new UsageError(
+      "--filename: the standard input is empty; check the program before the pipe",
+    );
+  const files = readManifestFiles(filename.filter((path) => path !== "-"));
+  return isInput ? [{ file: "the standard input", text }, ...files] : files;
+}
+
+/** What the controller has to do without any change. */
+async function currentPlan(flags: Flags, cluster: Cluster): Promise<PlanReport> {
+  const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
+  const { requireSyncFrom, copyKeys } = flags;
+  const live = await readSyncObjects(cluster, {
+    ...{ secrets: {}, namespaces: [cluster.choice.namespace], requireSyncFrom, copyKeys },
+  });
+  const known = knownSync(live);
+  const secrets = live.snapshot.sharedSecrets
+    .filter(({ secret }) => namespace === undefined || secret.metadata.namespace === namespace)
+    .map((source) => ({ source, change: { before: source.secret, after: source.secret } }));
+  const items = copyItems(planNow(namespace, known), known, { retries: false });
+  const access = await accessItems(
+    secrets.map(({ change }) => ({ ...change, isNew: false })),
+    flags,
+    cluster,
+  );
+  const notes = secrets.flatMap(({ source }) =>
+    sourceNotes(source, { objects: known.objects, live }, flags),
+  );
+  return reportOf({ objects: [], ...items, access, notes }, live);
+}
+
+interface PlanDeps {
+  readonly cli: Cli;
+  readonly cluster: Cluster;
+}
+
+/** What the controller would do after an apply of files. */
+async function filePlan(
+  texts: readonly ManifestText[],
+  flags: Flags,
+  { cli, cluster }: PlanDeps,
+): Promise<PlanReport> {
+  const { manifests, skipped } = parseManifests(texts, cluster.choice.namespace);
+  const now = timestamp(cli.clock.now());
+  const applied = await dryRunApply(manifests, flags, { cluster, now });
+  const { requireSyncFrom, copyKeys } = flags;
+  const terms = { digestOf: createDataDigest(), requireSyncFrom, copyKeys };
+  const changes = applied.map((manifest) => changeOf(manifest, terms));
+  const live = await readSyncObjects(cluster, {
+    ...{ ...terms, secrets: {}, planned: plannedObjects(changes) },
+    namespaces: namespacesOf(applied, cluster.choice.namespace),
+  });
+  const known = knownSync(live);
+  const items = copyItems(planFiles(changes, known), known, { retries: true });
+  const access = await accessItems(changedSecrets(applied, known), flags, cluster);
+  const after = afterChanges(changes, known);
+  const sources = changes.flatMap((change) =>
+    change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
+  );
+  const notes = [
+    ...sources.flatMap((source) => sourceNotes(source, { objects: after, live }, flags)),
+    ...skipped.map((object) => ({
+      ...{ object, state: "info" as const, reason: "NotPlanned" },
+      ...{ message: "Sync does not depend on it, so it is not planned.", causes: [] },
+    })),
+  ];
+  return reportOf({ objects: applied.map(objectItem), ...items, access, notes }, live);
+}
+
+function reportOf(
+  parts: Omit<PlanReport, "missing">,
+  { missing }: Pick<LiveSync, "missing">,
+): PlanReport {
+  const rights = missingRights(missing);
+  const hidden = missing.length - rights.length;
+  const assumed: ReportItem = {
+    ...{ object: { kind: resources.secrets.kind }, state: "unknown", reason: "Assumed" },
+    message: `You may not read ${hidden} of the Secrets; they are assumed to be as their SharedSecrets say.`,
+    causes: [],
+  };
+  const notes = [...parts.notes, ...(hidden === 0 ? [] : [assumed])];
+  return { ...parts, notes, missing: rights };
+}
+
+/** The namespaces that a user who may not list them asks about. */
+function namespacesOf(applied: readonly AppliedManifest[], own: string): readonly string[] {
+  const named = applied.map(({ ref }) => ref.namespace ?? ref.name);
+  return [...new Set([own, ...named])];
+}
+
+interface ChangedSource extends ChangedSecret {
+  readonly isNew: boolean;
+}
+
+function changedSecrets(
+  applied: readonly AppliedManifest[],
+  { objects }: KnownSync,
+): readonly ChangedSource[] {
+  return applied.flatMap(({ kind, ref, object, isNew }) => {
+    if (kind !== "SharedSecret") return [];
+    const after: SharedSecret = parseSharedSecret(object);
+    return [{ before: objects.sharedSecrets.get(keyOf(ref))?.secret, after, isNew }];
+  });
+}
+
+async function accessItems(
+  changed: readonly ChangedSource[],
+  { userPrefix: user, teamPrefix: team }: Flags,
+  cluster: Cluster,
+): Promise<PlanReport["access"]> {
+  const placeOf = ({ after }: ChangedSource): string => after.metadata.namespace ?? "";
+  const roles = await readRoles(changed.map(placeOf), cluster);
+  return changed.flatMap((change) =>
+    plannedAccess(change, roles.get(placeOf(change)), { user, team }).map((access) =>
+      accessItem(access, change.isNew),
+    ),
+  );
+}
+
+function afterChanges(changes: readonly ObjectChange[], { objects }: KnownSync) {
+  const [sharedSecrets, namespaces] = [new Map(), new Map()];
+  for (const { kind, key, after } of changes) {
+    if (kind === "SharedSecret") sharedSecrets.set(key, after);
+    if (kind === "Namespace") namespaces.set(key, after);
+  }
+  return withChanges(objects, { sharedSecrets, namespaces });
+}
+
+/** What is invalid about a SharedSecret, and which of its projects have no namespace. */
+function sourceNotes(
+  source: Source,
+  { objects, live }: Pick<KnownSync, "objects"> & { readonly live: LiveSync },
+  { userPrefix: user, teamPrefix: team }: Flags,
+): readonly ReportItem[] {
+  const isInvalid = source.options.problem !== undefined;
+  const empty = areNamespacesListed(live) ? emptyProjectsOf(source, objects) : [];
+  return [
+    ...(isInvalid ? sourceFindings(source) : []),
+    ...accessFindings(source, { user, team }),
+    ...emptyProjectFindings(source, empty),
+  ].map(findingItem);
+}

@@ -1,0 +1,197 @@
+import { duration } from "../../../runtime/config-values.ts";
+import type { Command } from "../command.ts";
+import {
+  newKeyOutput,
+  objectOutput,
+  resultOutput,
+  systemNamespace,
+} from "../connection/connection-flags.ts";
+import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "../flag.ts";
+import { scopeFlags } from "./scope-flags.ts";
+import { accessKeyName, subjectName } from "../typed-names.ts";
+
+const keyName = {
+  name: "NAME",
+  help: "name of the OwnedAccessKey",
+  completes: "keys",
+  read: accessKeyName,
+} as const;
+
+/** How a new key is printed. */
+const newKeyFlags = {
+  outputFile: optionalFlag(
+    {
+      value: "<file>",
+      help: "new file for the key, with mode 0600, instead of the standard output",
+      completes: "files",
+    },
+    someText,
+  ),
+  ...newKeyOutput,
+  gateway: optionalFlag(
+    {
+      value: "<url>",
+      help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
+    },
+    someText,
+  ),
+  gatewayCa: optionalFlag(
+    { value: "<file>", help: "CA certificates of --gateway", completes: "files" },
+    someText,
+  ),
+  ...systemNamespace,
+} as const;
+
+/** Whom a key acts as. */
+const subjectFlags = {
+  user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, subjectName),
+  team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, subjectName),
+  subject: optionalFlag(
+    { value: "<name>", help: "username that the key acts as, verbatim" },
+    subjectName,
+  ),
+} as const;
+
+const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
+
+const madeHere =
+  "The key is made on this machine; the API server gets only a digest that is bound to the subject. The key is printed once, and cannot be read again.";
+
+/** Commands about access keys. */
+export const keyCommands = {
+  keysCreate: {
+    name: "keys create",
+    brief: "Create an access key and print it",
+    details: [
+      madeHere,
+      "Without --user, --team and --subject, the key acts as you.",
+      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the key: that of the current context, or else the gateway.",
+    ],
+    arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
+    flags: {
+      ...subjectFlags,
+      group: listFlag(
+        { value: "<name>", help: "group of the key; repeat it for several" },
+        subjectName,
+      ),
+      ttl: optionalFlag(
+        {
+          value: "<duration>",
+          help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
+        },
+        duration({ unit: 1, least: 1 }),
+      ),
+      idle: switchFlag({ help: "count --ttl from the last use of the key" }),
+      displayName: optionalFlag({ value: "<text>", help: "name for people" }, someText),
+      description: optionalFlag({ value: "<text>", help: "what the key is for" }, someText),
+      ...scopeFlags,
+      ...newKeyFlags,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey keys create ci --ttl=30d --project=web --output-file=ci.key",
+      "kubectl latchkey keys create reader --user=alice --role=serviceCLI",
+      "kubectl latchkey keys create ci -o kubeconfig --context=gateway --output-file=ci.yaml",
+    ],
+  },
+  keysList: {
+    name: "keys list",
+    brief: "List the access keys that you may read",
+    details: [
+      "The columns tell whom a key acts as, who made it, and what its scope names. Without the right to list keys, these are the keys that you made.",
+    ],
+    arguments: [],
+    flags: objectOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys list"],
+  },
+  keysDescribe: {
+    name: "keys describe",
+    brief: "Print an access key with its state, scope and end, without the key itself",
+    arguments: [keyName],
+    flags: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys describe ci"],
+  },
+  keysDisable: {
+    name: "keys disable",
+    brief: "Disable an access key, which is invalid until it is enabled again",
+    details: ["You may always disable a key that you made; another key needs the right patch."],
+    arguments: [keyName],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys disable ci"],
+  },
+  keysEnable: {
+    name: "keys enable",
+    brief: "Enable a disabled access key, which is then valid again",
+    details: ["It needs the rights patch and update, also on a key that you made."],
+    arguments: [keyName],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys enable ci"],
+  },
+  keysDelete: {
+    name: "keys delete",
+    brief: "Delete access keys, which makes them invalid within seconds",
+    arguments: [{ ...keyName, many: true }],
+    flags: {},
+    connects: true,
+    examples: ["kubectl latchkey keys delete ci old-ci"],
+  },
+  keysRotate: {
+    name: "keys rotate",
+    brief: "Rotate an access key: create a successor, and end the old key after an overlap",
+    details: [
+      "The successor is called NAME-r and the time, and has the same spec; its lifetime starts afresh.",
+      "If you may not change the old key, the command prints how to end it.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    flags: {
+      overlap: flagWithDefault(
+        { value: "<duration>", initial: "24h", help: "time for which both keys are valid" },
+        duration({ unit: 1, least: 0 }),
+      ),
+      ...newKeyFlags,
+    },
+    connects: true,
+    examples: ["kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key"],
+  },
+  keysTakeOver: {
+    name: "keys take-over",
+    brief: "Replace the key of an object that another requester made, and make it yours",
+    details: [
+      "It needs the rights patch and update on the object and impersonate for its identity. The former key is invalid within seconds.",
+      madeHere,
+    ],
+    arguments: [keyName],
+    flags: newKeyFlags,
+    connects: true,
+    examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
+  },
+  keysDigest: {
+    name: "keys digest",
+    brief: "Print the bound digest of a key, for spec.key of a manifest",
+    details: [
+      readsKey,
+      "The digest works only in an object for this user, team or subject, so a manifest in Git may contain it.",
+    ],
+    arguments: [],
+    flags: subjectFlags,
+    connects: false,
+    examples: [
+      "openssl rand -base64 32 > ci.key",
+      "kubectl latchkey keys digest --user=alice < ci.key",
+    ],
+  },
+  keysTest: {
+    name: "keys test",
+    brief: "Test which user a key authenticates as at the server of the kubeconfig",
+    details: [readsKey],
+    arguments: [],
+    flags: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey keys test < ci.key"],
+  },
+} as const satisfies Readonly<Record<string, Command>>;

@@ -1,0 +1,124 @@
+import type { Condition } from "../../../api/conditions.ts";
+import { annotations } from "../../../api/names.ts";
+import { parseTerms } from "../../../api/owned-access-key.ts";
+import {
+  isTrueAt,
+  numberAt,
+  parseConditions,
+  parseMetadata,
+  recordAt,
+  stringAt,
+  stringMapAt,
+} from "../../../api/parse.ts";
+import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
+import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
+import { endText } from "./end-text.ts";
+import type { OwnColumns } from "../objects/listing.ts";
+import { scopeText } from "./scope-flags.ts";
+
+/** Whether the status of an object is of its current generation. */
+export function isObserved(object: unknown): boolean {
+  const generation = numberAt(recordAt(object, "metadata"), "generation");
+  return numberAt(recordAt(object, "status"), "observedGeneration") === generation;
+}
+
+/** The condition Ready, if it is of the current generation. */
+export function readyOf(object: unknown): Condition | undefined {
+  const conditions = isObserved(object) ? parseConditions(recordAt(object, "status")) : [];
+  return conditions.find(({ type }) => type === "Ready");
+}
+
+/** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
+export const keyColumns: OwnColumns = {
+  replaces: ["USER", "TEAM"],
+  names: ["SUBJECT", "REQUESTER", "SCOPE"],
+  cellsOf(object) {
+    const { metadata } = recordAt({ object }, "object");
+    const terms = parseTerms(recordAt(object, "spec"));
+    return [
+      boundSubjectOf(terms) ?? "",
+      stringMapAt(metadata, "annotations")[annotations.requester] ?? "",
+      scopeText(terms.scope),
+    ];
+  },
+};
+
+/** The lines of `keys describe`: name and value. */
+export function keyLines(object: unknown): readonly (readonly [string, string])[] {
+  const metadata = recordAt(object, "metadata");
+  const spec = recordAt(object, "spec");
+  const status = recordAt(object, "status");
+  const ttl = numberAt(spec, "ttl") ?? 0;
+  const isIdle = isTrueAt(spec, "ttlAfterLastActivity");
+  const since = isIdle ? "after its last use" : "after its creation";
+  const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["Name", stringAt(metadata, "name")],
+    ["Description", stringAt(spec, "description")],
+    ["User", stringAt(spec, "user")],
+    ["Team", stringAt(spec, "team")],
+    ["Subject", stringAt(spec, "subject")],
+    ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
+    ["Scope", scope],
+    ["Disabled", spec["disabled"] === true ? "yes" : "no"],
+    ["Lifetime", ttl === 0 ? "no end" : `${ttl} seconds ${since}`],
+    ["Created", stringAt(metadata, "creationTimestamp")],
+    ["Last used", stringAt(status, "lastActivity") ?? "never"],
+    ["Expires", stringAt(status, "expiresAt") ?? "never"],
+    ["Key ID", stringAt(metadata, "uid")],
+    ...parseConditions(status).map(
+      ({ type, status: state, reason, message }) =>
+        [type, `${state}, ${reason}: ${message}`] as const,
+    ),
+  ];
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+}
+
+/** When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read. */
+export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown): string {
+  return endText({
+    ttl: numberAt(spec, "ttl") ?? 0,
+    isIdle: isTrueAt(spec, "ttlAfterLastActivity"),
+    startsAt: object === undefined ? 0 : lifetimeStart(parseMetadata(object)),
+    endsAt: instantOf(stringAt(recordAt(object, "status"), "expiresAt")),
+  });
+}
+
+/** The name of a successor: that of the key without the suffix of an earlier rotation, and a time. */
+export function successorName(name: string, now: number): string {
+  const time = new Date(now)
+    .toISOString()
+    .replaceAll(/[^0-9]/g, "")
+    .slice(2, 14);
+  return `${name.replace(/-r\d{12}$/, "")}-r${time}`;
+}
+
+/** The fields of a spec that a successor takes over: not what is secret, and not `disabled`. */
+export function successorSpec(
+  spec: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const kept = Object.entries(spec).filter(
+    ([field]) => !["key", "disabled", "oidcLogin", "identity", "identityRefresh"].includes(field),
+  );
+  return Object.fromEntries(kept);
+}
+
+/**
+ * The `ttl` with which a key ends after an overlap, in whole seconds from its start; undefined if it
+ * ends earlier anyway. Instants in milliseconds since the epoch, the overlap in seconds.
+ */
+export function endingTtl({
+  now,
+  overlap,
+  startsAt,
+  endsAt,
+}: {
+  readonly now: number;
+  readonly overlap: number;
+  readonly startsAt: number;
+  readonly endsAt: number | undefined;
+}): number | undefined {
+  const end = now + overlap * 1000;
+  if (endsAt !== undefined && endsAt <= end) return undefined;
+  return Math.max(1, Math.ceil((end - startsAt) / 1000));
+}

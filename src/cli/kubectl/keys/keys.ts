@@ -1,0 +1,241 @@
+import { parseTerms } from "../../../api/owned-access-key.ts";
+import { recordAt, stringAt } from "../../../api/parse.ts";
+import { resources } from "../../../api/resources.ts";
+import { SecretText } from "../../../api/secret-text.ts";
+import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
+import { isKubeError } from "../../../kube/errors.ts";
+import { UsageError } from "../../../runtime/config-values.ts";
+import { boundDigest } from "../../../tokens/bound-key.ts";
+import { presentedKey } from "../../../tokens/presented-key.ts";
+import type { Action, Invocation } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import type { commands } from "../command-table.ts";
+import { exitCodeOf, Failure, printable, sentenceOf } from "../failure.ts";
+import { findObjects } from "../objects/find-objects.ts";
+import { keyColumns, keyLines } from "./key-view.ts";
+import { makeKey, newKeyObject } from "./new-key.ts";
+import { resultText } from "../output.ts";
+import { printObjects } from "../objects/print-objects.ts";
+import { waitUntil } from "../progress.ts";
+import { scopeOf } from "./scope-flags.ts";
+import { shownObject } from "../objects/shown-object.ts";
+import type { Terminal } from "../terminal.ts";
+import { tryKey } from "./try-key.ts";
+
+const resource = resources.ownedAccessKeys;
+
+type CreateFlags = Invocation<typeof commands.keysCreate.flags>["flags"];
+
+/** `kubectl latchkey keys create`. */
+export const createKey: Action<typeof commands.keysCreate.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
+  const cluster = await cli.connect(flags);
+  const spec = await specOf(flags, cluster);
+  return makeKey(newKeyObject(name, spec, cluster), flags, { cluster, cli });
+};
+
+async function specOf(
+  flags: CreateFlags,
+  cluster: Cluster,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { group, ttl, idle, displayName, description } = flags;
+  const named = namedSubject(flags);
+  const scope = scopeOf(flags);
+  const optional = { displayName, description, ttl, scope };
+  return {
+    ...(named ?? { user: await ownName(cluster) }),
+    ...(group.length === 0 ? {} : { groups: group }),
+    ...(idle ? { ttlAfterLastActivity: true } : {}),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    type: "User",
+  };
+}
+
+/** The user, team or subject of the flags; undefined without one. */
+function namedSubject({
+  user,
+  team,
+  subject,
+}: Pick<CreateFlags, "user" | "team" | "subject">): Readonly<Record<string, string>> | undefined {
+  const named = Object.entries({ user, team, subject }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  if (named.length > 1) throw new UsageError("set only one of --user, --team and --subject");
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+async function ownName({ review }: Cluster): Promise<string> {
+  const { userInfo } = await review(resources.selfReviews, {});
+  const name = stringAt(userInfo, "username") ?? "";
+  if (name !== "" && !name.includes(":")) return name;
+  throw new UsageError(
+    `you are "${name}", which may have a prefix; set --user, --team or --subject`,
+  );
+}
+
+/** `kubectl latchkey keys list`. */
+export const listKeys: Action<typeof commands.keysList.flags> = async ({ flags }, cli) => {
+  const deps = { cluster: await cli.connect(flags), terminal: cli.terminal };
+  const found = await findObjects({ resource, namespace: undefined }, deps);
+  const shown = { ...resource, ownColumns: keyColumns };
+  await printObjects(
+    { resource: shown, found },
+    { output: flags.output, withNamespace: false },
+    deps,
+  );
+};
+
+/** `kubectl latchkey keys describe`. */
+export const describeKey: Action<typeof commands.keysDescribe.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  const object = await cluster.get(resource, { name });
+  cli.terminal.print(
+    resultText(flags.output, shownObject(object), () => {
+      const lines = keyLines(object);
+      const width = Math.max(...lines.map(([title]) => title.length));
+      return lines
+        .map(([title, value]) => `${`${title}:`.padEnd(width + 2)} ${printable(value)}\n`)
+        .join("");
+    }),
+  );
+};
+
+/** `kubectl latchkey keys disable`. */
+export const disableKey: Action<typeof commands.keysDisable.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: true } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is disabled`);
+};
+
+/** `kubectl latchkey keys enable`. */
+export const enableKey: Action<typeof commands.keysEnable.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  await cluster.patch(resource, { name }, { body: { spec: { disabled: false } } });
+  cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
+};
+
+const goneWithinMs = 60_000;
+
+/**
+ * `kubectl latchkey keys delete`: every key is deleted before the first one is waited for, whatever
+ * becomes of the others, because they may be deleted for a leak.
+ */
+export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
+  { flags, args },
+  { connect, terminal, clock },
+) => {
+  const cluster = await connect(flags);
+  let failed = 0;
+  const tried = async (names: readonly string[], work: (name: string) => Promise<unknown>) => {
+    const done: string[] = [];
+    for (const name of names)
+      try {
+        await work(name);
+        done.push(name);
+      } catch (error) {
+        terminal.say(sentenceOf(error));
+        failed ||= exitCodeOf(error);
+      }
+    return done;
+  };
+  const deleted = await tried(args, (name) => cluster.delete(resource, { name }));
+  await tried(deleted, async (name) => {
+    // The right to read an own key ends shortly before the object does.
+    const isGone = () =>
+      cluster.get(resource, { name }).then(
+        () => undefined,
+        (error: unknown) => {
+          if (isKubeError(error, "NotFound", "Forbidden")) return true;
+          throw error;
+        },
+      );
+    const gone = await waitUntil(isGone, goneWithinMs, { clock });
+    terminal.say(
+      gone === true
+        ? `OwnedAccessKey "${name}" is deleted`
+        : `OwnedAccessKey "${name}" is being deleted, which takes longer than ${goneWithinMs / 1000} s; look at the log of latchkey controller`,
+    );
+  });
+  return failed;
+};
+
+/** `kubectl latchkey keys take-over`. */
+export const takeOverKey: Action<typeof commands.keysTakeOver.flags> = async (
+  { flags, args: [name = ""] },
+  cli,
+) => {
+  const cluster = await cli.connect(flags);
+  const object = await cluster.get(resource, { name });
+  const { uid } = recordAt(object, "metadata");
+  const write = (key: string): Promise<unknown> =>
+    cluster.patch(resource, { name }, { body: { metadata: { uid }, spec: { key } } });
+  return makeKey({ spec: recordAt(object, "spec"), write }, flags, { cluster, cli });
+};
+
+/** `kubectl latchkey keys digest`. */
+export const printDigest: Action<typeof commands.keysDigest.flags> = async (
+  { flags },
+  { terminal },
+) => {
+  const subject = boundSubjectOf(parseTerms(namedSubject(flags) ?? {}));
+  if (subject === undefined) throw new UsageError("set --user, --team or --subject");
+  const key = new SecretText(await keyOf(terminal));
+  if (presentedKey(key) === undefined)
+    throw new UsageError(
+      "the input is not a key; a key has 16 to 512 characters from A-Z a-z 0-9 . _ ~ + / = -",
+    );
+  terminal.print(`${boundDigest(key, subject)}\n`);
+};
+
+/** The key in the standard input, or from the terminal. */
+async function keyOf(terminal: Terminal): Promise<string> {
+  const typed = terminal.isInput
+    ? await terminal.askSecret("Key: ")
+    : (await terminal.readInput()).toString("utf8");
+  return typed.trim();
+}
+
+/** `kubectl latchkey keys test`. */
+export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags }, cli) => {
+  const { terminal } = cli;
+  const token = await keyOf(terminal);
+  // A header cannot hold it otherwise.
+  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) throw new UsageError("the input is not a key");
+  const trial = await tryKey(token, flags, cli);
+  if (trial.kind === "unknown")
+    throw new Failure(
+      "the server does not accept this key: it is unknown, disabled or expired, or the server does not know Latchkey's keys",
+    );
+  if (trial.kind === "refused")
+    throw new Failure(`the server does not accept this key any more: ${trial.why}`);
+  const { userInfo } = trial;
+  terminal.print(
+    resultText(flags.output, userInfo, () => {
+      const extra = recordAt(userInfo, "extra");
+      const rows = [
+        ["Username", stringAt(userInfo, "username") ?? ""],
+        ["Groups", JSON.stringify(recordAt({ userInfo }, "userInfo")["groups"] ?? [])],
+        ...Object.entries(extra).map(([name, values]) => [name, JSON.stringify(values)]),
+      ];
+      return rows.map(([name, value = ""]) => `${printable(`${name}: ${value}`)}\n`).join("");
+    }),
+  );
+};
+
+/** A sentence about a refused step that the user can do without. */
+export function refusedSentence(error: unknown): string {
+  if (isKubeError(error, "Forbidden", "Invalid")) return sentenceOf(error);
+  throw error;
+}

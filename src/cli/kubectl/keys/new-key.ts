@@ -1,0 +1,168 @@
+import { apiVersion } from "../../../api/names.ts";
+import { parseTerms } from "../../../api/owned-access-key.ts";
+import { recordAt, stringAt } from "../../../api/parse.ts";
+import { resources } from "../../../api/resources.ts";
+import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
+import { isKubeError } from "../../../kube/errors.ts";
+import { type ClusterInfo, clusterInfo } from "../../../kube/user-connection.ts";
+import { UsageError } from "../../../runtime/config-values.ts";
+import { newBoundKey } from "../../../tokens/bound-key.ts";
+import type { Cli } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { gatewayAt, publishedGateway } from "../connection/cluster-address.ts";
+import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-flags.ts";
+import { exitCodes, Failure } from "../failure.ts";
+import { keyEnd, readyOf } from "./key-view.ts";
+import { newKeyText } from "./new-key-text.ts";
+import { createPrivateFile, type PrivateFile } from "../private-files.ts";
+import { waitUntil } from "../progress.ts";
+import { tryKey } from "./try-key.ts";
+
+/** Where and how a new key is printed, and the connection with which it is tried. */
+interface NewKeyOptions extends ConnectionFlags {
+  readonly outputFile: string | undefined;
+  readonly output: NewKeyFormat | undefined;
+  readonly gateway: string | undefined;
+  readonly gatewayCa: string | undefined;
+  readonly latchkeyNamespace: string;
+}
+
+/** A write of an OwnedAccessKey, given the digest of its new key; returns the stored object. */
+interface NewKeyWrite {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly write: (digest: string) => Promise<unknown>;
+}
+
+/** The write that creates an OwnedAccessKey. */
+export function newKeyObject(
+  name: string,
+  spec: NewKeyWrite["spec"],
+  cluster: Pick<Cluster, "create">,
+): NewKeyWrite {
+  const resource = resources.ownedAccessKeys;
+  const { kind } = resource;
+  const write = (key: string): Promise<unknown> =>
+    cluster.create(resource, { apiVersion, kind, metadata: { name }, spec: { ...spec, key } });
+  return { spec, write };
+}
+
+const readyWithinMs = 10_000;
+
+interface NewKeyDeps {
+  readonly cluster: Cluster;
+  readonly cli: Cli;
+}
+
+/**
+ * Makes a key for a spec, stores its digest and prints the key; returns the exit code. The file is
+ * created before the request, so that no key is lost because it cannot be written.
+ */
+export async function makeKey(
+  { spec, write }: NewKeyWrite,
+  options: NewKeyOptions,
+  deps: NewKeyDeps,
+): Promise<number> {
+  const { cluster, cli } = deps;
+  const subject = boundSubjectOf(parseTerms(spec));
+  if (subject === undefined)
+    throw new Failure("the key has no user, team or subject; set --user, --team or --subject");
+  const own = wantedServer(options, cluster);
+  const key = newBoundKey(subject);
+  const output = openOutput(options, cli);
+  let stored: unknown;
+  try {
+    stored = await write(key.digest);
+  } catch (error) {
+    output.discard();
+    throw error;
+  }
+  const name = stringAt(recordAt(stored, "metadata"), "name") ?? "";
+  const print = (server: ClusterInfo): void =>
+    output.finish(newKeyText(options.output, { name, subject, key: key.plain }, server));
+  if (options.output === undefined || options.gateway !== undefined) {
+    print(own);
+    return sayState({ name, spec }, await settledKey(name, deps), cli);
+  }
+  let [object, server]: [unknown, ClusterInfo | undefined] = [undefined, own];
+  try {
+    object = await settledKey(name, deps);
+    if (readyOf(object)?.status === "True")
+      server = await acceptingServer(key.plain, options, deps);
+  } finally {
+    // Whatever fails, the key is printed: it cannot be read again.
+    print(server ?? own);
+  }
+  const code = sayState({ name, spec }, object, cli);
+  return server === undefined ? exitCodes.unhealthy.code : code;
+}
+
+/** The new file of --output-file, or the standard output. */
+function openOutput({ outputFile }: NewKeyOptions, { terminal }: Cli): PrivateFile {
+  return outputFile === undefined
+    ? { finish: terminal.print, discard: () => {} }
+    : createPrivateFile(outputFile, "--output-file");
+}
+
+/** The server of the output: that of --gateway, or of the context. */
+function wantedServer(
+  { output, gateway, gatewayCa }: NewKeyOptions,
+  { choice }: Cluster,
+): ClusterInfo {
+  if (gateway === undefined && gatewayCa !== undefined)
+    throw new UsageError("--gateway-ca requires --gateway");
+  if (gateway === undefined) return clusterInfo(choice);
+  if (output === undefined) throw new UsageError("--gateway requires --output");
+  return gatewayAt(gateway, gatewayCa);
+}
+
+/**
+ * The server of the context if it accepts the key, else the gateway that the management cluster
+ * publishes; undefined, and said, if there is none.
+ */
+async function acceptingServer(
+  key: string,
+  options: NewKeyOptions,
+  { cluster, cli }: NewKeyDeps,
+): Promise<ClusterInfo | undefined> {
+  const own = clusterInfo(cluster.choice);
+  if ((await tryKey(key, options, cli)).kind !== "unknown") return own;
+  const gateway = await publishedGateway(cluster, options.latchkeyNamespace);
+  const refused = `${own.server} does not accept access keys`;
+  cli.terminal.say(
+    gateway === undefined
+      ? `${refused}, and no gateway publishes its address; set --gateway to it, or use the address of an API server with the webhook`
+      : `${refused}, so the output has the gateway ${gateway.server}`,
+  );
+  return gateway;
+}
+
+/** The object once the controller has judged it; undefined if that cannot be read. */
+function settledKey(name: string, { cluster, cli }: NewKeyDeps): Promise<unknown> {
+  const look = async () => {
+    try {
+      const object = await cluster.get(resources.ownedAccessKeys, { name });
+      return readyOf(object) === undefined ? undefined : object;
+    } catch (error) {
+      // The grant to read the new object follows some milliseconds after it.
+      if (isKubeError(error, "Forbidden", "NotFound")) return undefined;
+      throw error;
+    }
+  };
+  return waitUntil(look, readyWithinMs, cli);
+}
+
+/** Says whether the key is valid, and when it ends; returns the exit code. */
+function sayState(
+  { name, spec }: { readonly name: string; readonly spec: NewKeyWrite["spec"] },
+  object: unknown,
+  { terminal }: Cli,
+): number {
+  const ready = readyOf(object);
+  terminal.say(
+    ready === undefined
+      ? `OwnedAccessKey "${name}" is stored; its state cannot be read yet`
+      : `OwnedAccessKey "${name}": ${ready.reason}, ${ready.message}`,
+  );
+  terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
+  return ready?.status === "False" ? exitCodes.unhealthy.code : exitCodes.done.code;
+}

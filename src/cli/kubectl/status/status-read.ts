@@ -1,0 +1,80 @@
+import { type Resource, resources } from "../../../api/resources.ts";
+import type { Clock } from "../../../runtime/clock.ts";
+import type { Cluster } from "../connection/cluster.ts";
+import { copiesByUid } from "./copies.ts";
+import { findObjects } from "../objects/find-objects.ts";
+import { readableByName } from "../objects/listing.ts";
+import {
+  lifetimeStatus,
+  type LifetimeStatus,
+  type NotVisible,
+  sourceStatus,
+  type StatusReport,
+} from "./status-report.ts";
+
+/** What a report is about. */
+export interface StatusSelection {
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
+  /** Seconds to the end of a key that count as soon. */
+  readonly endsWithin: number;
+}
+
+/** Dependencies of {@link readStatus}. */
+interface StatusDeps {
+  readonly cluster: Cluster;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Reads the objects that the user may read; the report says what is left out. */
+export async function readStatus(
+  { namespace, endsWithin }: StatusSelection,
+  { cluster, clock }: StatusDeps,
+): Promise<StatusReport> {
+  const notVisible: NotVisible[] = [];
+  const read = (resource: Resource, place?: string) =>
+    readVisible({ resource, namespace: place }, cluster, (message) => {
+      const where = place === undefined ? {} : { namespace: place };
+      notVisible.push({ object: { kind: resource.kind, ...where }, message });
+    });
+  const sources = await read(resources.sharedSecrets, namespace);
+  const keys = await read(resources.ownedAccessKeys);
+  const tokens = await read(resources.endpointTokens);
+  const copies = sources.length === 0 ? new Map() : await copiesByUid(cluster);
+  if (copies === undefined)
+    notVisible.push({
+      object: { kind: resources.secrets.kind },
+      message: "you may not list Secrets in all namespaces, so targets are counted, not named",
+    });
+  const now = clock.now();
+  return {
+    sharedSecrets: sources.map((object) => sourceStatus(object, copies)),
+    keys: byEnd(keys.map((key) => lifetimeStatus(key, now, endsWithin))).filter(
+      ({ state }) => state !== "ready",
+    ),
+    // Most tokens live for less than what is soon for a key.
+    tokens: byEnd(tokens.map((token) => lifetimeStatus(token, now, 0))),
+    notVisible,
+  };
+}
+
+async function readVisible(
+  wanted: { readonly resource: Resource; readonly namespace: string | undefined },
+  cluster: Cluster,
+  say: (note: string) => void,
+): Promise<readonly unknown[]> {
+  const { resource } = wanted;
+  const found = await findObjects(wanted, { cluster, terminal: { say } });
+  return found.kind === "list"
+    ? cluster.list(resource, found.namespace)
+    : readableByName(cluster, resource, found.refs);
+}
+
+/** Without those that have expired: what is not ready first, then what ends first. */
+function byEnd(found: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
+  const rank = ({ state, endsIn = Infinity }: LifetimeStatus): number =>
+    state === "not-ready" ? -Infinity : endsIn;
+  return found
+    .filter(({ state }) => state !== "expired")
+    .toSorted((one, other) => (rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other))));
+}

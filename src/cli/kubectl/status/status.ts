@@ -1,0 +1,72 @@
+import { UsageError } from "../../../runtime/config-values.ts";
+import type { Action, Cli, Invocation } from "../cli.ts";
+import type { commands } from "../command-table.ts";
+import { exitCodes } from "../failure.ts";
+import { paintWith } from "../output.ts";
+import { isWell, reportText } from "../explain/report.ts";
+import { readStatus } from "./status-read.ts";
+import { statusItems } from "./status-items.ts";
+import { StatusSource } from "./status-source.ts";
+import { statusText } from "./status-text.ts";
+import { watchStatus } from "./status-watch.ts";
+
+type Flags = Invocation<typeof commands.status.flags>["flags"];
+
+/** `kubectl latchkey status`. */
+export const printStatus: Action<typeof commands.status.flags> = async ({ flags }, cli) => {
+  checkFlags(flags);
+  if (flags.serve) return serve(flags, cli);
+  const cluster = await cli.connect(flags);
+  const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
+  const selection = { namespace, endsWithin: flags.endsWithin };
+  if (flags.watch) {
+    const source = new StatusSource(selection, {
+      clock: cli.clock,
+      connect: reconnecting(cluster, () => cli.connect(flags)),
+    });
+    const title = titleOf(namespace, cluster.choice.server);
+    const options = { intervalMs: flags.interval, output: flags.output, title };
+    return watchStatus(options, { source, ...cli, signal: cli.untilStopped() });
+  }
+  const report = await readStatus(selection, { cluster, clock: cli.clock });
+  const paint = paintWith(cli.terminal.hasColors);
+  const items = statusItems(report);
+  cli.terminal.print(reportText(flags.output, items, () => statusText(report, paint)));
+  return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;
+};
+
+function checkFlags({ serve: serves, watch, output, port }: Flags): void {
+  if (serves && (watch || output !== undefined))
+    throw new UsageError(
+      "--serve has a page instead of an output; use it without --watch and --output",
+    );
+  if (!serves && port !== undefined) throw new UsageError("--port has no effect without --serve");
+}
+
+/** Returns a function that connects: the first time, with the existing connection. */
+function reconnecting<T>(first: T, connect: () => Promise<T>): () => Promise<T> {
+  let left: T | undefined = first;
+  return async () => {
+    const existing = left;
+    left = undefined;
+    return existing ?? connect();
+  };
+}
+
+/** What a report is about. */
+function titleOf(namespace: string | undefined, server: string): string {
+  return `${namespace === undefined ? "all namespaces" : `namespace ${namespace}`} at ${server}`;
+}
+
+async function serve(flags: Flags, cli: Cli): Promise<void> {
+  const { serveStatus } = await import("./status-serve.ts");
+  const cluster = await cli.connect(flags);
+  const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
+  const source = new StatusSource(
+    { namespace, endsWithin: flags.endsWithin },
+    { clock: cli.clock, connect: reconnecting(cluster, () => cli.connect(flags)) },
+  );
+  const title = titleOf(namespace, cluster.choice.server);
+  const options = { port: flags.port ?? 0, intervalMs: flags.interval, title };
+  await serveStatus(options, { source, ...cli, signal: cli.untilStopped() });
+}

@@ -1,0 +1,101 @@
+import { duration } from "../../../runtime/config-values.ts";
+import { clusterName } from "../../../runtime/direct-endpoint-config.ts";
+import type { Command } from "../command.ts";
+import { systemNamespace } from "../connection/connection-flags.ts";
+import { flagWithDefault, optionalFlag, serverUrl, someText, switchFlag } from "../flag.ts";
+import { scopeFlags } from "../keys/scope-flags.ts";
+import { tokenName } from "../typed-names.ts";
+
+/** The lifetime and the scope of a token. */
+const tokenFlags = {
+  ttl: flagWithDefault(
+    { value: "<duration>", initial: "1h", help: "lifetime of the token" },
+    duration({ unit: 1, least: 60 }),
+  ),
+  ...scopeFlags,
+} as const;
+
+/** Commands about direct tokens. */
+export const tokenCommands = {
+  tokenCreate: {
+    name: "token create",
+    brief: "Create a direct token for connected clusters and print it",
+    details: [
+      "The name and the end of the token are said on the standard error; a lifetime longer than the maximum of the controller is cut. With --exec-credential the command keeps the token, readable for you alone, in the directory kubectl-latchkey of your cache directory (XDG_CACHE_HOME, or ~/.cache), and takes it again until half of its lifetime is over.",
+    ],
+    arguments: [
+      {
+        name: "NAME",
+        help: "name of the new DirectClusterEndpointToken; generated if unset",
+        optional: true,
+        read: tokenName,
+      },
+    ],
+    flags: {
+      ...tokenFlags,
+      forCluster: optionalFlag(
+        {
+          value: "<name>",
+          help: "the only connected cluster that accepts the token, or <project>/<name> of a virtual cluster; every cluster accepts it if unset",
+          completes: "clusters",
+        },
+        clusterName,
+      ),
+      execCredential: switchFlag({
+        help: "print an ExecCredential with the end of the token, for the exec plugin of a kubeconfig",
+      }),
+      timeout: flagWithDefault(
+        { value: "<duration>", initial: "10s", help: "maximum time to wait for the token" },
+        duration({ unit: 1000, least: 1 }),
+      ),
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey token create --ttl=15m --for-cluster=east",
+      "kubectl latchkey token create --exec-credential --for-cluster=east",
+    ],
+  },
+  kubeconfig: {
+    name: "kubeconfig",
+    brief: "Print a kubeconfig for a connected cluster",
+    details: [
+      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens that only this cluster accepts. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
+    ],
+    arguments: [
+      {
+        name: "CLUSTER",
+        help: "name of the connected cluster, as in its --cluster-name",
+        completes: "clusters",
+        read: clusterName,
+      },
+    ],
+    flags: {
+      address: optionalFlag(
+        {
+          value: "<url>",
+          help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
+        },
+        serverUrl,
+      ),
+      addressCa: optionalFlag(
+        { value: "<file>", help: "CA certificates of --address", completes: "files" },
+        someText,
+      ),
+      keyFile: optionalFlag(
+        { value: "<file>", help: "file with an access key, for the gateway", completes: "files" },
+        someText,
+      ),
+      ttl: tokenFlags.ttl,
+      outputFile: optionalFlag(
+        { value: "<file>", help: "new file, with mode 0600", completes: "files" },
+        someText,
+      ),
+      ...systemNamespace,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey kubeconfig east --address=https://east.example.com --output-file=east.yaml",
+      "kubectl latchkey kubeconfig east --key-file=ci.key > east.yaml",
+    ],
+  },
+} as const satisfies Readonly<Record<string, Command>>;

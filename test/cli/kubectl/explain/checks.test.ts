@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { ApiRequest } from "../../../../src/kube/transport.ts";
+import { TestClock } from "../../../support/test-clock.ts";
+import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
+
+const frozen = refusal(
+  500,
+  "InternalError",
+  'Internal error occurred: failed calling webhook "ownedaccesskeys.management.service": failed to call webhook: Post "https://a/b": context deadline exceeded',
+);
+const plurals = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"];
+const well: FakeAnswer = [201, { spec: { key: "lk_canary" } }];
+
+interface Changes {
+  /** The answer to the dry run of a new key. */
+  readonly ofKey?: FakeAnswer;
+  /** Undefined: no controller has observed the Deployment. */
+  readonly available?: number | undefined;
+  /** Seconds since the Lease was renewed. */
+  readonly renewed?: number;
+}
+
+/** An installation that works but for these changes. */
+function installation({ ofKey = well, renewed = 4, ...changes }: Changes) {
+  const available = "available" in changes ? changes.available : 2;
+  const renewTime = new Date(new TestClock().now() - renewed * 1000).toISOString();
+  return ({ method, path }: ApiRequest): FakeAnswer => {
+    const name = path.split("?")[0]?.split("/").at(-1) ?? "";
+    if (method === "POST" && name === "ownedaccesskeys") return ofKey;
+    const contents: Readonly<Record<string, unknown>> = {
+      version: { gitVersion: "v1.36.2" },
+      v1: { resources: plurals.map((plural) => ({ name: plural })) },
+      "latchkey-controller": {
+        spec: { holderIdentity: "one", renewTime, leaseDurationSeconds: 15 },
+      },
+      deployments: {
+        items: [
+          {
+            metadata: { name: "latchkey-webhook" },
+            spec: { replicas: 2 },
+            status:
+              available === undefined
+                ? {}
+                : { observedGeneration: 1, availableReplicas: available },
+          },
+        ],
+      },
+    };
+    return [method === "POST" ? 201 : 200, contents[name] ?? { status: {} }];
+  };
+}
+
+test.each<[string, Changes, number, string]>([
+  ["well beside parts that answer", {}, 0, '"one" holds the Lease and renewed it 4s ago.'],
+  ["a problem beside a frozen webhook", { ofKey: frozen }, 3, "context deadline exceeded; look"],
+  ["a problem beside a frozen controller", { renewed: 9 }, 3, "does not renew it; look at the log"],
+  ["well where nothing runs Deployments", { available: undefined }, 0, "its pods are not known"],
+  [
+    "a problem beside a pod that is missing",
+    { available: 1 },
+    3,
+    "1 of 2 pods are available; look at them",
+  ],
+])("check is %s", async (_what, changes, code, sentence) => {
+  const { cluster } = answeringCluster(installation(changes));
+  const { stdout, ...checked } = await runCommand({
+    command: "check",
+    connect: async () => cluster,
+  });
+  expect(checked).toEqual({ code, stderr: "" });
+  expect(stdout).toContain(sentence);
+  expect(stdout).not.toContain("canary");
+});
