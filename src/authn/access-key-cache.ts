@@ -1,7 +1,10 @@
+import { labels } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
+import { requesterAnnotationsOf } from "../api/requester.ts";
 import { resources } from "../api/resources.ts";
+import { type ObservedRole, parseRole, type PolicyRule } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorDataRef } from "../domain/access-key/connector-data-ref.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
@@ -10,16 +13,14 @@ import { locationOf } from "../domain/scope/request-location.ts";
 import type { RequestLocation } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isFresh, staleReason, watchReadings } from "../kube/freshness.ts";
-import { Informer } from "../kube/informer.ts";
 import type { InformerDeps } from "../kube/informer-deps.ts";
+import { Informer } from "../kube/informer.ts";
+import type { ReadStore } from "../kube/store.ts";
 import type { WatchReading } from "../runtime/metrics.ts";
-import { accessKeyCacheEntry } from "../tokens/access-key.ts";
-import { presentedKey } from "../tokens/presented-key.ts";
+import { accessKeyCacheEntry, presentedKey } from "../tokens/access-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
-import { RequesterCounts } from "./requester-counts.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
-import { ScopeRolesCache } from "./scope-roles.ts";
 
 /** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */
 type LookupResult = ResolvedKey | "malformed" | "unknown";
@@ -159,4 +160,65 @@ function namespaceInformer(deps: InformerDeps, onChange: () => void): Informer<M
     },
     deps,
   );
+}
+
+/**
+ * Counts objects by requester. An index of requester names would take more memory for each object.
+ */
+export class RequesterCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** Records a change of one object. */
+  note(before: Metadata | undefined, after: Metadata | undefined): void {
+    this.#add(before, -1);
+    this.#add(after, 1);
+  }
+
+  /** Number of objects of a requester. */
+  of(requester: string): number {
+    return this.#counts.get(requester) ?? 0;
+  }
+
+  #add(metadata: Metadata | undefined, difference: 1 | -1): void {
+    const requester = metadata && requesterAnnotationsOf(metadata)?.name;
+    if (requester === undefined) return;
+    const count = this.of(requester) + difference;
+    if (count === 0) this.#counts.delete(requester);
+    else this.#counts.set(requester, count);
+  }
+}
+
+const roleIndex = "role";
+
+/** The ClusterRoles that scopes name, by their label. */
+class ScopeRolesCache {
+  readonly informer: Informer<ObservedRole>;
+  #roles: ScopeRoles | undefined;
+
+  /** `onChange` is called for each change of a role. */
+  constructor(deps: InformerDeps, onChange: () => void) {
+    this.informer = new Informer<ObservedRole>(
+      {
+        listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
+        parse: parseRole,
+        indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
+        onChange: () => {
+          this.#roles = undefined;
+          onChange();
+        },
+      },
+      deps,
+    );
+  }
+
+  /** The rules of each role. */
+  roles(): ScopeRoles {
+    return (this.#roles ??= rolesByName(this.informer.store));
+  }
+}
+
+function rolesByName(store: ReadStore<ObservedRole>): ScopeRoles {
+  const rulesOf = (name: string): readonly PolicyRule[] =>
+    store.by(roleIndex, name).flatMap(({ rules }) => rules);
+  return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
 }

@@ -1,12 +1,12 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
-import {
-  knownKids,
-  openidConfiguration,
-  type OpenidTerms,
-  publicJwks,
-  type ObservedSigningKeys,
-} from "../tokens/signing-keys.ts";
+import { knownKids, type ObservedSigningKeys, publicJwks } from "../tokens/signing-keys.ts";
 import type { Published } from "./published-kinds.ts";
+
+/** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
+export interface OpenidTerms {
+  readonly issuer: string;
+  readonly jwksUrl: string | undefined;
+}
 
 /**
  * Routes for the public signing keys and their discovery document (OpenID Connect Discovery 1.0),
@@ -37,4 +37,21 @@ export function publishedKeyRoutes(
     },
     { method: "GET", path: `${prefix}/openid/v1/jwks`, handler: published(publicJwks) },
   ]);
+}
+
+/**
+ * The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), with the same
+ * fields as that of kube-apiserver's own issuer.
+ */
+function openidConfiguration({
+  issuer,
+  jwksUrl,
+}: OpenidTerms): Readonly<Record<string, string | readonly string[]>> {
+  return {
+    issuer,
+    jwks_uri: jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  };
 }

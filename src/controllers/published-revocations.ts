@@ -15,8 +15,9 @@ import {
 } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
-import type { ObservedSigningKeys, OpenidTerms } from "../tokens/signing-keys.ts";
+import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import type { Informers } from "./informers.ts";
+import type { OpenidTerms } from "./published-keys.ts";
 
 /** Dependencies of {@link RevokedPolls}. */
 interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {

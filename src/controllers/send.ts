@@ -7,7 +7,7 @@ import type { Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal } from "../kube/errors.ts";
 import { canExist } from "../kube/paths.ts";
-import { mintToken } from "../tokens/jwt.ts";
+import { mintToken } from "../tokens/direct-token.ts";
 import type { Outcome } from "./attempt.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
 import {

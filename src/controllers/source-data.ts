@@ -3,8 +3,8 @@ import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
 import type { DataForm, Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { copiedData } from "../tokens/copied-data.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
+import { copiedData } from "../tokens/observed-data.ts";
 
 /** Dependencies of {@link SourceData}. */
 interface SourceDataDeps {

@@ -1,6 +1,6 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import type { NotReady } from "../authn/authorize-key.ts";
+import type { NotReady } from "../authn/authorize-request.ts";
 import type { UserInfo } from "../domain/access-key/authentication.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { LimitTerms } from "../domain/gateway/live-limits.ts";

@@ -4,7 +4,7 @@ import {
   authorizeNow,
   type AuthorizeKeyDeps,
   notSyncedMessage,
-} from "../authn/authorize-key.ts";
+} from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";

@@ -1,18 +1,17 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
-import { revocationOf } from "../authn/authorize-token.ts";
-import type { IssuerKeys } from "../published/issuer-keys.ts";
-import type { RevokedTokens } from "../published/revoked-tokens.ts";
-import { scopedRequest, type ScopedRequestDeps } from "../authn/scoped-request.ts";
+import { scopedRequest, type ScopedRequestDeps, revocationOf } from "../authn/authorize-request.ts";
 import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
-import { unauthorized } from "../domain/gateway/refusal.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
+import { unauthorized } from "../domain/gateway/refusal.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
 import { isKubeError } from "../kube/errors.ts";
+import type { IssuerKeys } from "../published/issuer-keys.ts";
+import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { tokenProblems, type VerifiedToken } from "../tokens/direct-token.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import { tokenProblems, type VerifiedToken } from "../tokens/verify.ts";
 import {
   type Authenticator,
   type Credential,
@@ -145,7 +144,7 @@ function scoping(
 ): ScopedRequest | Promise<ScopedRequest> {
   const location = upstreamLocation(upstream) ?? elsewhere;
   return scopedRequest(request, {
-    accessKeys: { locationOf: () => location },
+    locationOf: () => location,
     discovery: server?.discovery ?? { known: () => undefined, find: async () => "Unknown" },
     ...wait,
   });

@@ -1,4 +1,4 @@
-import type { AuthorizeKeyDeps } from "../authn/authorize-key.ts";
+import type { AuthorizeKeyDeps } from "../authn/authorize-request.ts";
 import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { Discovery } from "../kube/discovery.ts";

@@ -2,8 +2,7 @@ import { parseTerms } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
-import { isDigest, storedDigest } from "./access-key.ts";
-import { generateKey, plainKey } from "./presented-key.ts";
+import { isDigest, storedDigest, generateKey, plainKey } from "./access-key.ts";
 
 /**
  * The default of an empty `spec.key`: a new key on a create, the stored key on an update. Undefined

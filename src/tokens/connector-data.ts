@@ -13,7 +13,7 @@ import {
   connectorDataRefText,
   type ConnectorDataRef,
 } from "../domain/access-key/connector-data-ref.ts";
-import { isSameDigest } from "./presented-key.ts";
+import { isSameDigest } from "./access-key.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,16 @@
 import { annotations } from "../api/names.ts";
+import { SecretText } from "../api/secret-text.ts";
 import { parseSecret } from "../api/secret.ts";
-import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
-import { type ObservedCopy, type Source, sourceOf } from "../domain/sync/copy.ts";
+import {
+  parseSharedSecret,
+  type SecretData,
+  mostDataKeys,
+  type SharedSecretWithData,
+} from "../api/shared-secret.ts";
+import { type ObservedCopy, type Source, sourceOf, type CopiedData } from "../domain/sync/copy.ts";
+import { derivedText } from "../domain/sync/derived-text.ts";
 import { isPlaceholder, mostKeysToPickFrom, mostPickedKeys } from "../domain/sync/placeholder.ts";
-import { copiedData } from "./copied-data.ts";
+import { syncFormatOf } from "../domain/sync/sync-format.ts";
 import type { DataDigest } from "./data-digest.ts";
 
 /** Parses a SharedSecret into its cached form, with digests instead of large data. */
@@ -35,4 +42,28 @@ function valueDigests(
   const entries = Object.entries(data);
   if (entries.length > most) return undefined;
   return Object.fromEntries(entries.map(([key, value]) => [key, digestOf({ value })]));
+}
+
+/**
+ * Returns the data that the copies of a SharedSecret have: its data, or the form that its option
+ * `sync-format` derives from it.
+ */
+export function copiedData({
+  metadata,
+  data,
+}: Pick<SharedSecretWithData, "metadata" | "data">): CopiedData {
+  const option = syncFormatOf(metadata.annotations);
+  const format = option.kind === "format" ? option.format : undefined;
+  const dataKeys = Object.keys(data);
+  // Invalid options and too many keys are reported with the other options.
+  if (format === undefined || dataKeys.length > mostDataKeys) return { kind: "data", data };
+  const derived = derivedText(format, dataKeys, (key) => bytesAt(data, key));
+  if (derived.kind === "refused") return derived;
+  const value = new SecretText(Buffer.from(derived.text).toString("base64"));
+  return { kind: "data", data: { [format.key]: value } };
+}
+
+function bytesAt(data: SecretData, key: string): Uint8Array | undefined {
+  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  return value === undefined ? undefined : Buffer.from(SecretText.reveal(value), "base64");
 }

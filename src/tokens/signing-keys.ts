@@ -162,29 +162,6 @@ export function publicJwks({ keys }: { readonly keys: readonly PublishedKey[] })
   };
 }
 
-/** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
-export interface OpenidTerms {
-  readonly issuer: string;
-  readonly jwksUrl: string | undefined;
-}
-
-/**
- * The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), with the same
- * fields as that of kube-apiserver's own issuer.
- */
-export function openidConfiguration({
-  issuer,
-  jwksUrl,
-}: OpenidTerms): Readonly<Record<string, string | readonly string[]>> {
-  return {
-    issuer,
-    jwks_uri: jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`,
-    response_types_supported: ["id_token"],
-    subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: ["ES256"],
-  };
-}
-
 function parseJson(encoded: string): unknown {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));

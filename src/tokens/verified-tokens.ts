@@ -7,7 +7,7 @@ import {
   type TokenVerification,
   type VerifiedToken,
   verifyDirectToken,
-} from "./verify.ts";
+} from "./direct-token.ts";
 
 /** Bounds of the cache. */
 interface CacheLimits {

@@ -18,7 +18,7 @@ import {
   newCa,
   validityMs,
 } from "./certificate-signing.ts";
-import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
+import { isAdmissionSegment, newAdmissionSegment } from "./random-text.ts";
 
 /**
  * The content of the webhook's Secret: the CA, the serving certificate, and the client certificate

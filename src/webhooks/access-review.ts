@@ -6,7 +6,7 @@ import {
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import { authorizeKey, type AuthorizeKeyDeps } from "../authn/authorize-key.ts";
+import { authorizeKey, type AuthorizeKeyDeps } from "../authn/authorize-request.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import { type Handler, type HttpResponse, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";

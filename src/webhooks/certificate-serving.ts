@@ -1,7 +1,7 @@
 import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { certificateSecrets } from "../api/names.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
-import { isSameSegment } from "../tokens/admission-path.ts";
+import { isSameText } from "../tokens/random-text.ts";
 import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
 import {
   type CaBundleInjectorDeps,
@@ -43,7 +43,7 @@ export class CertificateServing {
 
   /** Whether this is the first path segment of the admission routes. */
   isAdmissionSegment(segment: string): boolean {
-    return this.#segment !== undefined && isSameSegment(segment, this.#segment);
+    return this.#segment !== undefined && isSameText(segment, this.#segment);
   }
 
   /** Records the client certificate (PEM) that kube-apiserver presents. */

@@ -3,11 +3,11 @@ import {
   authorizeToken,
   type AuthorizeTokenDeps,
   type PresentedToken,
-} from "../authn/authorize-token.ts";
+} from "../authn/authorize-request.ts";
 import type { TokenVerdict } from "../domain/endpoint-token/token-authorization.ts";
 import { type TokenOfRequest, tokenOfRequest } from "../domain/endpoint-token/token-extras.ts";
 import type { Handler } from "../runtime/routes.ts";
-import { tokenScopes } from "../tokens/token-scopes.ts";
+import { tokenScopes } from "../tokens/direct-token.ts";
 import { accessReviewResponse, type AccessReviewResult } from "./access-review.ts";
 import { badReview, readJson } from "./review.ts";
 

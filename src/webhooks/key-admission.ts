@@ -20,7 +20,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
 import { isAllowed } from "./is-allowed.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { notSyncedMessage } from "../authn/authorize-key.ts";
+import { notSyncedMessage } from "../authn/authorize-request.ts";
 
 /** The quota of keys for each requester. */
 export interface KeyQuota {

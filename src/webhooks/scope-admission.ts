@@ -1,5 +1,5 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
-import { notSyncedMessage } from "../authn/authorize-key.ts";
+import { notSyncedMessage } from "../authn/authorize-request.ts";
 import type { SecondLooks } from "../authn/identify-key.ts";
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser } from "../api/admission-review.ts";

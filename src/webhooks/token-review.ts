@@ -1,4 +1,4 @@
-import { notSyncedMessage } from "../authn/authorize-key.ts";
+import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import type { SecretText } from "../api/secret-text.ts";

@@ -1,12 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { createAccessKeyCache, type AccessKeyCache } from "../../src/authn/access-key-cache.ts";
 import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
+import {
+  createAccessKeyCache,
+  type AccessKeyCache,
+  RequesterCounts,
+} from "../../src/authn/access-key-cache.ts";
 import { keyState } from "../../src/domain/access-key/key-state.ts";
 import { provingWatchTimes } from "../../src/kube/freshness.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -301,4 +306,21 @@ test("the cache is not fresh 30 s after the last watch of a resource was opened"
     openedAt: clock.now() / 1000 - 30,
   });
   stop.abort();
+});
+
+const of = (requester: string) =>
+  observedMetadata({ annotations: { [annotations.requester]: requester } });
+
+test("RequesterCounts counts objects by requester through creation, update and deletion", () => {
+  const counts = new RequesterCounts();
+  counts.note(undefined, of("alice"));
+  counts.note(undefined, of("alice"));
+  counts.note(undefined, observedMetadata());
+  expect([counts.of("alice"), counts.of("bob"), counts.of("")]).toEqual([2, 0, 0]);
+  counts.note(of("alice"), of("alice"));
+  counts.note(of("alice"), of("bob"));
+  expect([counts.of("alice"), counts.of("bob")]).toEqual([1, 1]);
+  counts.note(of("alice"), undefined);
+  counts.note(of("bob"), undefined);
+  expect([counts.of("alice"), counts.of("bob")]).toEqual([0, 0]);
 });

@@ -6,15 +6,12 @@ import { extras, ownObjects } from "../../src/api/names.ts";
 import { listAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
-import { presentedKey } from "../../src/tokens/presented-key.ts";
+import { presentedKey } from "../../src/tokens/access-key.ts";
 import {
   parseWebhookCertificates,
   tlsOf,
   type WebhookCertificates,
 } from "../../src/tokens/webhook-certificates.ts";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free-port.ts";
-import { startTiedChild } from "../support/tied-child.ts";
 import { concurrency } from "../support/bare-client.ts";
 import {
   keyRequest,
@@ -23,10 +20,13 @@ import {
   plainKeyOf,
   secretPath,
 } from "../support/bench-objects.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
 import { percentile } from "../support/percentile.ts";
+import { startTiedChild } from "../support/tied-child.ts";
+import type { Bench, BenchFixture, RunningServer } from "./bench-fixture.ts";
 import { type Row, row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import type { Bench, BenchFixture, RunningServer } from "./bench-fixture.ts";
 
 const day = 86_400;
 /**

@@ -9,7 +9,10 @@ const keys = parseSigningKeys(rawSigningKeys());
 const issuer = "https://latchkey.example";
 const get = (
   path: string,
-  terms = { issuer, jwksUrl: undefined },
+  terms: { readonly issuer: string; readonly jwksUrl: string | undefined } = {
+    issuer,
+    jwksUrl: undefined,
+  },
 ): Promise<HttpResponse> | HttpResponse =>
   routed(publishedKeyRoutes(terms, () => keys, { isFresh: () => true }))(
     { method: "GET", path, body: "" },
@@ -28,11 +31,16 @@ describe("the published keys", () => {
     });
   });
 
-  test("are found through the discovery document of the issuer", async () => {
-    const response = await get("/.well-known/openid-configuration");
+  test.each([
+    ["https://issuer", undefined, "https://issuer/openid/v1/jwks"],
+    ["https://issuer/", undefined, "https://issuer/openid/v1/jwks"],
+    ["https://issuer", "https://keys.example/jwks", "https://keys.example/jwks"],
+  ])("of %s and %s are at %s in the discovery document", async (named, jwksUrl, jwks) => {
+    const response = await get("/.well-known/openid-configuration", { issuer: named, jwksUrl });
     expect(JSON.parse(response.body)).toMatchObject({
-      issuer,
-      jwks_uri: "https://latchkey.example/openid/v1/jwks",
+      issuer: named,
+      jwks_uri: jwks,
+      id_token_signing_alg_values_supported: ["ES256"],
     });
   });
 

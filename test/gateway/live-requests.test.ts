@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { KeyDecision } from "../../src/authn/authorize-key.ts";
+import type { KeyDecision } from "../../src/authn/authorize-request.ts";
 import type { LiveKind } from "../../src/domain/gateway/live-limits.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import { Yielder } from "../../src/kube/yielder.ts";

@@ -7,16 +7,16 @@ import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
-import { mintToken } from "../../src/tokens/jwt.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
 import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
 import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
+import { mintToken } from "../../src/tokens/direct-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 import { fakeGatewayDeps } from "../support/gateway-deps.ts";
-import { TestClock } from "../support/test-clock.ts";
 import { openEntry } from "../support/open-entry.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
 const signingKeys = parseSigningKeys(rawSigningKeys());

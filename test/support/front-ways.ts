@@ -4,10 +4,10 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
-import { mintToken } from "../../src/tokens/jwt.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
 import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
 import { VerifiedTokens } from "../../src/tokens/verified-tokens.ts";
+import { mintToken } from "../../src/tokens/direct-token.ts";
 import { rawSigningKeys } from "./fake-informers.ts";
 import {
   aliceKey,

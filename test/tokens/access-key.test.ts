@@ -1,11 +1,21 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseTerms } from "../../src/api/owned-access-key.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import {
   accessKeyCacheEntry,
   digestBoundTo,
   digestOf,
   storedDigest,
+  generateKey,
+  isSameDigest,
+  plainKey,
+  presentedKey,
+  boundDigest,
+  newBoundKey,
 } from "../../src/tokens/access-key.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 const metadata = {
   name: "k",
@@ -56,4 +66,134 @@ describe("the digest of a key", () => {
   test("differs from the presented text if that is a digest", () => {
     expect(digestOf(new SecretText(`sha256:${ofAbc}`))).not.toBe(ofAbc);
   });
+});
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+const generated = (): string => SecretText.reveal(generateKey());
+
+describe("presentedKey", () => {
+  test.each([
+    "0123456789abcdef",
+    "a".repeat(512),
+    "user-chosen.key_with~all+signs/and=",
+    "lk_of_my_own_making",
+  ])("accepts %s", (text) => {
+    expect(presentedKey(new SecretText(text))?.index).toBe(digest(text).slice(0, 16));
+  });
+
+  test.each([
+    ["an empty string", ""],
+    ["a text that is too short", "0123456789abcde"],
+    ["a text that is too long", "a".repeat(513)],
+    ["a digest, which a manifest may contain", `sha256:${digest("x")}`],
+    ["a text with a space", "0123456789 abcdef"],
+    ["a text with a line break", "0123456789abcdef\n"],
+    ["a text with a non-ASCII letter", "0123456789abcdéf"],
+  ])("returns undefined for %s", (_rule, text) => {
+    expect(presentedKey(new SecretText(text))).toBeUndefined();
+  });
+});
+
+describe("a generated key", () => {
+  test("has 256 random bits, a prefix for secret scanners and a checksum", () => {
+    expect(generated()).toMatch(/^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/);
+    expect(new Set(Array.from({ length: 100 }, generated)).size).toBe(100);
+  });
+
+  test("is accepted, and is malformed if one character changes", () => {
+    const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const key = generated();
+    expect(presentedKey(new SecretText(key))).toBeDefined();
+    fc.assert(
+      fc.property(
+        fc.nat({ max: key.length - 1 }),
+        fc.nat({ max: alphabet.length - 1 }).map((place) => alphabet.charAt(place)),
+        (index, letter) => {
+          fc.pre(key[index] !== letter && index > 2 && key[index] !== "_");
+          expect(
+            presentedKey(new SecretText(key.slice(0, index) + letter + key.slice(index + 1))),
+          ).toBeUndefined();
+        },
+      ),
+    );
+  });
+});
+
+describe("a plain key", () => {
+  const terms = {
+    disabled: false,
+    ttlAfterLastActivity: false,
+    groups: [],
+    scope: "none",
+  } as const;
+  const claim = (
+    keyDigest: string | undefined,
+    spec: { readonly user?: string; readonly team?: string; readonly subject?: string },
+  ) => ({ metadata: observedMetadata(), spec: { ...terms, ...spec }, keyDigest });
+  const bound = (key: string, subject: string): string =>
+    `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
+
+  test.each<[string, ReturnType<typeof claim>, boolean]>([
+    ["itself", claim(digest("k"), { user: "bob" }), true],
+    [
+      "another key with the same index",
+      claim(digest("k").slice(0, 16) + "0".repeat(48), { user: "bob" }),
+      false,
+    ],
+    ["its digest bound to the user", claim(bound("k", "user:bob"), { user: "bob" }), true],
+    ["its digest bound to the team", claim(bound("k", "team:web"), { team: "web" }), true],
+    [
+      "its digest bound to the subject",
+      claim(bound("k", "subject:robot"), { subject: "robot" }),
+      true,
+    ],
+    ["a digest bound to another user", claim(bound("k", "user:bob"), { user: "eve" }), false],
+    [
+      "a digest bound to a user, in an object for a team of the same name",
+      claim(bound("k", "user:bob"), { team: "bob" }),
+      false,
+    ],
+    ["a digest bound to an empty subject", claim(bound("k", ""), {}), false],
+    [
+      "another key's digest, with the same bound part",
+      claim(`${"0".repeat(16)}.${bound("k", "user:bob").slice(17)}`, { user: "bob" }),
+      false,
+    ],
+    ["an object without a key", claim(undefined, { user: "bob" }), false],
+  ])("is compared with %s", (_rule, other, matches) => {
+    expect(plainKey(new SecretText("k")).matches(other)).toBe(matches);
+  });
+});
+
+test("isSameDigest compares the whole digests", () => {
+  expect([
+    isSameDigest("ab", "ab"),
+    isSameDigest("ab", "ac"),
+    isSameDigest("ab", "abc"),
+    isSameDigest("", ""),
+  ]).toEqual([true, false, false, true]);
+});
+
+test("a bound digest begins with the index of the key", () => {
+  // printf abc | sha256sum; printf 'abc\nuser:alice' | sha256sum
+  expect(boundDigest(new SecretText("abc"), "user:alice")).toBe(
+    "sha256:ba7816bf8f01cfea.bc14793895fbcbc22b5064c953c94dce6ecf6ca2f90b56de9fe2f32320e02f24",
+  );
+});
+
+test("a key that its user makes is found by its bound digest, for its subject alone", () => {
+  const { digest, plain } = newBoundKey("user:alice");
+  expect(digest).toMatch(/^sha256:[0-9a-f]{16}\.[0-9a-f]{64}$/);
+  const presented = presentedKey(new SecretText(plain));
+  const matches = (spec: Record<string, unknown>) =>
+    presented?.matches({
+      metadata: observedMetadata({}),
+      keyDigest: digest.slice("sha256:".length),
+      spec: parseTerms(spec),
+    });
+  expect([
+    matches({ user: "alice" }),
+    matches({ user: "bob" }),
+    matches({ team: "alice" }),
+  ]).toEqual([true, false, false]);
 });

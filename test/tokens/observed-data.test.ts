@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { sourceOf } from "../../src/domain/sync/copy.ts";
+import { largestSecret } from "../../src/domain/sync/sync-options.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
-import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
+import { copiedData, observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 const digestOf = createDataDigest();
 const password = Buffer.from("canary").toString("base64");
@@ -60,5 +64,80 @@ describe("a placeholder", () => {
   test("contains no value", () => {
     const text = JSON.stringify(secret({ a: password }, { [annotations.syncKeys]: "a" }));
     expect(text).not.toContain(password);
+  });
+});
+
+const { syncFormat, syncFormatKey, syncToProjects } = annotations;
+
+function shared(values: Readonly<Record<string, string>>, given: Readonly<Record<string, string>>) {
+  const data = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [
+      key,
+      new SecretText(Buffer.from(value).toString("base64")),
+    ]),
+  );
+  return {
+    metadata: observedMetadata({ name: "db", annotations: { [syncToProjects]: "web", ...given } }),
+    data,
+    keys: Object.keys(data).length,
+    owner: {},
+    access: [],
+    status: {},
+    conditions: [],
+  };
+}
+
+function textsOf(copied: ReturnType<typeof copiedData>) {
+  return copied.kind === "refused"
+    ? copied
+    : Object.fromEntries(
+        Object.entries(copied.data).map(([key, value]) => [
+          key,
+          Buffer.from(SecretText.reveal(value), "base64").toString(),
+        ]),
+      );
+}
+
+describe("what copies have of a SharedSecret", () => {
+  test("without a form, copies have the data itself", () => {
+    const secret = shared({ a: "1" }, {});
+    expect(copiedData(secret)).toEqual({ kind: "data", data: secret.data });
+  });
+
+  test("with a form, copies have one key with the derived text", () => {
+    const secret = shared({ b: "2", a: "1" }, { [syncFormat]: "dotenv", [syncFormatKey]: "x.env" });
+    expect(textsOf(copiedData(secret))).toEqual({ "x.env": "a='1'\nb='2'\n" });
+  });
+
+  test("with an invalid option, the data is left as it is, because the option is reported", () => {
+    const secret = shared({ a: "1" }, { [syncFormat]: "yaml" });
+    const copied = copiedData(secret);
+    expect(copied).toEqual({ kind: "data", data: secret.data });
+    expect(sourceOf(secret, { digest: "d" }, copied).options.problem?.reason).toBe(
+      "InvalidSyncOption",
+    );
+  });
+
+  test("a value that the form cannot hold is reported by its key, and nothing is cached", () => {
+    const secret = shared({ password: "hunter2\0" }, { [syncFormat]: "dotenv" });
+    const source = sourceOf(secret, { digest: digestOf(secret.data) }, copiedData(secret));
+    expect(source.options.problem).toEqual({
+      reason: "InvalidSyncOption",
+      message: `${syncFormat}: key "password" of spec.data has a value with a NUL byte, which no variable can hold`,
+    });
+    expect(source).not.toHaveProperty("data");
+  });
+
+  test("a derived text of more than 1 MiB is too large, and a large one is not cached", () => {
+    const half = "\u0001".repeat(largestSecret / 4);
+    const large = shared({ a: half }, { [syncFormat]: "json" });
+    expect(sourceOf(large, { digest: "d" }, copiedData(large)).options.problem?.reason).toBe(
+      "TooLarge",
+    );
+    const escaped = shared({ a: "\u0001".repeat(4_000) }, { [syncFormat]: "json" });
+    const source = sourceOf(escaped, { digest: "d" }, copiedData(escaped));
+    expect(source.options.problem).toBeUndefined();
+    expect(source).not.toHaveProperty("data");
+    expect(source.size).toBeLessThan(8 * 1024);
   });
 });

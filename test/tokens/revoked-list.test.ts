@@ -12,7 +12,7 @@ import {
   signRevokedList,
   verifyRevokedList,
 } from "../../src/tokens/revoked-list.ts";
-import { verifyDirectToken } from "../../src/tokens/verify.ts";
+import { verifyDirectToken } from "../../src/tokens/direct-token.ts";
 import {
   encoded,
   hmacSigner,

@@ -7,7 +7,6 @@ import {
   knownKids,
   newSigningKeys,
   type ObservedSigningKeys,
-  openidConfiguration,
   parseSigningKeys,
   publicJwks,
   rotationPatch,
@@ -211,17 +210,5 @@ describe("signing keys", () => {
       thrown = caught;
     }
     expect(thrown).toEqual(error);
-  });
-});
-
-test.each([
-  ["https://issuer", undefined, "https://issuer/openid/v1/jwks"],
-  ["https://issuer/", undefined, "https://issuer/openid/v1/jwks"],
-  ["https://issuer", "https://keys.example/jwks", "https://keys.example/jwks"],
-])("openidConfiguration of %s and %s has the jwks_uri %s", (issuer, jwksUrl, jwks) => {
-  expect(openidConfiguration({ issuer, jwksUrl })).toMatchObject({
-    issuer,
-    jwks_uri: jwks,
-    id_token_signing_alg_values_supported: ["ES256"],
   });
 });

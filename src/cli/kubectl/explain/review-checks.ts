@@ -5,7 +5,7 @@ import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import { sleep } from "../../../runtime/sleep.ts";
-import { newBoundKey } from "../../../tokens/bound-key.ts";
+import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";
 import { asSentence } from "./report.ts";

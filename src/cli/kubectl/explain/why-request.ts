@@ -2,7 +2,7 @@ import type { ReviewedRequest } from "../../../api/access-review.ts";
 import type { ServedResource } from "../../../api/discovery.ts";
 import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
-import { scopedRequest } from "../../../authn/scoped-request.ts";
+import { scopedRequest } from "../../../authn/authorize-request.ts";
 import { explainKey, objectOf } from "../../../domain/access-key/explain-key.ts";
 import { explainKeyRequest, explainScopes } from "../../../domain/access-key/explain-request.ts";
 import { effectiveScopes } from "../../../domain/access-key/key-state.ts";
@@ -89,7 +89,7 @@ function scopedBy(
   labels: Readonly<Record<string, string>>,
 ): ScopedRequest {
   const scoped = scopedRequest(reviewed, {
-    accessKeys: { locationOf: () => locationOf(labels) },
+    locationOf: () => locationOf(labels),
     discovery: {
       known: (group, plural) => scopeIn(served, group, plural),
       find: () => Promise.resolve("Unknown"),

@@ -6,7 +6,7 @@ import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { type ClusterInfo, clusterInfo } from "../../../kube/user-connection.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
-import { newBoundKey } from "../../../tokens/bound-key.ts";
+import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { gatewayAt, publishedGateway } from "../connection/cluster-address.ts";

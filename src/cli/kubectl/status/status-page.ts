@@ -1,4 +1,4 @@
-import { isPageToken } from "../../../tokens/page-token.ts";
+import { isSameText } from "../../../tokens/random-text.ts";
 import { printable } from "../failure.ts";
 import { pageHtml, pageIcon } from "./status-page-html.ts";
 import { pageScript } from "./status-page-script.ts";
@@ -48,7 +48,7 @@ export async function answerPage(request: PageRequest, deps: PageDeps): Promise<
   const file = files.get(target);
   if (file !== undefined) return respond(200, file.type, file.text);
   if (target !== "/api/status") return refusal(404, "there is no such page");
-  if (!isPageToken(bearerOf(headers["authorization"]), deps.token))
+  if (!isSameText(bearerOf(headers["authorization"]), deps.token))
     return refusal(401, "the token is missing or wrong; use the URL that the command printed");
   return respond(200, "application/json", stateText(await deps.view(), deps));
 }

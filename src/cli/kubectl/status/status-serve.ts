@@ -3,7 +3,7 @@ import type { Clock } from "../../../runtime/clock.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { errorCode } from "../../../runtime/error-code.ts";
 import { aborted } from "../../../runtime/sleep.ts";
-import { newPageToken } from "../../../tokens/page-token.ts";
+import { newPageToken } from "../../../tokens/random-text.ts";
 import { answerPage, type PageDeps } from "./status-page.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
 import type { Terminal } from "../terminal.ts";

@@ -2,7 +2,7 @@ import { isAbsolute, join } from "node:path";
 import { stringAt } from "../../../api/parse.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
 import type { Environment } from "../../../runtime/options.ts";
-import { hashOf } from "../../../tokens/name-hash.ts";
+import { hashName } from "../../../domain/names.ts";
 import { readPrivateFile, writePrivateFiles } from "../private-files.ts";
 
 /** A minted token, and the DirectClusterEndpointToken that has it; instants in RFC 3339. */
@@ -26,7 +26,7 @@ export function keptToken(terms: readonly unknown[], env: Environment): KeptToke
   const cache = cacheDirectory(env);
   if (cache === undefined) return undefined;
   const directory = join(cache, "kubectl-latchkey");
-  const name = `token-${hashOf(JSON.stringify(terms))}`;
+  const name = `token-${hashName(terms, 20)}`;
   return {
     read: () => parsedToken(readPrivateFile(join(directory, name))),
     write: (minted) =>

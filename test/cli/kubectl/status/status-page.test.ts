@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { answerPage, type PageRequest } from "../../../../src/cli/kubectl/status/status-page.ts";
 import { readStatus } from "../../../../src/cli/kubectl/status/status-read.ts";
 import type { StatusView } from "../../../../src/cli/kubectl/status/status-source.ts";
-import { newPageToken } from "../../../../src/tokens/page-token.ts";
+import { newPageToken } from "../../../../src/tokens/random-text.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { fakeStatusCluster } from "./fake-status-cluster.ts";
 import { sampleReport } from "./status-sample.ts";

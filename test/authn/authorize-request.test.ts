@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import type { Scope } from "../../src/api/scope.ts";
-import { authorizeKey, authorizeNow, notSyncedMessage } from "../../src/authn/authorize-key.ts";
+import { authorizeKey, authorizeNow, notSyncedMessage } from "../../src/authn/authorize-request.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 

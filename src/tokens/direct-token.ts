@@ -1,11 +1,27 @@
+import { SignJWT } from "jose";
 import { group } from "../api/names.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
-import type { Scope } from "../api/scope.ts";
+import { type Scope, parseScope } from "../api/scope.ts";
 import { SecretText } from "../api/secret-text.ts";
+import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
+import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import { longestToken } from "../domain/endpoint-token/token-size.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
-import { tokenScopes } from "./token-scopes.ts";
+import type { ObservedSigningKeys } from "./signing-keys.ts";
+import { strictJson } from "./strict-json.ts";
+
+/** Signs a direct token (RFC 7519) with ES256 and the current signing key. */
+export async function mintToken(
+  claims: TokenClaims,
+  { signing }: ObservedSigningKeys,
+): Promise<MintedToken> {
+  const header = { alg: "ES256", typ: "JWT", kid: signing.kid };
+  const token = await new SignJWT({ ...claims, groups: [...claims.groups] })
+    .setProtectedHeader(header)
+    .sign(signing.privateKey);
+  return { token: new SecretText(token), kid: signing.kid };
+}
 
 /** Why a token is refused; a closed set for metrics. */
 export const tokenProblems = [
@@ -152,4 +168,15 @@ function serviceOf(claim: unknown): Service | undefined {
     (field) => serviceMembers.has(field) && textAt(claim, field) !== undefined,
   );
   return isRead && name !== undefined ? { scope, keyID, name } : undefined;
+}
+
+/**
+ * The scopes in the claim `scope` of a direct token, which must all allow a request: one, or a list
+ * of at least one; undefined if any of them is invalid.
+ */
+export function tokenScopes(text: string): readonly Scope[] | undefined {
+  const value = strictJson(text);
+  const scopes = (Array.isArray(value) ? value : [value]).map(parseScope);
+  const read = scopes.filter((scope) => scope !== undefined);
+  return read.length === scopes.length && read.length > 0 ? read : undefined;
 }

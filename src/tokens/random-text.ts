@@ -16,8 +16,13 @@ export function isAdmissionSegment(text: string): boolean {
   return /^[A-Za-z0-9_-]{32,128}$/.test(text);
 }
 
-/** Whether two segments are equal, in constant time. */
-export function isSameSegment(one: string, other: string): boolean {
+/** Generates the token of a page: 256 random bits in the alphabet of base64url. */
+export function newPageToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** Whether a client presents this text; compares in constant time. */
+export function isSameText(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
   return timingSafeEqual(digest(one), digest(other));
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
   isAdmissionSegment,
-  isSameSegment,
+  isSameText,
   newAdmissionSegment,
-} from "../../src/tokens/admission-path.ts";
+} from "../../src/tokens/random-text.ts";
 
 test("newAdmissionSegment returns a new segment each time, which needs no escapes in a path", () => {
   const made = Array.from({ length: 100 }, newAdmissionSegment);
@@ -30,6 +30,6 @@ test.each<[string, string, boolean]>([
   ["abc", "abd", false],
   ["abc", "ab", false],
   ["", "abc", false],
-])("isSameSegment of %s and %s is %s", (one, other, expected) => {
-  expect(isSameSegment(one, other)).toBe(expected);
+])("isSameText of %s and %s is %s", (one, other, expected) => {
+  expect(isSameText(one, other)).toBe(expected);
 });

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
-import { mintToken } from "../../src/tokens/jwt.ts";
 import { publicJwks } from "../../src/tokens/signing-keys.ts";
-import { tokenProblems, verifyDirectToken } from "../../src/tokens/verify.ts";
+import { mintToken, tokenProblems, verifyDirectToken } from "../../src/tokens/direct-token.ts";
+import { runs } from "../support/property-runs.ts";
 import {
   derSigner,
   encoded,
@@ -22,7 +22,6 @@ import {
   strangeKey,
   textOf,
 } from "./signed-text.ts";
-import { runs } from "../support/property-runs.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".split("");
 const second = 1_767_225_600;
