@@ -32,8 +32,8 @@ export interface IdentifyKeyDeps {
   /** Called with the objects that have the index of an unknown key. */
   readonly onMismatch: (sharingIndex: readonly ObservedAccessKey[]) => void;
   readonly onResult: (result: IdentificationResult) => void;
-  /** Bounds the keys that wait for a second look. */
-  readonly secondLooks: SecondLooks;
+  /** Bounds the unknown keys that wait until they are looked up again. */
+  readonly unknownKeyRetries: UnknownKeyRetries;
 }
 
 /** A key, and who presents it. */
@@ -44,10 +44,10 @@ interface PresentedKey {
 }
 
 /**
- * The keys that wait for a second look. Above the limit, the oldest one of the address that has the
- * most gets its second look at once.
+ * The unknown keys that wait until they are looked up again. Above the limit, the oldest one of the
+ * address that has the most is looked up at once.
  */
-export class SecondLooks {
+export class UnknownKeyRetries {
   readonly #waits: BoundedWaits;
 
   /** By default, 1,000. */
@@ -55,7 +55,7 @@ export class SecondLooks {
     this.#waits = new BoundedWaits(most);
   }
 
-  /** Waits until the second look. */
+  /** Waits until the key is to be looked up again. */
   wait(
     { peerAddress = "" }: Pick<PresentedKey, "peerAddress">,
     clock: Pick<Clock, "wakeAfter">,
@@ -91,12 +91,12 @@ export async function identifyKey(
 
 async function identified(
   { token, peerAddress }: PresentedKey,
-  { accessKeys, clock, secondLooks }: IdentifyKeyDeps,
+  { accessKeys, clock, unknownKeyRetries }: IdentifyKeyDeps,
 ): Promise<Identification> {
   if (!accessKeys.isFresh()) return { kind: "not-ready" };
   let resolved = accessKeys.lookup(token);
   if (resolved === "unknown") {
-    await secondLooks.wait({ peerAddress }, clock);
+    await unknownKeyRetries.wait({ peerAddress }, clock);
     resolved = accessKeys.lookup(token);
   }
   if (resolved === "unknown" && !accessKeys.isWatchOpen()) return { kind: "not-ready" };

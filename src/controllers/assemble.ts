@@ -1,8 +1,10 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
+import { keyOf } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
 import { serviceCertificates, type ServiceNames } from "../certificates/service-certificates.ts";
+import { BodyLimiter } from "../kube/body-limiter.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { BodyLimiter } from "../kube/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
@@ -15,10 +17,10 @@ import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
 import type { RequestMetrics } from "../runtime/work-metrics.ts";
-import type { ControllerOptions } from "./world.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
-import { sizeOfIn } from "./object-size.ts";
+import type { Stores } from "./stores.ts";
+import type { ControllerOptions } from "./world.ts";
 
 /** Options of a controller process; `identity` is its name in the Lease. */
 export interface AssemblyOptions extends ControllerOptions {
@@ -196,4 +198,22 @@ function openFenced(
     });
   };
   return [open("copies"), open("rest")];
+}
+
+/** Assumed bytes of an object of unknown size (etcd, --max-request-bytes). */
+const largestObject = 1.5 * 1024 * 1024;
+
+/**
+ * Returns a function for the approximate size of an object in bytes, from the stores; 0 for kinds
+ * with small objects.
+ */
+export function sizeOfIn({ sharedSecrets }: Pick<Stores, "sharedSecrets">): SizeOf {
+  return (resource, ref) => {
+    if (resource === resources.sharedSecrets)
+      return (
+        sharedSecrets.get(keyOf({ namespace: ref.namespace ?? "", name: ref.name }))?.size ??
+        largestObject
+      );
+    return resource === resources.secrets ? largestObject : 0;
+  };
 }

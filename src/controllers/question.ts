@@ -36,14 +36,14 @@ export type Question =
 export type Request = Question | Write;
 
 /** The state of an object in the API server; a cache may lag behind it. */
-export type LiveObject =
+export type UncachedObject =
   | { readonly kind: "there"; readonly metadata: Metadata }
   | { readonly kind: "gone" }
   | { readonly kind: "unknown" };
 
 /** The answer to the question with the same `do`. */
 export type Answer =
-  | { readonly do: "read"; readonly live: LiveObject }
+  | { readonly do: "read"; readonly object: UncachedObject }
   | { readonly do: "refresh"; readonly sources: readonly Key[] }
   /** Undefined if the SharedSecret now has other data, or is gone. */
   | { readonly do: "read-data"; readonly data: SecretData | undefined }

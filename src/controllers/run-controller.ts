@@ -17,8 +17,8 @@ import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/sh
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
 import { createIssuer } from "./issuer.ts";
-import { RevokedPolls, revokedTokensRoutes } from "./published-revocations.ts";
-import { publishedKeyRoutes } from "./published-keys.ts";
+import { RevokedPolls } from "./revoked-polls.ts";
+import { publishedKeyRoutes, revokedTokensRoutes } from "./issuer-routes.ts";
 
 const closeGraceMs = 2_000;
 

@@ -10,14 +10,14 @@ import { canExist } from "../kube/paths.ts";
 import { mintToken } from "../tokens/direct-token.ts";
 import type { Outcome } from "./attempt.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
+import { signingKeys } from "./kinds/signing-keys.ts";
 import {
   type Answer,
   isQuestion,
-  type LiveObject,
+  type UncachedObject,
   type Question,
   type Request,
 } from "./question.ts";
-import { signingKeys } from "./signing-keys.ts";
 import type { SourceData } from "./source-data.ts";
 import type { World } from "./world.ts";
 
@@ -47,7 +47,7 @@ async function answered(question: Question, deps: SendDeps): Promise<Answer> {
   const { client, world, sourceData, forEach, refresh } = deps;
   switch (question.do) {
     case "read":
-      return { do: "read", live: await readLive(question.resource, question.ref, client) };
+      return { do: "read", object: await readUncached(question.resource, question.ref, client) };
     case "refresh":
       await refresh(question.resource, question.ref);
       return { do: "refresh", sources: question.sources ?? [] };
@@ -130,11 +130,11 @@ async function isStillHonoured(
  * that the resource is not served, and says nothing about the object. Throws any other KubeError.
  * An object that cannot exist is gone.
  */
-async function readLive(
+async function readUncached(
   resource: Resource,
   ref: ObjectRef,
   client: Pick<Client, "getMetadata">,
-): Promise<LiveObject> {
+): Promise<UncachedObject> {
   if (!canExist(ref)) return { kind: "gone" };
   try {
     return { kind: "there", metadata: parseMetadata(await client.getMetadata(resource, ref)) };

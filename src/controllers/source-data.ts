@@ -68,12 +68,13 @@ export class SourceData {
     { form, digest }: { readonly form: DataForm; readonly digest: string },
   ): Promise<SecretData | undefined> {
     try {
-      const live = parseSharedSecret(
+      const current = parseSharedSecret(
         await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
       );
-      const copied = form === "own" ? { kind: "data" as const, data: live.data } : copiedData(live);
+      const copied =
+        form === "own" ? { kind: "data" as const, data: current.data } : copiedData(current);
       if (copied.kind === "refused") return undefined;
-      const { metadata } = live;
+      const { metadata } = current;
       const { data } = copied;
       const found = this.#deps.digestOf(data);
       // Newer data is cached, too: its watch event follows.

@@ -1,7 +1,7 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
 import { serviceCertificates } from "../certificates/service-certificates.ts";
-import { identificationResults, SecondLooks } from "../authn/identify-key.ts";
+import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
@@ -82,7 +82,7 @@ export function assembleGateway(
     authenticator: keyAuthenticator({
       ...{ accessKeys, clock },
       onUse: (key) => lastActivity.note(key),
-      secondLooks: new SecondLooks(),
+      unknownKeyRetries: new UnknownKeyRetries(),
       onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
       onResult: metrics.gateway.authentications(identificationResults),
     }),

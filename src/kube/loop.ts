@@ -37,14 +37,14 @@ export async function runLoop(options: LoopOptions): Promise<void> {
 async function work(options: LoopOptions): Promise<void> {
   const { queue, yielder } = options;
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
-    await pass(key, options);
+    await reconcileOne(key, options);
     queue.done(key);
     // Reconciles without requests would otherwise run as one chain of promises.
     await yielder.yieldIfDue();
   }
 }
 
-async function pass(key: Key, options: LoopOptions): Promise<void> {
+async function reconcileOne(key: Key, options: LoopOptions): Promise<void> {
   const { queue, metrics, clock } = options;
   const began = clock.monotonic();
   metrics.began();

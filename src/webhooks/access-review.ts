@@ -6,10 +6,19 @@ import {
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import { authorizeKey, type AuthorizeKeyDeps } from "../authn/authorize-request.ts";
+import {
+  authorizeKey,
+  type AuthorizeKeyDeps,
+  authorizeToken,
+  type AuthorizeTokenDeps,
+  type PresentedToken,
+} from "../authn/authorize-request.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
+import type { TokenVerdict } from "../domain/endpoint-token/token-authorization.ts";
+import { type TokenOfRequest, tokenOfRequest } from "../domain/endpoint-token/token-extras.ts";
 import { type Handler, type HttpResponse, json } from "../runtime/routes.ts";
-import { badReview, readJson } from "./review.ts";
+import { tokenScopes } from "../tokens/direct-token.ts";
+import { badReview, readJson } from "./review-route.ts";
 
 /**
  * How a SubjectAccessReview ended, for metrics; invalid: denied, because the extras of its user are
@@ -35,7 +44,7 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
-    return accessReviewResponse(await evaluate(review, deps));
+    return accessReviewResponse(await keyVerdict(review, deps));
   };
 }
 
@@ -48,7 +57,7 @@ export function accessReviewResponse(verdict: KeyVerdict): HttpResponse {
   return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
 }
 
-async function evaluate(review: AccessReview, deps: AccessReviewDeps): Promise<KeyVerdict> {
+async function keyVerdict(review: AccessReview, deps: AccessReviewDeps): Promise<KeyVerdict> {
   const { onUse, onResult } = deps;
   if (review.extra[extras.keyId] === undefined) {
     onResult("no-opinion");
@@ -61,4 +70,53 @@ async function evaluate(review: AccessReview, deps: AccessReviewDeps): Promise<K
   if (decision.kind === "no-opinion" && decision.resolved !== undefined)
     onUse(decision.resolved.key);
   return decision;
+}
+
+/** Dependencies of {@link directAccessReviewHandler}. */
+interface DirectAccessReviewDeps extends AuthorizeTokenDeps {
+  readonly onResult: (result: AccessReviewResult) => void;
+}
+
+/**
+ * Handles SubjectAccessReviews of a connected cluster, whose kube-apiserver has verified the direct
+ * token: denies requests of revoked tokens, and requests beyond the scope of their token.
+ */
+export function directAccessReviewHandler(deps: DirectAccessReviewDeps): Handler {
+  return async (request) => {
+    const review = parseAccessReview(readJson(request));
+    if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
+    const token = tokenOfRequest(review.extra);
+    const verdict = await tokenVerdict(token, review.request, deps);
+    deps.onResult(verdict.kind === "denied" && !isReadable(token) ? "invalid" : verdict.kind);
+    return accessReviewResponse(
+      verdict.kind === "not-ready" ? { kind: "denied", reason: verdict.reason } : verdict,
+    );
+  };
+}
+
+async function tokenVerdict(
+  token: TokenOfRequest,
+  request: AccessReview["request"],
+  deps: DirectAccessReviewDeps,
+): Promise<TokenVerdict> {
+  switch (token.kind) {
+    case "none":
+      return { kind: "no-opinion" };
+    case "invalid":
+      return { kind: "denied", reason: token.reason };
+    case "token":
+      return authorizeToken(presented(token), request, deps);
+  }
+}
+
+/** Whether the extras are those of a token whose scope can be read. */
+function isReadable(token: TokenOfRequest): boolean {
+  return token.kind === "token" && !presented(token).scopes.includes("unreadable");
+}
+
+function presented({
+  jti,
+  scope,
+}: Extract<TokenOfRequest, { readonly kind: "token" }>): PresentedToken {
+  return { jti, scopes: scope === undefined ? [] : (tokenScopes(scope) ?? ["unreadable"]) };
 }

@@ -3,13 +3,16 @@ import {
   type AdmissionRequest,
   admissionReviewVersion,
   parseAdmissionReview,
+  type AdmissionUser,
 } from "../api/admission-review.ts";
 import { group } from "../api/names.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
+import { recordAt, stringAt, isTrueAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
 import type { FieldProblem } from "../domain/shared-secret/data-values.ts";
+import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type Handler, json } from "../runtime/routes.ts";
-import { badReview, readJson } from "./review.ts";
+import { badReview, readJson } from "./review-route.ts";
 
 /** How an AdmissionReview ended, for metrics. */
 export const admissionResults = ["allowed", "changed", "refused", "failed"] as const;
@@ -150,4 +153,29 @@ function detailsOf(object: unknown, cause: FieldProblem): object {
     kind: stringAt(object, "kind") ?? "",
     causes: [{ reason: "FieldValueInvalid", ...cause }],
   };
+}
+
+/** The attributes of a resource request (Kubernetes API reference, ResourceAttributes). */
+interface ResourceAttributes {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Whether the API server would allow the user's request, by a SubjectAccessReview. */
+export async function isAllowed(
+  { username, uid, groups, extra }: AdmissionUser,
+  resourceAttributes: ResourceAttributes,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
+  const answer = await client.review(resources.accessReviews, {
+    user: username,
+    uid,
+    groups,
+    extra,
+    resourceAttributes,
+  });
+  return isTrueAt(recordAt(answer, "status"), "allowed");
 }

@@ -10,17 +10,15 @@ import { certificateProblemSentence } from "../domain/certificates/certificate-p
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createClient } from "../kube/http-client.ts";
-import { ServerProbe } from "../kube/server-probe.ts";
-import { apiServerName } from "./client-credentials.ts";
-import { accessReviewResults } from "./access-review.ts";
-import { directAccessReviewHandler } from "./direct-access-review.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
+import { ServerProbe } from "../kube/server-probe.ts";
+import { accessReviewResults, directAccessReviewHandler } from "./access-review.ts";
+import { apiServerName, reviewRoute } from "./review-route.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
-import { reviewRoute } from "./review-route.ts";
 
 /** Options of the authorizer of a connected cluster. */
 interface DirectAuthorizerOptions extends FollowIssuerOptions {

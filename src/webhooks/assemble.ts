@@ -1,18 +1,18 @@
-import { createAccessKeyCache } from "../authn/access-key-cache.ts";
 import { group, webhookFieldManager } from "../api/names.ts";
+import { createAccessKeyCache } from "../authn/access-key-cache.ts";
+import { KeyMismatches } from "../authn/key-mismatch.ts";
+import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { createClient } from "../kube/http-client.ts";
-import { CertificateServing, type CertificateServingOptions } from "./certificate-serving.ts";
-import { createConnectorKey } from "./connector-key.ts";
-import { KeyMismatches } from "../authn/key-mismatch.ts";
-import { LastActivity } from "../authn/last-activity.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
+import { CertificateServing, type CertificateServingOptions } from "./certificate-serving.ts";
+import { createConnectorKey } from "./connector-data.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { webhookRoutes, type WebhookRoutesOptions } from "./webhook-routes.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../certificates/ca-bundle-injector.ts";
 import { Certificates, type CertificatesDeps } from "../certificates/certificates.ts";
 import { dnsNamesOf } from "../certificates/service-certificates.ts";
-import { apiServerName } from "./client-credentials.ts";
+import { apiServerName } from "./review-route.ts";
 
 /** Dependencies of {@link CertificateServing}. */
 type CertificateServingDeps = CaBundleInjectorDeps &

@@ -1,26 +1,25 @@
-import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { soleExtra } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { annotations, extras } from "../api/names.ts";
 import { parseTerms } from "../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { asNewObject } from "../domain/requester/new-object.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
+import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { attenuationProblem } from "../domain/access-key/attenuation.ts";
-import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import {
   candidateOutcome,
   type KeyCandidate,
   mostOfOneIndex,
   requesterNameOf,
 } from "../domain/access-key/duplicate-key.ts";
+import { keyIndexOf } from "../domain/access-key/key-digest.ts";
+import { asNewObject } from "../domain/requester/new-object.ts";
 import { storedRequester, takesOver } from "../domain/requester/requester-annotations.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
-import { isAllowed } from "./is-allowed.ts";
-import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { notSyncedMessage } from "../authn/authorize-request.ts";
+import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";
 
 /** The quota of keys for each requester. */
 export interface KeyQuota {

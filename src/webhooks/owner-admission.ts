@@ -3,8 +3,7 @@ import type { AdmissionRequest } from "../api/admission-review.ts";
 import { type BlockedOwner, newlyBlockedOwners } from "../domain/webhook/owner-references.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery, ServedKind } from "../kube/discovery.ts";
-import { isAllowed } from "./is-allowed.ts";
-import { type AdmissionStep, admitted, refused } from "./admission.ts";
+import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";
 import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
 
 /** Dependencies of {@link checkBlockOwnerDeletion}. */

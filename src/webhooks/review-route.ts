@@ -1,7 +1,13 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import type { Handler, Route } from "../runtime/routes.ts";
-import { apiServerName, requireApiServer } from "./client-credentials.ts";
+import {
+  type Handler,
+  type Route,
+  type HttpRequest,
+  type HttpResponse,
+  plain,
+  type Peer,
+} from "../runtime/routes.ts";
 
 /** Dependencies of {@link timed}. */
 interface TimedDeps {
@@ -50,4 +56,38 @@ export function timed(
       counted.ended(code, (clock.monotonic() - began) / 1000);
     }
   };
+}
+
+/** Parses the body of a request as JSON; undefined if it is invalid. */
+export function readJson({ body }: HttpRequest): unknown {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return parsed;
+  } catch {
+    // The error is dropped, because it quotes the body.
+    return undefined;
+  }
+}
+
+/** The response to a body that is not a valid review. */
+export function badReview(kind: string, apiVersion: string): HttpResponse {
+  return plain(
+    400,
+    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of kubectl latchkey trust-config --authorization`,
+  );
+}
+
+/** The common name of the certificate that kube-apiserver presents. */
+export const apiServerName = "latchkey:kube-apiserver";
+
+/**
+ * Refuses every client except kube-apiserver, by its client certificate: any other client could try
+ * keys.
+ */
+export function requireApiServer({ clientName }: Peer): HttpResponse | undefined {
+  if (clientName === apiServerName) return undefined;
+  return plain(
+    401,
+    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see kubectl latchkey trust-config --authorization`,
+  );
 }

@@ -1,11 +1,16 @@
+import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
+import type { AdmissionUser, AdmissionRequest } from "../api/admission-review.ts";
+import { extras } from "../api/names.ts";
+import { recordAt } from "../api/parse.ts";
+import { parseScopeLimit } from "../api/scope.ts";
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
-import type { SecondLooks } from "../authn/identify-key.ts";
-import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
-import type { AdmissionUser } from "../api/admission-review.ts";
-import { extras } from "../api/names.ts";
+import type { UnknownKeyRetries } from "../authn/identify-key.ts";
 import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
+import { isSame } from "../domain/plan/merge-patch.ts";
+import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
+import type { Discovery } from "../kube/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 
@@ -19,18 +24,22 @@ export interface ScopeAdmissionDeps {
 interface AwaitNewKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId">;
   readonly clock: Pick<Clock, "wakeAfter">;
-  readonly secondLooks: SecondLooks;
+  readonly unknownKeyRetries: UnknownKeyRetries;
 }
 
 /**
  * Waits 100 ms for the key of a request if it is not in the cache: the process that authenticated it
  * may have observed the creation of the key earlier.
  */
-export function awaitNewKey({ accessKeys, clock, secondLooks }: AwaitNewKeyDeps): AdmissionStep {
+export function awaitNewKey({
+  accessKeys,
+  clock,
+  unknownKeyRetries,
+}: AwaitNewKeyDeps): AdmissionStep {
   return async (request) => {
     const keyId = soleExtra(request.user, extras.keyId);
     if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
-      await secondLooks.wait({}, clock);
+      await unknownKeyRetries.wait({}, clock);
     return admitted(request);
   };
 }
@@ -70,4 +79,31 @@ export function scopeProblem(
     clock.now(),
   );
   return verdict.kind === "denied" ? verdict.reason : undefined;
+}
+
+/** Dependencies of {@link newScopeWarnings}. */
+interface ScopeWarningDeps {
+  readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
+  readonly discovery: Pick<Discovery, "known">;
+}
+
+/**
+ * Returns warnings about the entries of a new scope that cover nothing. Sends no requests: there
+ * are no warnings before the cache is fresh and discovery is loaded.
+ */
+export function newScopeWarnings({
+  accessKeys,
+  discovery,
+}: ScopeWarningDeps): (
+  request: Pick<AdmissionRequest, "object" | "oldObject">,
+) => readonly string[] {
+  return ({ object, oldObject }) => {
+    const { scope } = recordAt(object, "spec");
+    if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
+    if (!accessKeys.isFresh() || discovery.known("", "namespaces") === undefined) return [];
+    return scopeWarnings(parseScopeLimit(scope), {
+      isDefined: (role) => accessKeys.roles().has(role),
+      scopeOf: (group, resource) => discovery.known(group, resource),
+    });
+  };
 }

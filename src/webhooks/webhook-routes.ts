@@ -1,7 +1,9 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
-import { identificationResults, SecondLooks } from "../authn/identify-key.ts";
+import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
+import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
+import { dataValueProblem } from "../domain/shared-secret/data-values.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery } from "../kube/discovery.ts";
@@ -9,12 +11,16 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Route } from "../runtime/routes.ts";
 import { accessReviewHandler, accessReviewResults } from "./access-review.ts";
-import { type AdmissionDeps, admissionHandler, admissionResults, admitted } from "./admission.ts";
+import {
+  type AdmissionDeps,
+  admissionHandler,
+  admissionResults,
+  admitted,
+  type AdmissionStep,
+  refusedField,
+} from "./admission.ts";
 import type { CertificateServing } from "./certificate-serving.ts";
-import { requireApiServer } from "./client-credentials.ts";
-import { extractConnectorData } from "./connector-data.ts";
-import type { ConnectorKey } from "./connector-key.ts";
-import { base64Data } from "./data-admission.ts";
+import { extractConnectorData, type ConnectorKey } from "./connector-data.ts";
 import {
   defaultKey,
   enforceAttenuation,
@@ -24,11 +30,9 @@ import {
   newObject,
   rejectDuplicateKey,
 } from "./key-admission.ts";
-import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
-import { reviewRoute, timed } from "./review-route.ts";
-import { awaitNewKey, enforceScope } from "./scope-admission.ts";
-import { newScopeWarnings } from "./scope-warnings.ts";
+import { requireApiServer, reviewRoute, timed } from "./review-route.ts";
+import { awaitNewKey, enforceScope, newScopeWarnings } from "./scope-admission.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** Dependencies of {@link webhookRoutes}. */
@@ -66,7 +70,7 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const handlers = {
     [webhookPaths.tokenReview]: tokenReviewHandler({
       ...reviewing,
-      secondLooks: new SecondLooks(),
+      unknownKeyRetries: new UnknownKeyRetries(),
       onMismatch: mismatches.note.bind(mismatches),
       onResult: metrics.reviews("token", identificationResults),
     }),
@@ -88,7 +92,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
   const { namespace, requireAdmissionClientCertificate } = options;
   const deciding = { accessKeys, client, clock, quota: options };
-  const awaited = awaitNewKey({ ...deciding, secondLooks: new SecondLooks() });
+  const awaited = awaitNewKey({ ...deciding, unknownKeyRetries: new UnknownKeyRetries() });
   const onResult = metrics.reviews("admission", admissionResults);
   const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
@@ -127,3 +131,12 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
     admission(webhookPaths.scopeAdmission, { steps: [awaited, enforceScope(deciding)] }),
   ];
 }
+
+/**
+ * Refuses values of a SharedSecret's data that are not base64; the schema rejects them, too, but
+ * its message names no fix.
+ */
+export const base64Data: AdmissionStep = (request) => {
+  const problem = dataValueProblem(request.object, request.oldObject);
+  return problem === undefined ? admitted(request) : refusedField(problem);
+};

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { identifyKey, SecondLooks } from "../../src/authn/identify-key.ts";
+import { identifyKey, UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";
 import { settled } from "../support/test-clock.ts";
 
@@ -55,7 +55,7 @@ describe("a presented key", () => {
   });
 });
 
-describe("keys that wait for a second look", () => {
+describe("unknown keys that wait for their retry", () => {
   it("are at most 1,000; for one more, the oldest one is looked up again at once", async () => {
     const deps = fakeReviewDeps({});
     const [oldest] = Array.from({ length: 1_000 }, () => identifyKey({ token }, deps));
@@ -72,8 +72,8 @@ describe("keys that wait for a second look", () => {
     ]);
   });
 
-  it("of an address with many do not take the second look of a new key at another one", async () => {
-    const deps = { ...fakeReviewDeps({}), secondLooks: new SecondLooks(10) };
+  it("of an address with many do not end the wait of a new key at another one", async () => {
+    const deps = { ...fakeReviewDeps({}), unknownKeyRetries: new UnknownKeyRetries(10) };
     const honest = identifyKey({ token, peerAddress: "192.0.2.2" }, deps);
     for (let count = 0; count < 100; count += 1)
       void identifyKey({ token, peerAddress: "192.0.2.1" }, deps);

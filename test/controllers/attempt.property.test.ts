@@ -78,7 +78,7 @@ function outcomeOf(request: Request, kind: Step["outcome"]): Outcome {
   const isConfirmed = kind === "confirmed";
   switch (request.do) {
     case "read":
-      return { answer: { do: "read", live: { kind: isConfirmed ? "gone" : "unknown" } } };
+      return { answer: { do: "read", object: { kind: isConfirmed ? "gone" : "unknown" } } };
     case "refresh":
       return { answer: { do: "refresh", sources: request.sources ?? [] } };
     case "read-data":

@@ -64,7 +64,7 @@ async function attempted(
 }
 
 function answered(request: Request): Outcome {
-  if (request.do === "read") return { answer: { do: "read", live: { kind: "gone" } } };
+  if (request.do === "read") return { answer: { do: "read", object: { kind: "gone" } } };
   if (request.do === "refresh") return { answer: { do: "refresh", sources: [] } };
   return { response: request.do === "delete" ? { kind: "Status" } : { answer: lineOf(request) } };
 }

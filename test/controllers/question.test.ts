@@ -82,7 +82,7 @@ test.for<[string, Question, Question, boolean]>([
 });
 
 test("only questions without an answer are asked", () => {
-  const answer: Answer = { do: "read", live: { kind: "gone" } };
+  const answer: Answer = { do: "read", object: { kind: "gone" } };
   const answers = new Map([[questionKey(read), answer]]);
   expect(askFor([read, refresh], answers)).toEqual({ questions: [refresh] });
   expect(askFor([read], answers)).toBeUndefined();

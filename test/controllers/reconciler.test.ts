@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { endpointTokenReconciler } from "../../src/controllers/endpoint-token.ts";
-import { ownedAccessKeyReconciler } from "../../src/controllers/owned-access-key.ts";
+import { endpointTokenReconciler } from "../../src/controllers/kinds/endpoint-token.ts";
+import { ownedAccessKeyReconciler } from "../../src/controllers/kinds/owned-access-key.ts";
+import { sharedSecretReconciler } from "../../src/controllers/kinds/shared-secret.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
-import { sharedSecretReconciler } from "../../src/controllers/shared-secret.ts";
 import { busyWorld } from "../support/busy-world.ts";
 import { refusal } from "../support/fake-client.ts";
 

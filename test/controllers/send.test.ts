@@ -96,9 +96,9 @@ describe("a read of an object", () => {
       rawObject({ ...ref, uid: "u" }),
       { kind: "there", metadata: { uid: "u" } },
     ],
-  ])("%s", async ([, answer, live]) => {
+  ])("%s", async ([, answer, object]) => {
     const { client, send } = await fakeWorld({}, { answer: () => answer });
-    expect(await send(read)).toMatchObject({ answer: { do: "read", live } });
+    expect(await send(read)).toMatchObject({ answer: { do: "read", object } });
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
   });
 
@@ -109,7 +109,7 @@ describe("a read of an object", () => {
       { namespace: name, name: "db" },
     ])
       expect(await send({ ...read, ref: impossible })).toMatchObject({
-        answer: { live: { kind: "gone" } },
+        answer: { object: { kind: "gone" } },
       });
     expect(client.lines).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe("the answer to a question", () => {
       ref,
     }));
     expect(outcome).toMatchObject({
-      answer: { live: { kind: "there", metadata: { uid: "uid-db" } } },
+      answer: { object: { kind: "there", metadata: { uid: "uid-db" } } },
     });
     expect(lines).toEqual(["getMetadata sharedsecrets team/db"]);
   });

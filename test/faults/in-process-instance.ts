@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "../../src/runtime/log.ts";
-import { apiServerName } from "../../src/webhooks/client-credentials.ts";
-import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
-import { type Instance, isMistake } from "./backend.ts";
-import { JumpClock } from "./jump-clock.ts";
-import type { Program, ProgramName, RunningProgram } from "./programs.ts";
+import { apiServerName } from "../../src/webhooks/review-route.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { FaultProxy, type ProxyOptions } from "../support/fault-proxy.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
+import { type Instance, isMistake } from "./backend.ts";
+import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
+import { JumpClock } from "./jump-clock.ts";
+import type { Program, ProgramName, RunningProgram } from "./programs.ts";
 
 /** How a process of a run is started. */
 export interface InProcessInstanceOptions {

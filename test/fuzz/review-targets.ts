@@ -1,17 +1,16 @@
-import fc from "fast-check";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { parseAccessReview } from "../../src/api/access-review.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { parseAccessReview } from "../../src/api/access-review.ts";
 import { withRequesterAnnotations } from "../../src/domain/requester/requester-annotations.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import { admissionHandler, type AdmissionStep, admitted } from "../../src/webhooks/admission.ts";
-import { base64Data } from "../../src/webhooks/data-admission.ts";
 import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
 import {
   enforceAttenuation,
@@ -21,16 +20,17 @@ import {
 import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
 import { enforceScope } from "../../src/webhooks/scope-admission.ts";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
+import { base64Data } from "../../src/webhooks/webhook-routes.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
-import { weighted } from "../support/weighted.ts";
 import {
   posted,
   fakeReviewDeps,
   anonymousClient,
   resolvedKeyWith,
 } from "../support/review-fixture.ts";
+import { weighted } from "../support/weighted.ts";
 import { bodyOf, hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 

@@ -11,7 +11,7 @@ import { openEntry } from "../support/open-entry.ts";
 const nothing = { ...emptyScope, clusters: ["elsewhere"] };
 const none = "a-key-that-nobody-has";
 
-/** Admits a request; a key that has to wait for its second look does. */
+/** Admits a request; an unknown key waits for its retry. */
 async function admit(request: FakeRequest, deps: FakeGatewayDeps = fakeGatewayDeps()) {
   const admitted = admitRequest(headOf(request), deps, openEntry);
   await deps.clock.run(100);

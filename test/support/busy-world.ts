@@ -1,14 +1,14 @@
 import { annotations, components, labels } from "../../src/api/names.ts";
-import { connectorDataReconciler } from "../../src/controllers/connector-data.ts";
-import { copyReconciler } from "../../src/controllers/copy.ts";
-import { endpointTokenReconciler } from "../../src/controllers/endpoint-token.ts";
-import { ownedAccessKeyReconciler } from "../../src/controllers/owned-access-key.ts";
+import { connectorDataReconciler } from "../../src/controllers/kinds/connector-data.ts";
+import { copyReconciler } from "../../src/controllers/kinds/copy.ts";
+import { endpointTokenReconciler } from "../../src/controllers/kinds/endpoint-token.ts";
+import { ownedAccessKeyReconciler } from "../../src/controllers/kinds/owned-access-key.ts";
+import { revokedTokensReconciler } from "../../src/controllers/kinds/revoked-tokens.ts";
+import { sharedSecretReconciler } from "../../src/controllers/kinds/shared-secret.ts";
+import { signingKeysKey, signingKeysReconciler } from "../../src/controllers/kinds/signing-keys.ts";
 import { revokedTokensKey } from "../../src/controllers/queues.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
-import { requesterGrantReconciler } from "../../src/controllers/requester-grant.ts";
-import { revokedTokensReconciler } from "../../src/controllers/revoked-tokens.ts";
-import { sharedSecretReconciler } from "../../src/controllers/shared-secret.ts";
-import { signingKeysKey, signingKeysReconciler } from "../../src/controllers/signing-keys.ts";
+import { requesterGrantReconciler } from "../../src/controllers/kinds/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import {

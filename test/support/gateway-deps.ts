@@ -9,7 +9,7 @@ import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
-import { SecondLooks } from "../../src/authn/identify-key.ts";
+import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import { fakeForwarder, type FakeForwarder } from "./fake-forwarder.ts";
 import { aliceKey, bobKey, keyOf } from "./gateway-fixture.ts";
 import { recordingLog } from "./recording-log.ts";
@@ -34,7 +34,7 @@ export interface FakeGatewayDeps extends GatewayDeps {
 /** What a test changes about them. */
 export interface FakeGatewayOptions {
   readonly limits?: Partial<LiveLimits>;
-  readonly secondLooks?: number;
+  readonly unknownKeyRetries?: number;
   /** Rejects when the gateway's own credential is read. */
   readonly hasCredential?: boolean;
 }
@@ -46,7 +46,7 @@ export function bodyBytes({ small, large }: BodyShares): number {
 
 /** Makes them. */
 export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDeps {
-  const { limits = {}, secondLooks, hasCredential = true } = options;
+  const { limits = {}, unknownKeyRetries, hasCredential = true } = options;
   const [clock, log, forwarder] = [new TestClock(), recordingLog(), fakeForwarder()];
   const state = { isFresh: true, forgotten: 0 };
   const keys = new Map([
@@ -78,7 +78,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
         roles: () => new Map(),
       },
       clock,
-      secondLooks: new SecondLooks(secondLooks),
+      unknownKeyRetries: new UnknownKeyRetries(unknownKeyRetries),
       onUse: (key) => void used.push(key.metadata.uid),
       onMismatch() {},
       onResult: (result) => void results.push(result),

@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from "node:tls";
 import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
-import { SecondLooks } from "../../src/authn/identify-key.ts";
+import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
@@ -182,7 +182,7 @@ function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredential
       keyAuthenticator({
         accessKeys: fakeAccessKeys(keys, isFresh),
         ...{ clock, onResult },
-        secondLooks: new SecondLooks(),
+        unknownKeyRetries: new UnknownKeyRetries(),
         onUse() {},
         onMismatch() {},
       }),

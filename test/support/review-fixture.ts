@@ -1,5 +1,5 @@
 import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
-import { SecondLooks } from "../../src/authn/identify-key.ts";
+import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
@@ -83,7 +83,7 @@ export function fakeReviewDeps({
     used,
     results,
     mismatched,
-    secondLooks: new SecondLooks(),
+    unknownKeyRetries: new UnknownKeyRetries(),
     onMismatch: (keys: readonly ObservedAccessKey[]) =>
       void mismatched.push(...keys.map(({ metadata }) => metadata.uid)),
     onUse: (key: ObservedAccessKey) => void used.push(key.metadata.uid),

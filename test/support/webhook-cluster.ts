@@ -9,14 +9,14 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { apiServerName } from "../../src/webhooks/client-credentials.ts";
+import { apiServerName } from "../../src/webhooks/review-route.ts";
 import { boundDigest } from "./bound-digest.ts";
 import { type Answer, get, post } from "./cluster-connection.ts";
 import { type DedicatedCluster, startDedicatedCluster } from "./dedicated-cluster.ts";
 import { eventually } from "./eventually.ts";
 import { type Installation, policiesCount } from "./install.ts";
-import { isTrue, keysPath, makeRoot, postKey } from "./latchkey-objects.ts";
 import { askAs } from "./key-request.ts";
+import { isTrue, keysPath, makeRoot, postKey } from "./latchkey-objects.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
 import { trustWebhook, webhookHost } from "./trust.ts";
 

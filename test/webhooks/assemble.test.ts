@@ -3,7 +3,7 @@ import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { gateOf } from "../../src/runtime/routes.ts";
 import { assembleWebhook } from "../../src/webhooks/assemble.ts";
-import { apiServerName } from "../../src/webhooks/client-credentials.ts";
+import { apiServerName } from "../../src/webhooks/review-route.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import { SecondLooks } from "../../src/authn/identify-key.ts";
 import type { Scope } from "../../src/api/scope.ts";
-import { admissionHandler } from "../../src/webhooks/admission.ts";
+import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
-import { awaitNewKey, enforceScope } from "../../src/webhooks/scope-admission.ts";
+import { admissionHandler } from "../../src/webhooks/admission.ts";
+import { awaitNewKey, enforceScope, newScopeWarnings } from "../../src/webhooks/scope-admission.ts";
 import {
   posted,
   fakeReviewDeps,
@@ -89,7 +89,7 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
   const { view } = key();
   const step = awaitNewKey({
     accessKeys: { byId: () => (isKnown ? view : undefined) },
-    secondLooks: new SecondLooks(),
+    unknownKeyRetries: new UnknownKeyRetries(),
     clock,
   });
   const decided = step({
@@ -99,4 +99,41 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
   expect(clock.pending).toBe(waits);
   clock.advance(100);
   expect(await decided).toMatchObject({ object: opened });
+});
+
+const withScope = (scope: unknown) => ({ spec: { scope } });
+const unknownRole = withScope({ roles: [{ role: "nobody" }] });
+const served = {
+  known: (_group: string, plural: string) =>
+    plural === "namespaces" ? ("Cluster" as const) : undefined,
+};
+
+test.each<[string, object, object | undefined, number]>([
+  ["a new scope", unknownRole, undefined, 1],
+  ["a changed scope", unknownRole, withScope({}), 1],
+  ["an unchanged scope", unknownRole, unknownRole, 0],
+  ["an object without a scope", { spec: {} }, undefined, 0],
+])("%s returns as many warnings as it is new", (_what, object, oldObject, count) => {
+  expect(
+    newScopeWarnings({ accessKeys: fakeReviewDeps({}).accessKeys, discovery: served })({
+      object: { ...object },
+      oldObject: oldObject && { ...oldObject },
+    }),
+  ).toHaveLength(count);
+});
+
+test("returns no warnings before the cache is fresh and discovery is loaded", () => {
+  const request = { object: unknownRole, oldObject: undefined };
+  expect(
+    newScopeWarnings({
+      accessKeys: fakeReviewDeps({ isCold: true }).accessKeys,
+      discovery: served,
+    })(request),
+  ).toEqual([]);
+  expect(
+    newScopeWarnings({
+      accessKeys: fakeReviewDeps({}).accessKeys,
+      discovery: { known: () => undefined },
+    })(request),
+  ).toEqual([]);
 });

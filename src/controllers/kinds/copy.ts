@@ -1,14 +1,31 @@
 import { labels } from "../../api/names.ts";
-import { keyOf, refOf } from "../../api/object.ts";
+import { keyOf, refOf, type Key, type ObjectRef } from "../../api/object.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import type { ObservedCopy, UnmanagedSecret } from "../../domain/sync/copy.ts";
-import { placeholderRequestOf } from "../../domain/sync/placeholder.ts";
-import { ownerOf, syncIndexers } from "../../domain/sync/sync-objects.ts";
+import type { SecretData } from "../../api/shared-secret.ts";
+import { targetFailure } from "../../domain/plan/failed-request.ts";
+import { nothingToDo } from "../../domain/plan/plan.ts";
+import { type ObservedCopy, type UnmanagedSecret, copiedSource } from "../../domain/sync/copy.ts";
+import { placeholderRequestOf, isObservedWhole } from "../../domain/sync/placeholder.ts";
+import {
+  ownerOf,
+  syncIndexers,
+  observeTarget,
+  candidatesFor,
+} from "../../domain/sync/sync-objects.ts";
+import { targetState, writtenForm, writtenSource } from "../../domain/sync/sync.ts";
+import type { TargetState } from "../../domain/sync/target-state.ts";
+import { rejectedSteps, targetSteps } from "../../domain/sync/target-steps.ts";
 import type { Change } from "../../kube/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
-import { copyReconciler } from "../copy.ts";
-import { decodeCopy, encodeCopy } from "../copy-codec.ts";
+import { decodeCopy, encodeCopy } from "./copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
+import { type Answers, answerTo, type Ask, type Decision, isAsk, readOf } from "../question.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { endRefresh } from "../refreshes.ts";
+import { keptData } from "../source-data.ts";
+import type { Stores } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Secrets with Latchkey's label: metadata and a digest of their data. */
@@ -36,6 +53,53 @@ export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
 }
 
 /**
+ * Secrets that ask to be filled and are not: metadata and a digest of their data. Once they are
+ * filled, they have the label of copies.
+ */
+export function placeholderKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
+  return {
+    listOptions: {
+      resource: resources.secrets,
+      labelSelector: `${labels.sharedSecretName},!${labels.sourceUid}`,
+    },
+    parse: (raw) => observedCopy(raw, digestOf),
+    indexers: syncIndexers.placeholders,
+    enqueue: enqueueSecret,
+    enqueueAll: ({ queues, stores: { placeholders }, yielder }) =>
+      yielder.forEach(placeholders.keys(), (key) => queues.copy.add(key, "low")),
+  };
+}
+
+/**
+ * Secrets without Latchkey's label that are no placeholders, as metadata: those at a target of a
+ * SharedSecret, and those whose annotation says that they are a copy. Targets follow from namespaces
+ * and SharedSecrets, so Secrets are listed after these.
+ */
+export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
+  return {
+    listOptions: {
+      resource: resources.secrets,
+      labelSelector: `!${labels.sourceUid},!${labels.sharedSecretName}`,
+      metadataOnly: true,
+    },
+    listedAfter: [resources.namespaces, resources.sharedSecrets],
+    isReadOnly: true,
+    parse: (raw) => parseUnmanaged(raw, stores()),
+    indexers: syncIndexers.unmanagedSecrets,
+    enqueue: enqueueSecret,
+    enqueueAll: ({ queues, stores: { unmanagedSecrets }, yielder }) =>
+      yielder.forEach(unmanagedSecrets.keys(), (key) => queues.copy.add(key, "low")),
+  };
+}
+
+function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
+  const metadata = parseLatchkeyMetadata(raw);
+  if (isObservedWhole(metadata)) return undefined;
+  if (copiedSource(metadata) !== undefined) return { metadata };
+  return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
+}
+
+/**
  * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
 export function enqueueSecret(
@@ -51,4 +115,75 @@ export function enqueueSecret(
   }
   const owners = [before, after].map((secret) => ownerOf(secret, enqueuer.stores));
   for (const owner of new Set(owners)) if (owner !== undefined) enqueuer.status(owner);
+}
+
+const askAgainMs = 5_000;
+
+/**
+ * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
+ * waits for it.
+ */
+export const copyReconciler: Reconciler = {
+  queue: "copy",
+  workers: ({ writers }) => writers,
+  decide,
+  judge: (failed, _, { clock }) => targetFailure(failed, clock.now()),
+  report({ key, world, failed }) {
+    if (!failed.isRejection) return undefined;
+    const state = targetState(observeTarget(refOf(key), world.stores));
+    const steps = rejectedSteps(state, `${failed.reason}: ${failed.message}`);
+    return { ...nothingToDo, steps };
+  },
+  ended(key, world, answers) {
+    const refreshed = answerTo(refreshOf(refOf(key)), answers);
+    if (refreshed !== undefined) endRefresh(key, refreshed.sources, world);
+  },
+};
+
+function decide(key: Key, world: World, answers: Answers): Decision {
+  const target = refOf(key);
+  const sources = world.memory.refreshes.byTarget.get(key) ?? new Set();
+  const refresh = { ...refreshOf(target), sources: [...sources] };
+  if (sources.size > 0 && answerTo(refresh, answers) === undefined) return { questions: [refresh] };
+  const state = targetState(observeTarget(target, world.stores));
+  const written = dataOf(state, answers);
+  if (isAsk(written)) return written;
+  const isGone = isSourceGone(state, answers);
+  if (isAsk(isGone)) return isGone;
+  // The data changed since it was read, or the stores lag behind; a watch event follows.
+  if (written.isChanged || !isGone.confirmed) return { decideAt: world.clock.now() + askAgainMs };
+  return { ...nothingToDo, steps: targetSteps(target, state, written.data) };
+}
+
+interface WrittenData {
+  readonly data?: SecretData;
+  readonly isChanged: boolean;
+}
+
+/** The data for the write of a state, if it writes data. */
+function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
+  const source = writtenSource(state);
+  if (source === undefined) return { isChanged: false };
+  const form = writtenForm(state);
+  const kept = keptData(source, form);
+  if (kept !== undefined) return { data: kept, isChanged: false };
+  const read = { do: "read-data", source, form } as const;
+  const answer = answerTo(read, answers);
+  if (answer === undefined) return { questions: [read] };
+  const { data } = answer;
+  return data === undefined ? { isChanged: true } : { data, isChanged: false };
+}
+
+/** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */
+function isSourceGone(state: TargetState, answers: Answers): { readonly confirmed: boolean } | Ask {
+  if (state.kind !== "orphaned") return { confirmed: true };
+  const read = readOf(resources.sharedSecrets, state.source);
+  const answer = answerTo(read, answers);
+  return answer === undefined
+    ? { questions: [read] }
+    : { confirmed: answer.object.kind === "gone" };
+}
+
+function refreshOf(target: ObjectRef) {
+  return { do: "refresh", resource: resources.secrets, ref: target } as const;
 }

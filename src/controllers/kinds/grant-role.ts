@@ -15,7 +15,7 @@ import {
 } from "../../domain/grants/granted-names.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { requesterGrantReconciler } from "../requester-grant.ts";
+import { requesterGrantReconciler } from "./requester-grant.ts";
 import { indexes } from "../stores.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
 

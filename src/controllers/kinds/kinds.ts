@@ -1,19 +1,15 @@
 import type { ReadStore } from "../../kube/store.ts";
 import type { Stores } from "../stores.ts";
 import { connectorDataKind } from "./connector-data.ts";
-import { copyKind } from "./copy.ts";
-import { roleBindingKind, roleKind } from "./derived-role.ts";
+import { copyKind, placeholderKind, unmanagedSecretKind } from "./copy.ts";
+import { roleBindingKind, roleKind } from "./derived-objects.ts";
 import { endpointTokenKind } from "./endpoint-token.ts";
 import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
-import { namespaceKind } from "./namespace.ts";
-import { ownedAccessKeyKind } from "./owned-access-key.ts";
-import { placeholderKind } from "./placeholder.ts";
-import { resourceQuotaKind } from "./resource-quota.ts";
+import { namespaceKind, resourceQuotaKind } from "./namespace.ts";
+import { ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
-import { scopeRoleKind } from "./scope-role.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
 import { signingKeysKind } from "./signing-keys.ts";
-import { unmanagedSecretKind } from "./unmanaged-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /**

@@ -1,18 +1,31 @@
-import { accessKeyCodec } from "../../authn/access-key-codec.ts";
-import { keyIndexers, keyIndexes } from "../../authn/key-resolver.ts";
-import type { Metadata } from "../../api/object.ts";
+import { labels } from "../../api/names.ts";
+import type { Metadata, Key } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { resources } from "../../api/resources.ts";
+import { accessKeyCodec } from "../../authn/access-key-codec.ts";
+import { keyIndexers, keyIndexes } from "../../authn/key-resolver.ts";
 import { connectorDataRef } from "../../domain/access-key/connector-data-ref.ts";
 import { keyIndexOf } from "../../domain/access-key/key-digest.ts";
-import { isEndUnrecorded } from "../../domain/access-key/owned-access-key.ts";
+import {
+  isEndUnrecorded,
+  type ObservedOwnedAccessKey,
+  planKeyReport,
+  planOwnedAccessKey,
+} from "../../domain/access-key/owned-access-key.ts";
 import { requesterHashOf } from "../../domain/grants/granted-names.ts";
+import { nothingToDo } from "../../domain/plan/plan.ts";
+import { unknownRoles } from "../../domain/scope/roles.ts";
 import type { Change, Indexer } from "../../kube/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
-import { ownedAccessKeyReconciler } from "../owned-access-key.ts";
+import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";
+import { failureAt } from "../memory.ts";
+import type { Answers, Decision } from "../question.ts";
+import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";
+import type { World } from "../world.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
 
 /** Indexers for the requester of a key or token, and for the key that it was requested with. */
@@ -63,4 +76,65 @@ function enqueue(change: Change<ObservedAccessKey>, enqueuer: Enqueuer): void {
 
 function claimedSecret({ metadata }: ObservedAccessKey): string | undefined {
   return connectorDataRef(metadata.annotations)?.secret;
+}
+
+/** ClusterRoles that the scope of a key may name as a role. */
+export function scopeRoleKind(): WatchedKind<Metadata> {
+  return {
+    listOptions: {
+      resource: resources.clusterRoles,
+      labelSelector: labels.scopeRole,
+      metadataOnly: true,
+    },
+    isReadOnly: true,
+    parse: parseLatchkeyMetadata,
+    indexers: { [indexes.scopeRole]: (role) => indexedBy(role.labels[labels.scopeRole]) },
+    enqueue(_, { queues, stores }) {
+      for (const key of stores.keys.keys()) queues.key.add(key, "low");
+    },
+  };
+}
+
+const kind = "OwnedAccessKey";
+
+/** Reconciles an OwnedAccessKey: its status, its expiry and its finalization. */
+export const ownedAccessKeyReconciler: Reconciler = {
+  queue: "key",
+  workers: ({ workers }) => workers,
+  decide,
+  report({ key: name, world, reported: failure }) {
+    const key = world.stores.keys.get(name);
+    if (key === undefined) return undefined;
+    return key.metadata.deletionTimestamp === undefined
+      ? planKeyReport({ ...observe(key, world), failure }, world.clock.now())
+      : planGrantedStuck(key, { kind, failure }, world);
+  },
+};
+
+function decide(name: Key, world: World, answers: Answers): Decision {
+  const key = world.stores.keys.get(name);
+  if (key === undefined) return nothingToDo;
+  const observed = observe(key, world);
+  const { requester, failure } = observed;
+  return key.metadata.deletionTimestamp === undefined
+    ? planOwnedAccessKey(observed, world.clock.now())
+    : decideGrantedRelease({ object: key, kind, requester, failure }, world, answers);
+}
+
+function observe(key: ObservedAccessKey, world: World): ObservedOwnedAccessKey {
+  const { stores, memory, keyResolver, options: config } = world;
+  const { name } = key.metadata;
+  const view = keyResolver.resolve(key);
+  const { requester } = view;
+  const grant = observeGrant({ kind, name }, requester, stores);
+  return {
+    ...view,
+    grant,
+    unknownRoles: unknownRoles(
+      key.spec.scope,
+      (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0,
+    ),
+    config,
+    failure: failureAt("key", name, memory) ?? grantFailure(key, { grant, requester }, memory),
+  };
 }

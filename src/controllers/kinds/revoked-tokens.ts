@@ -2,13 +2,19 @@ import { components, labels } from "../../api/names.ts";
 import { parseLatchkeyMetadata, recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { RevokedEntry } from "../../domain/endpoint-token/revocation.ts";
-import { parseEntry, type RevokedTokens } from "../../domain/endpoint-token/revoked-tokens.ts";
+import {
+  parseEntry,
+  type RevokedTokens,
+  planRevokedTokens,
+} from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
+import type { Decision } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
-import { revokedTokensReconciler } from "../revoked-tokens.ts";
-import { noteLost } from "../revocations.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { noteLost, forgetExpiredRevocations } from "../revocations.ts";
 import { indexes } from "../stores.ts";
+import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** ConfigMaps with the revoked tokens, in Latchkey's own namespace; one key for all of them. */
@@ -56,4 +62,29 @@ function enqueue({ before, after }: Change<RevokedTokens>, enqueuer: Enqueuer): 
       for (const key of stores.tokens.keysBy(indexes.uid, jti)) queues.token.add(key, "high");
     }
   }
+}
+
+/**
+ * Interval between writes, in milliseconds: the first deletion of many is written at once, and all
+ * that follow within the interval in one write.
+ */
+const paceMs = 100;
+
+/** Writes the decisions about tokens into the ConfigMaps; the tokens that wait report a failure. */
+export const revokedTokensReconciler: Reconciler = {
+  queue: "revokedTokens",
+  workers: () => 1,
+  decide: (_, world) => decide(world),
+};
+
+function decide(world: World): Decision {
+  const { stores, memory, clock, options } = world;
+  const early = memory.revocationsAt - clock.monotonic();
+  if (early > 0) return { decideAt: clock.now() + early };
+  forgetExpiredRevocations(world);
+  const lists = [...stores.revokedTokens.values()];
+  const observed = { lists, decisions: memory.revocations, namespace: options.namespace };
+  const plan = planRevokedTokens(observed, clock.now());
+  if (plan.steps.length > 0) memory.revocationsAt = clock.monotonic() + paceMs;
+  return plan;
 }

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { annotations, labels } from "../../src/api/names.ts";
-import type { Metadata } from "../../src/api/object.ts";
-import { type ObservedCopy, copyOfText } from "../../src/domain/sync/copy.ts";
-import { encodeCopy, decodeCopy } from "../../src/controllers/copy-codec.ts";
-import { observedMetadata } from "../support/observed-objects.ts";
-import { target } from "../support/observed-copies.ts";
-import { runs } from "../support/property-runs.ts";
+import { annotations, labels } from "../../../src/api/names.ts";
+import type { Metadata } from "../../../src/api/object.ts";
+import { type ObservedCopy, copyOfText } from "../../../src/domain/sync/copy.ts";
+import { encodeCopy, decodeCopy } from "../../../src/controllers/kinds/copy-codec.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
+import { target } from "../../support/observed-copies.ts";
+import { runs } from "../../support/property-runs.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const sometimes = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>

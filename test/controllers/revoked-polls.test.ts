@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { RevokedPolls, revokedTokensRoutes } from "../../src/controllers/published-revocations.ts";
+import { revokedTokensRoutes } from "../../src/controllers/issuer-routes.ts";
+import { RevokedPolls } from "../../src/controllers/revoked-polls.ts";
 import { components, labels, ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { type HttpRequest, routed } from "../../src/runtime/routes.ts";

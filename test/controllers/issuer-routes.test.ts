@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { publishedKeyRoutes } from "../../src/controllers/published-keys.ts";
+import { publishedKeyRoutes } from "../../src/controllers/issuer-routes.ts";
 import { type HttpResponse, routed } from "../../src/runtime/routes.ts";
 import { parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";

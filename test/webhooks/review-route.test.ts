@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { gateOf, plain, routed } from "../../src/runtime/routes.ts";
-import { apiServerName, requireApiServer } from "../../src/webhooks/client-credentials.ts";
+import { apiServerName, requireApiServer } from "../../src/webhooks/review-route.ts";
 import { posted } from "../support/review-fixture.ts";
 
 test.each<[string | undefined, number]>([

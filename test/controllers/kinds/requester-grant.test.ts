@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { annotations } from "../../src/api/names.ts";
-import { deletionOf } from "../../src/controllers/finalization.ts";
-import { requesterGrantReconciler } from "../../src/controllers/requester-grant.ts";
-import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
-import { refusal, type Request } from "../support/fake-client.ts";
-import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
-import { fakeWorld } from "../support/world.ts";
+import { annotations } from "../../../src/api/names.ts";
+import { deletionOf } from "../../../src/controllers/finalization.ts";
+import { requesterGrantReconciler } from "../../../src/controllers/kinds/requester-grant.ts";
+import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
+import { rawRequested, rawGrant, policies } from "../../support/requester-objects.ts";
+import { refusal, type Request } from "../../support/fake-client.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { components, labels } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
-import { failureAt } from "../../src/controllers/memory.ts";
-import { revokedTokensKey } from "../../src/controllers/queues.ts";
+import { components, labels } from "../../../src/api/names.ts";
+import { recordAt } from "../../../src/api/parse.ts";
+import { revokedTokensReconciler } from "../../../src/controllers/kinds/revoked-tokens.ts";
+import { failureAt } from "../../../src/controllers/memory.ts";
+import { revokedTokensKey } from "../../../src/controllers/queues.ts";
 import {
   isRevocationPending,
   noteLost,
   noteRevocation,
   pendingRevocations,
-} from "../../src/controllers/revocations.ts";
-import { revokedTokensReconciler } from "../../src/controllers/revoked-tokens.ts";
-import type { RevocationDecision } from "../../src/domain/endpoint-token/revocation.ts";
-import { refusal } from "../support/fake-client.ts";
-import { ownNamespace } from "../support/fake-informers.ts";
-import { rawObject } from "../support/fake-list-watch.ts";
-import { fakeWorld } from "../support/world.ts";
+} from "../../../src/controllers/revocations.ts";
+import type { RevocationDecision } from "../../../src/domain/endpoint-token/revocation.ts";
+import { refusal } from "../../support/fake-client.ts";
+import { ownNamespace } from "../../support/fake-informers.ts";
+import { rawObject } from "../../support/fake-list-watch.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const expiresAt = Date.UTC(2026, 0, 1, 1);
 const expiry = "2026-01-01T01:00:00Z";

@@ -1,6 +1,7 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import { knownKids, type ObservedSigningKeys, publicJwks } from "../tokens/signing-keys.ts";
 import type { Published } from "./published-kinds.ts";
+import type { RevokedPolls } from "./revoked-polls.ts";
 
 /** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
 export interface OpenidTerms {
@@ -28,8 +29,7 @@ export function publishedKeyRoutes(
     const last = isFresh() ? {} : { connection: "close" };
     return json(answer(seen), { "cache-control": "public, max-age=60", etag, ...last });
   };
-  const below = new URL(terms.issuer).pathname.replace(/\/+$/, "");
-  return [...new Set(["", below])].flatMap((prefix) => [
+  return prefixes(terms).flatMap((prefix) => [
     {
       method: "GET",
       path: `${prefix}/.well-known/openid-configuration`,
@@ -54,4 +54,21 @@ function openidConfiguration({
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["ES256"],
   };
+}
+
+/** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
+export function revokedTokensRoutes(
+  terms: Pick<OpenidTerms, "issuer">,
+  polls: Pick<RevokedPolls, "respond">,
+): readonly Route[] {
+  return prefixes(terms).map((prefix) => ({
+    method: "GET",
+    path: `${prefix}/openid/v1/revoked`,
+    handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
+  }));
+}
+
+/** The root, and the path of the issuer if it has one. */
+function prefixes({ issuer }: Pick<OpenidTerms, "issuer">): readonly string[] {
+  return [...new Set(["", new URL(issuer).pathname.replace(/\/+$/, "")])];
 }

@@ -6,18 +6,11 @@ import {
 import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
-import {
-  type HttpResponse,
-  type HttpRequest,
-  type Peer,
-  plain,
-  type Route,
-} from "../runtime/routes.ts";
+import { type HttpRequest, type Peer, plain } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import type { Informers } from "./informers.ts";
-import type { OpenidTerms } from "./published-keys.ts";
 
 /** Dependencies of {@link RevokedPolls}. */
 interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {
@@ -204,16 +197,3 @@ const staleResponse = plain(503, "this replica is cut off from its API server; r
   connection: "close",
 });
 const noStore = { "cache-control": "no-store" } as const;
-
-/** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
-export function revokedTokensRoutes(
-  { issuer }: Pick<OpenidTerms, "issuer">,
-  polls: Pick<RevokedPolls, "respond">,
-): readonly Route[] {
-  const below = new URL(issuer).pathname.replace(/\/+$/, "");
-  return [...new Set(["", below])].map((prefix) => ({
-    method: "GET",
-    path: `${prefix}/openid/v1/revoked`,
-    handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
-  }));
-}

@@ -1,27 +1,30 @@
-import type { Result } from "../api/result.ts";
-import type { EndpointToken } from "../api/endpoint-token.ts";
-import { type Key, type Metadata, refOf } from "../api/object.ts";
-import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import type { Result } from "../../api/result.ts";
+import type { EndpointToken } from "../../api/endpoint-token.ts";
+import { type Key, type Metadata, refOf } from "../../api/object.ts";
+import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type {
   GrantBinding,
   GrantedKind,
   GrantedObject,
   GrantRole,
-} from "../api/requester-grant.ts";
-import { resources } from "../api/resources.ts";
-import { observePolicies } from "../authn/requester-policies.ts";
-import { hasFinalizer } from "../domain/plan/finalizer.ts";
-import type { Plan } from "../domain/plan/plan.ts";
-import type { PoliciesAge } from "../domain/requester/policy-age.ts";
+} from "../../api/requester-grant.ts";
+import { resources } from "../../api/resources.ts";
+import { observePolicies } from "../../authn/requester-policies.ts";
+import { hasFinalizer } from "../../domain/plan/finalizer.ts";
+import type { Plan } from "../../domain/plan/plan.ts";
+import type { PoliciesAge } from "../../domain/requester/policy-age.ts";
 import {
   grantKey,
   grantedNames,
   hashInName,
   requesterHashOf,
-} from "../domain/grants/granted-names.ts";
-import { requesterOf } from "../domain/requester/requester.ts";
-import { planRequesterGrant, type RequesterGrantPlan } from "../domain/grants/requester-grant.ts";
-import { deletionOf } from "./finalization.ts";
+} from "../../domain/grants/granted-names.ts";
+import { requesterOf } from "../../domain/requester/requester.ts";
+import {
+  planRequesterGrant,
+  type RequesterGrantPlan,
+} from "../../domain/grants/requester-grant.ts";
+import { deletionOf } from "../finalization.ts";
 import {
   type Answers,
   answerTo,
@@ -30,10 +33,10 @@ import {
   type Decision,
   isAsk,
   readOf,
-} from "./question.ts";
-import type { Reconciler } from "./reconciler.ts";
-import { indexes, type Stores } from "./stores.ts";
-import type { World } from "./world.ts";
+} from "../question.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { indexes, type Stores } from "../stores.ts";
+import type { World } from "../world.ts";
 
 /**
  * Reconciles the grants of one requester, by hash. The keys and tokens that wait for the grant
@@ -147,12 +150,12 @@ function areStoresBehind(
   return (
     askFor(present.map(readGranted), answers) ??
     present.some((name) => {
-      const live = answerTo(readGranted(name), answers)?.live;
-      if (live?.kind === "unknown") return true;
+      const uncached = answerTo(readGranted(name), answers)?.object;
+      if (uncached?.kind === "unknown") return true;
       return (
-        live?.kind === "there" &&
-        live.metadata.resourceVersion !== seen(name)?.resourceVersion &&
-        requesterHashOf(live.metadata).includes(hash)
+        uncached?.kind === "there" &&
+        uncached.metadata.resourceVersion !== seen(name)?.resourceVersion &&
+        requesterHashOf(uncached.metadata).includes(hash)
       );
     })
   );
@@ -172,11 +175,11 @@ function withoutGone(
   const reads = all.filter((object) => !isKnown(object)).map(({ key }) => readGranted(key));
   const isThere = (object: Owned): boolean => {
     if (isKnown(object)) return true;
-    const live = answerTo(readGranted(object.key), answers)?.live;
+    const uncached = answerTo(readGranted(object.key), answers)?.object;
     return (
-      live?.kind === "there" &&
-      live.metadata.uid === object.uid &&
-      live.metadata.deletionTimestamp === undefined
+      uncached?.kind === "there" &&
+      uncached.metadata.uid === object.uid &&
+      uncached.metadata.deletionTimestamp === undefined
     );
   };
   return askFor(reads, answers) ?? all.filter(isThere);

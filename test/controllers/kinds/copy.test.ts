@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { annotations } from "../../src/api/names.ts";
-import { copyReconciler } from "../../src/controllers/copy.ts";
-import { noteFailure } from "../../src/controllers/failures.ts";
-import { failureAt } from "../../src/controllers/memory.ts";
-import { observeRefresh } from "../../src/controllers/refreshes.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { refusal, type Request } from "../support/fake-client.ts";
-import { projectNamespace, rawCopy, rawSharedSecret } from "../support/fake-informers.ts";
-import { rawObject } from "../support/fake-list-watch.ts";
-import { observedSource } from "../support/observed-copies.ts";
-import { fakeWorld } from "../support/world.ts";
+import { annotations } from "../../../src/api/names.ts";
+import { noteFailure } from "../../../src/controllers/failures.ts";
+import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
+import { failureAt } from "../../../src/controllers/memory.ts";
+import { observeRefresh } from "../../../src/controllers/refreshes.ts";
+import { encodeBody } from "../../../src/kube/encode.ts";
+import { refusal, type Request } from "../../support/fake-client.ts";
+import { projectNamespace, rawCopy, rawSharedSecret } from "../../support/fake-informers.ts";
+import { rawObject } from "../../support/fake-list-watch.ts";
+import { observedSource } from "../../support/observed-copies.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
 const orphan = { namespaces: [projectNamespace("pay")], secrets: [rawCopy("db", "pay")] };

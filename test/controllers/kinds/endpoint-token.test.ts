@@ -1,20 +1,20 @@
-import { decodeJwt } from "jose";
 import { isDeepStrictEqual as isEqual } from "node:util";
+import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
-import { recordAt } from "../../src/api/parse.ts";
-import { SecretText } from "../../src/api/secret-text.ts";
-import { endpointTokenReconciler } from "../../src/controllers/endpoint-token.ts";
-import { revokedTokensKey } from "../../src/controllers/queues.ts";
+import { recordAt } from "../../../src/api/parse.ts";
+import { SecretText } from "../../../src/api/secret-text.ts";
+import { endpointTokenReconciler } from "../../../src/controllers/kinds/endpoint-token.ts";
+import { revokedTokensKey } from "../../../src/controllers/queues.ts";
 import {
   type CountedToken,
   nextTokenEnd,
   takeTokenQuota,
-} from "../../src/controllers/token-quota.ts";
-import { type FakeClient, refusal, type Request } from "../support/fake-client.ts";
-import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
-import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
-import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
-import { fakeWorld } from "../support/world.ts";
+} from "../../../src/controllers/token-quota.ts";
+import { type FakeClient, refusal, type Request } from "../../support/fake-client.ts";
+import { ownNamespace, rawSigningKeys } from "../../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { policies, rawGrant, rawRequested } from "../../support/requester-objects.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const keys = { secrets: [rawSigningKeys()] };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ownedAccessKeyReconciler } from "../../src/controllers/owned-access-key.ts";
-import { policies, rawGrant, rawRequested } from "../support/requester-objects.ts";
-import { fakeWorld } from "../support/world.ts";
+import { ownedAccessKeyReconciler } from "../../../src/controllers/kinds/owned-access-key.ts";
+import { policies, rawGrant, rawRequested } from "../../support/requester-objects.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
 async function reconciled(listed: Parameters<typeof fakeWorld>[0]) {

@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { ownObjects } from "../../src/api/names.ts";
-import { signingKeysKey, signingKeysReconciler } from "../../src/controllers/signing-keys.ts";
-import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { refusal } from "../support/fake-client.ts";
-import { ownNamespace, rawSigningKeys } from "../support/fake-informers.ts";
-import { rawObject } from "../support/fake-list-watch.ts";
-import { fakeWorld } from "../support/world.ts";
+import { ownObjects } from "../../../src/api/names.ts";
+import {
+  signingKeysKey,
+  signingKeysReconciler,
+} from "../../../src/controllers/kinds/signing-keys.ts";
+import { newSigningKeys, parseSigningKeys } from "../../../src/tokens/signing-keys.ts";
+import { refusal } from "../../support/fake-client.ts";
+import { ownNamespace, rawSigningKeys } from "../../support/fake-informers.ts";
+import { rawObject } from "../../support/fake-list-watch.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 async function setup(
   listed: Parameters<typeof fakeWorld>[0],

@@ -1,6 +1,6 @@
-import { annotations, labels } from "../api/names.ts";
-import type { ObjectRef } from "../api/object.ts";
-import { type ObservedCopy, copiedSource, copyOfText } from "../domain/sync/copy.ts";
+import { annotations, labels } from "../../api/names.ts";
+import type { ObjectRef } from "../../api/object.ts";
+import { type ObservedCopy, copiedSource, copyOfText } from "../../domain/sync/copy.ts";
 
 /**
  * The fields of an unchanged copy that differ from those of other copies; the last two only if it

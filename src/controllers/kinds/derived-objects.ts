@@ -1,18 +1,76 @@
-import { annotations } from "../api/names.ts";
-import type { Metadata, ObjectRef } from "../api/object.ts";
-import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
-import type { ObservedAccess } from "../domain/shared-secret/access.ts";
+import { annotations } from "../../api/names.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { resources, type Resource } from "../../api/resources.ts";
+import {
+  type ObservedRole,
+  type ObservedRoleBinding,
+  parseRole,
+  parseRoleBinding,
+} from "../../api/role.ts";
+import type { ObservedAccess } from "../../domain/shared-secret/access.ts";
 import {
   isAsWritten,
   isDerivedName,
   isMarkedWith,
   sourceUidOf,
-} from "../domain/shared-secret/derived-role.ts";
-import type { Source } from "../domain/sync/copy.ts";
-import { resources } from "../api/resources.ts";
-import type { LiveObject } from "./question.ts";
-import { type Answers, answerTo, type Ask, askFor, isAsk, readOf } from "./question.ts";
-import { indexes, type Stores } from "./stores.ts";
+  derivedPrefix,
+} from "../../domain/shared-secret/derived-role.ts";
+import type { Source } from "../../domain/sync/copy.ts";
+import type { Enqueuer } from "../enqueuer.ts";
+import {
+  type UncachedObject,
+  type Answers,
+  answerTo,
+  type Ask,
+  askFor,
+  isAsk,
+  readOf,
+} from "../question.ts";
+import { indexes, type Stores } from "../stores.ts";
+import { indexedBy, type WatchedKind } from "./watched-kind.ts";
+
+/** Roles that Latchkey derives from access rules. */
+export function roleKind(): WatchedKind<ObservedRole> {
+  return {
+    ...derivedKind(resources.roles, parseRole),
+    enqueueAll: (enqueuer) =>
+      enqueuer.yielder.forEach(enqueuer.stores.roles.values(), (role) =>
+        enqueuer.derivedFrom(role),
+      ),
+  };
+}
+
+/** RoleBindings that Latchkey derives from access rules. */
+export function roleBindingKind(): WatchedKind<ObservedRoleBinding> {
+  return {
+    ...derivedKind(resources.roleBindings, parseRoleBinding),
+    enqueueAll: (enqueuer) =>
+      enqueuer.yielder.forEach(enqueuer.stores.roleBindings.values(), (binding) =>
+        enqueuer.derivedFrom(binding),
+      ),
+  };
+}
+
+/** Only keeps objects whose names have Latchkey's prefix. */
+function derivedKind<T extends ObservedRole | ObservedRoleBinding>(
+  resource: Resource,
+  parse: (raw: unknown) => T,
+): WatchedKind<T> {
+  return {
+    listOptions: { resource },
+    parse(raw) {
+      const object = parse(raw);
+      return object.metadata.name.startsWith(derivedPrefix) ? object : undefined;
+    },
+    indexers: {
+      [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+      [indexes.sourceUid]: (object) => indexedBy(sourceUidOf(object)),
+    },
+    enqueue({ before, after }, enqueuer: Enqueuer) {
+      for (const object of [before, after]) if (object !== undefined) enqueuer.derivedFrom(object);
+    },
+  };
+}
 
 /**
  * Returns the derived objects of a namespace: those of `source`, orphaned ones and unmanaged ones.
@@ -96,14 +154,14 @@ function confirmedGone(
   if (ask !== undefined) return ask;
   const isGone = (uid: string): boolean => {
     const read = reads.get(uid);
-    const live = read === undefined ? undefined : answerTo(read, answers)?.live;
-    return live === undefined || live.kind === "gone" || isAnother(live, uid);
+    const uncached = read === undefined ? undefined : answerTo(read, answers)?.object;
+    return uncached === undefined || uncached.kind === "gone" || isAnother(uncached, uid);
   };
   return new Set([...reads.keys()].filter(isGone));
 }
 
-function isAnother(live: LiveObject, uid: string): boolean {
-  return live.kind === "there" && live.metadata.uid !== uid;
+function isAnother(uncached: UncachedObject, uid: string): boolean {
+  return uncached.kind === "there" && uncached.metadata.uid !== uid;
 }
 
 function sourceRefOf(seen: ObservedRole | ObservedRoleBinding): ObjectRef | undefined {

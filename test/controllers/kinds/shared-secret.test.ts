@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { noteFailure } from "../../src/controllers/failures.ts";
-import { sharedSecretReconciler } from "../../src/controllers/shared-secret.ts";
-import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
-import { refusal, type Request } from "../support/fake-client.ts";
-import { projectNamespace, rawCopy, rawSharedSecret } from "../support/fake-informers.ts";
-import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
-import { fakeWorld } from "../support/world.ts";
+import { annotations, apiVersion, labels } from "../../../src/api/names.ts";
+import { parseConditions, recordAt } from "../../../src/api/parse.ts";
+import { noteFailure } from "../../../src/controllers/failures.ts";
+import { sharedSecretReconciler } from "../../../src/controllers/kinds/shared-secret.ts";
+import { derivedName } from "../../../src/domain/shared-secret/derived-role.ts";
+import { refusal, type Request } from "../../support/fake-client.ts";
+import { projectNamespace, rawCopy, rawSharedSecret } from "../../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 async function setup(
   listed: Parameters<typeof fakeWorld>[0],

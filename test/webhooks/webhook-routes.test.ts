@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
-import { base64Data } from "../../src/webhooks/data-admission.ts";
+import { base64Data } from "../../src/webhooks/webhook-routes.ts";
 import { posted, anonymousClient } from "../support/review-fixture.ts";
 
 const canary = "canary!";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { annotations, components, labels } from "../../src/api/names.ts";
-import { connectorDataReconciler } from "../../src/controllers/connector-data.ts";
-import { rawRequested } from "../support/requester-objects.ts";
-import { refusal, type Request } from "../support/fake-client.ts";
-import { ownNamespace } from "../support/fake-informers.ts";
-import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
-import { fakeWorld } from "../support/world.ts";
+import { annotations, components, labels } from "../../../src/api/names.ts";
+import { connectorDataReconciler } from "../../../src/controllers/kinds/connector-data.ts";
+import { refusal, type Request } from "../../support/fake-client.ts";
+import { ownNamespace } from "../../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../../support/fake-list-watch.ts";
+import { rawRequested } from "../../support/requester-objects.ts";
+import { fakeWorld } from "../../support/world.ts";
 
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const reference = `${name}/${"a".repeat(64)}`;
