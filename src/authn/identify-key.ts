@@ -16,7 +16,7 @@ export const identificationResults = [
 ] as const;
 
 /** One of these results. */
-export type IdentificationResult = (typeof identificationResults)[number];
+type IdentificationResult = (typeof identificationResults)[number];
 
 /** Who presents a key, or why nobody is accepted. */
 type Identification =

@@ -65,6 +65,21 @@ describe("files of src", () => {
     ).toHaveLength(1);
   });
 
+  test("export only what another file imports", () => {
+    const [ours, ...others] = ["src", "test", "release"].map((directory) =>
+      typeScriptIn(`${directory}/`).map((path) => fileIn(directory, path)),
+    );
+    const imported = new Set([
+      ...(ours ?? []).flatMap((file) => importedBy(file, "")),
+      ...others.flat().flatMap((file) => importedBy(file, "../src/")),
+    ]);
+    expect(imported.size).toBeGreaterThan(500);
+    const unused = (file: SourceFile) =>
+      exportedNames(file).filter((name) => !imported.has(name) && !imported.has(`${file.path}#*`));
+    expect(sourceFiles.flatMap(unused)).toEqual([]);
+    expect(unused(sourceFile("domain/breach.ts", "export const a = 1;"))).toHaveLength(1);
+  });
+
   test("take the keys of labels and annotations from the table of names", () => {
     const others = sourceFiles.filter(({ path }) => path !== "api/names.ts");
     expect(others.flatMap(keysIn)).toEqual(expect.arrayContaining(otherKeys));
@@ -205,6 +220,22 @@ function undocumented({ path, text }: SourceFile): readonly string[] {
       ? [`${path}:${index + 1}: ${line}`]
       : [];
   });
+}
+
+/** The names that a file imports from files of src, as `path#name`. */
+function importedBy({ imports }: SourceFile, root: string): readonly string[] {
+  return imports.flatMap((found) =>
+    found.kind === "ours" && found.path.startsWith(root)
+      ? found.names.map((name) => `${found.path.slice(root.length)}#${name}`)
+      : [],
+  );
+}
+
+function exportedNames({ path, text }: SourceFile): readonly string[] {
+  const exports = text.matchAll(
+    /^export (?:async )?(?:const|let|function\*?|class|abstract class|interface|type) (\w+)/gm,
+  );
+  return [...exports].map(([, name]) => `${path}#${name}`);
 }
 
 function keysIn({ path, text }: SourceFile): readonly string[] {

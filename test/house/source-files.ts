@@ -11,9 +11,9 @@ export interface SourceFile {
   readonly imports: readonly Import[];
 }
 
-/** What a file imports: a path below `src`, or a package. */
+/** What a file imports: names of a path below `src` (`*` for the whole file), or a package. */
 export type Import =
-  | { readonly kind: "ours"; readonly path: string }
+  | { readonly kind: "ours"; readonly path: string; readonly names: readonly string[] }
   | { readonly kind: "package"; readonly name: string };
 
 // A regular expression literal is possible where a value can begin; templates are kept, because
@@ -61,12 +61,19 @@ function codeOf(text: string): string {
 
 function importsOf(path: string, text: string): readonly Import[] {
   const named = text.matchAll(
-    /^(?:import|export)\s[^;"]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm,
+    /^(?:import|export)\s([^;"]*?)from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm,
   );
-  return [...named].map(([, from, bare, dynamic]) => {
+  return [...named].map(([, clause, from, bare, dynamic]) => {
     const name = from ?? bare ?? dynamic ?? "";
     return name.startsWith(".")
-      ? { kind: "ours", path: posix.join(posix.dirname(path), name) }
+      ? { kind: "ours", path: posix.join(posix.dirname(path), name), names: namesIn(clause ?? "*") }
       : { kind: "package", name };
   });
+}
+
+/** The exported names in the clause of an import, such as `{ type a, b as c }`. */
+function namesIn(clause: string): readonly string[] {
+  const list = clause.match(/\{([^}]*)\}/)?.[1];
+  if (list === undefined) return ["*"];
+  return list.split(",").flatMap((item) => item.trim().match(/^(?:type\s+)?(\w+)/)?.[1] ?? []);
 }
