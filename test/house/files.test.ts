@@ -3,7 +3,14 @@ import { dirname, join, matchesGlob } from "node:path";
 import { describe, expect, test } from "vitest";
 import { recordAt, stringsAt } from "../../src/api/parse.ts";
 import config from "../../vitest.config.ts";
-import { type SourceFile, sourceFile, sourceFiles, typeScriptIn } from "./source-files.ts";
+import {
+  exportedNames,
+  importedBy,
+  type SourceFile,
+  sourceFile,
+  sourceFiles,
+  typeScriptIn,
+} from "./source-files.ts";
 
 const longest = 300;
 const junkDrawers = [
@@ -220,22 +227,6 @@ function undocumented({ path, text }: SourceFile): readonly string[] {
       ? [`${path}:${index + 1}: ${line}`]
       : [];
   });
-}
-
-/** The names that a file imports from files of src, as `path#name`. */
-function importedBy({ imports }: SourceFile, root: string): readonly string[] {
-  return imports.flatMap((found) =>
-    found.kind === "ours" && found.path.startsWith(root)
-      ? found.names.map((name) => `${found.path.slice(root.length)}#${name}`)
-      : [],
-  );
-}
-
-function exportedNames({ path, text }: SourceFile): readonly string[] {
-  const exports = text.matchAll(
-    /^export (?:async )?(?:const|let|function\*?|class|abstract class|interface|type) (\w+)/gm,
-  );
-  return [...exports].map(([, name]) => `${path}#${name}`);
 }
 
 function keysIn({ path, text }: SourceFile): readonly string[] {

@@ -51,6 +51,23 @@ export function linesWith({ path, code }: SourceFile, pattern: RegExp): readonly
     .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
 }
 
+/** The names that a file imports from files of src, as `path#name`. */
+export function importedBy({ imports }: SourceFile, root: string): readonly string[] {
+  return imports.flatMap((found) =>
+    found.kind === "ours" && found.path.startsWith(root)
+      ? found.names.map((name) => `${found.path.slice(root.length)}#${name}`)
+      : [],
+  );
+}
+
+/** The names that a file exports, as `path#name`. */
+export function exportedNames({ path, text }: SourceFile): readonly string[] {
+  const exports = text.matchAll(
+    /^export (?:async )?(?:const|let|function\*?|class|abstract class|interface|type) (\w+)/gm,
+  );
+  return [...exports].map(([, name]) => `${path}#${name}`);
+}
+
 function codeOf(text: string): string {
   return text.replaceAll(tokens, (token) => {
     if (token.startsWith("//")) return "";

@@ -1,0 +1,51 @@
+import { exportedNames, importedBy, roomOf, type SourceFile, sourceFiles } from "./source-files.ts";
+
+/** `npm run --silent figures`: the size of each directory of `src`. */
+
+const inSource = new Set(sourceFiles.flatMap((file) => importedBy(file, "")));
+/** Lines that do something: no import, type, comment or closing bracket. */
+function contentOf({ code }: SourceFile): number {
+  const statements = code.replaceAll(
+    /^import\s[^;]*;$|^(?:export )?(?:interface \w+[^]*?^\}|type \w+[^]*?;)$/gm,
+    "",
+  );
+  return statements.split("\n").filter((line) => /[^\s()[\]{}<>;,]/.test(line)).length;
+}
+
+/** Functions and methods of more than 40 lines, found by their indentation. */
+function longFunctions({ code }: SourceFile): number {
+  const functions = code.matchAll(
+    /^( *)(?:export )?(?:async )?(?:function\b|(?!if|for|while|switch|return)[#\w]+\().*\{\n(?:\1 .*\n|\n|\1\).*\{\n)*\1\}/gm,
+  );
+  return [...functions].filter(([text]) => text.split("\n").length > 40).length;
+}
+
+function figuresOf(files: readonly SourceFile[]): readonly (string | number)[] {
+  const lines = files.flatMap(({ text }) => text.trimEnd().split("\n"));
+  const content = files.map(contentOf).reduce((sum, count) => sum + count, 0);
+  const isInSource = (name: string) =>
+    inSource.has(name) || inSource.has(name.replace(/#.*/, "#*"));
+  const onlyTested = files.flatMap(exportedNames).filter((name) => !isInSource(name));
+  return [
+    files.length,
+    lines.length,
+    `${Math.round((100 * content) / lines.length)} %`,
+    files.filter(({ text }) => text.trimEnd().split("\n").length < 40).length,
+    files.map(longFunctions).reduce((sum, count) => sum + count, 0),
+    onlyTested.length,
+  ];
+}
+
+const columns = "files | lines | content | files under 40 lines | functions over 40 | only tested";
+const rows = [
+  ...Map.groupBy(sourceFiles, ({ path }) => roomOf(path)),
+  ["all", sourceFiles] as const,
+];
+process.stdout.write(
+  [
+    `| directory | ${columns} |`,
+    `| --- |${" ---: |".repeat(6)}`,
+    ...rows.map(([room, files]) => `| ${room} | ${figuresOf(files).join(" | ")} |`),
+    "",
+  ].join("\n"),
+);
