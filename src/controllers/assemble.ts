@@ -9,7 +9,6 @@ import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { Recovery } from "../kube/recovery.ts";
-import { mostOwnResponseBytes } from "../kube/response-size.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";

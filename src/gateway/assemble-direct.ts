@@ -8,10 +8,15 @@ import {
 import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
+import { createClient } from "../kube/client.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createForwarder } from "../kube/forwarder.ts";
-import { createClient } from "../kube/http-client.ts";
-import { ServerProbe } from "../kube/server-probe.ts";
+import {
+  ownTransport,
+  type ProcessConnectionDeps,
+  provingInformerDeps,
+} from "../kube/process-connection.ts";
+import { ServerProbe } from "../kube/server-version.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import { bodyShares } from "./body-shares.ts";
@@ -19,11 +24,6 @@ import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { cutReasons, LiveRequests } from "./live-requests.ts";
-import {
-  ownTransport,
-  type ProcessConnectionDeps,
-  provingInformerDeps,
-} from "../kube/process-connection.ts";
 import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { type NamePrefixes, tokenAuthenticator, tokenResults } from "./token-authenticator.ts";
 

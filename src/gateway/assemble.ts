@@ -4,32 +4,32 @@ import { serviceCertificates } from "../certificates/service-certificates.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
+import { serviceCertificates } from "../authn/service-certificates.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { gatewayRoutes } from "../domain/gateway/request-target.ts";
-import type { Client } from "../kube/client.ts";
+import { type Client, createClient } from "../kube/client.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { createForwarder } from "../kube/forwarder.ts";
-import { createClient } from "../kube/http-client.ts";
-import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
-import type { Metrics } from "../runtime/metrics.ts";
-import { bodyShares } from "./body-shares.ts";
-import { PublishedClusterList } from "./published-cluster-list.ts";
-import { ClusterProbes } from "./cluster-probes.ts";
-import { connectCluster, largeAnswers } from "./connect-cluster.ts";
-import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
-import { ImpersonationRight } from "./impersonation-right.ts";
-import { headTimeoutMs } from "./forward-upgrade.ts";
-import { gatewayHandler } from "./gateway-handler.ts";
-import { keyAuthenticator } from "./key-authenticator.ts";
-import { cutReasons, LiveRequests } from "./live-requests.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
+import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { bodyShares } from "./body-shares.ts";
+import { ClusterProbes } from "./cluster-probes.ts";
+import { connectCluster, largeAnswers } from "./connect-cluster.ts";
+import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
+import { headTimeoutMs } from "./forward-upgrade.ts";
+import { gatewayHandler } from "./gateway-handler.ts";
+import { ImpersonationRight } from "./impersonation-right.ts";
+import { keyAuthenticator } from "./key-authenticator.ts";
+import { cutReasons, LiveRequests } from "./live-requests.ts";
 import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
+import { PublishedClusterList } from "./published-cluster-list.ts";
 import { findUpstreamIn } from "./upstreams.ts";
 
 /** How a gateway process behaves. */

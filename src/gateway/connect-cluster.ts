@@ -1,18 +1,18 @@
 import { gatewayFieldManager } from "../api/names.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
+import { createClient } from "../kube/client.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
-import { createForwarder } from "../kube/forwarder.ts";
-import { createClient } from "../kube/http-client.ts";
 import { isKubeError } from "../kube/errors.ts";
+import { createForwarder } from "../kube/forwarder.ts";
 import { createTransport, type Transport } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
-import { SecretGuard } from "./secret-guard.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
+import { SecretGuard } from "./secret-guard.ts";
 
 /** Connections to one cluster for requests with a short answer. */
 export const clusterAnswers = 64;

@@ -1,8 +1,8 @@
+import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { FairShares, Share, Sharer } from "../runtime/fair-shares.ts";
-import { ResponseTooLarge } from "./response-size.ts";
 
 /** A request whose body is encoded; `path` is complete. */
 type EncodedRequest = Readonly<
@@ -141,4 +141,46 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
 function firstOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/**
+ * Maximum size of a response of the cluster that Latchkey runs in, or that a user of the CLI names.
+ * Lists are streamed, or read in pages that become smaller when they are too large; an object has at
+ * most 9 MiB (etcd takes 1.5 MiB, and JSON has six bytes for a character such as `<`).
+ */
+export const mostOwnResponseBytes = 64 * 1024 * 1024;
+
+/** A response has more bytes than it may have; it was not read to its end. */
+export class ResponseTooLarge extends Error {
+  constructor(mostBytes: number) {
+    super(`the response is larger than ${mostBytes} bytes`);
+    this.name = "ResponseTooLarge";
+  }
+}
+
+/** How much is read of the body of a refused stream; a metav1.Status has a few hundred bytes. */
+const mostBytes = 1024 * 1024;
+
+/**
+ * Reads the body of a refused stream: 1 MiB of it, or what arrives in `timeoutMs` milliseconds.
+ * Rejects if the connection breaks.
+ */
+export async function readRefusal(
+  body: Pick<Readable, "destroy"> & AsyncIterable<Uint8Array>,
+  { clock, timeoutMs }: { readonly clock: Pick<Clock, "wakeAfter">; readonly timeoutMs: number },
+): Promise<Uint8Array> {
+  const text = new ByteCollector(mostBytes);
+  let isLate = false;
+  const stopClock = clock.wakeAfter(timeoutMs, () => {
+    isLate = true;
+    body.destroy();
+  });
+  try {
+    for await (const part of body) if (!text.add(part)) break;
+  } catch (error) {
+    if (!isLate) throw error;
+  } finally {
+    stopClock();
+  }
+  return text.take();
 }

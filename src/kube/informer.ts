@@ -1,20 +1,17 @@
 import { type Key, refOf } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
-import { ExpectedEvents } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
+import { ExpectedEvents } from "./expected-events.ts";
 import { pickedSeconds, relaxedWatchTimes, type WatchState, type WatchTimes } from "./freshness.ts";
 import type { InformerDeps } from "./informer-deps.ts";
-import { Outage } from "./outage.ts";
-import { ResourceVersionTracker } from "./resource-version-tracker.ts";
-import type { WatchEvent } from "./watch-stream.ts";
 import { type InformerOptions, InformerStore } from "./informer-store.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
-import { Recovery } from "./recovery.ts";
-import { RelistPace } from "./relist-pace.ts";
-import { WatchActivity } from "./watch-activity.ts";
-import { WatchBackoff } from "./watch-backoff.ts";
-import { WatchProof } from "./watch-proof.ts";
+import { Outage, Recovery } from "./recovery.ts";
+import { ResourceVersionTracker } from "./resource-version-tracker.ts";
 import type { ReadStore } from "./store.ts";
+import { RelistPace, WatchActivity, WatchBackoff } from "./watch-backoff.ts";
+import { WatchProof } from "./watch-proof.ts";
+import type { WatchEvent } from "./watch-stream.ts";
 
 /**
  * Keeps a store in sync with the API server: resumes at the last resourceVersion after any failure

@@ -2,11 +2,11 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Credentials } from "./credentials.ts";
+import { mostOwnResponseBytes } from "./exchange.ts";
 import { provingWatchTimes } from "./freshness.ts";
 import type { InformerDeps } from "./informer-deps.ts";
 import { createListWatch } from "./list-watch.ts";
 import { Recovery } from "./recovery.ts";
-import { mostOwnResponseBytes } from "./response-size.ts";
 import { createTransport, type Transport } from "./transport.ts";
 import { Yielder } from "./yielder.ts";
 

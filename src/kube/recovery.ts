@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
+import { isKubeError } from "./errors.ts";
 
 /** An API server that does not answer for this long may have been restarted, in milliseconds. */
 const restartMs = 1_000;
@@ -66,5 +67,36 @@ export class Recovery {
   restarted(): void {
     this.#restarts += 1;
     for (const listener of [...this.#restartListeners]) listener();
+  }
+}
+
+/** Whether the requests of an informer fail because the API server is away or overloaded. */
+export class Outage {
+  readonly #clock: Pick<Clock, "monotonic">;
+  /** Whether a request has failed since the last response. */
+  #isCutOff = false;
+  /** When the first request was sent that did not reach the API server. */
+  #awaySince: number | undefined;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  /** Records a failure of a request that was sent at `sentAt`, undefined if a watch was open. */
+  failed(error: unknown, sentAt: number | undefined): void {
+    const isUnreachable = isKubeError(error, "Network", "ServerError");
+    this.#isCutOff ||= isUnreachable || isKubeError(error, "TooManyRequests");
+    if (isUnreachable) this.#awaySince ??= sentAt;
+  }
+
+  /**
+   * Records a response. Returns for how many milliseconds the API server was away, 0 if it was only
+   * overloaded; undefined without a failure.
+   */
+  answered(): number | undefined {
+    const [isCutOff, since] = [this.#isCutOff, this.#awaySince];
+    [this.#isCutOff, this.#awaySince] = [false, undefined];
+    if (!isCutOff) return undefined;
+    return since === undefined ? 0 : this.#clock.monotonic() - since;
   }
 }

@@ -1,15 +1,13 @@
 import { Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { RequestMetrics } from "../runtime/work-metrics.ts";
+import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
-import { exchange, type LargeResponses } from "./exchange.ts";
-import { readRefusal } from "./read-refusal.ts";
-import { ResponseTooLarge } from "./response-size.ts";
+import { exchange, type LargeResponses, ResponseTooLarge, readRefusal } from "./exchange.ts";
 import { createTlsConnector } from "./tls-connector.ts";
-import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { Yielder } from "./yielder.ts";
 
 /** A request to the API server; `path` is encoded and relative to the path prefix of the server. */

@@ -7,9 +7,9 @@ import { mostFileBytes, readAtMost } from "../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import { encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
+import { mostOwnResponseBytes, ResponseTooLarge } from "./exchange.ts";
 import { execCredential } from "./exec-plugin.ts";
 import type { KubeconfigChoice, PemSource } from "./kubeconfig-choice.ts";
-import { mostOwnResponseBytes, ResponseTooLarge } from "./response-size.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Dependencies of {@link connectUser}. */

@@ -1,3 +1,5 @@
+import type { Clock } from "../runtime/clock.ts";
+
 /** How an attempt to list and watch ended; durations in milliseconds. */
 interface WatchEnd {
   /**
@@ -54,5 +56,87 @@ export class WatchBackoff {
     );
     this.#backoffMs = Math.min(this.#backoffMs * 2, longestMs);
     return pauseMs;
+  }
+}
+
+/** What an attempt to list and watch has achieved so far. */
+interface Attempt {
+  /** Whether a watch was opened. */
+  readonly hasOpened: boolean;
+  /** Whether events arrived, or the watch was open for long enough to reset the back-off. */
+  readonly isProgress: boolean;
+}
+
+/** When the watches of an informer were opened and delivered events; monotonic milliseconds. */
+export class WatchActivity {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #opens = 0;
+  #batches = 0;
+  #openedAt = -Infinity;
+  #heardAt = -Infinity;
+  #isOpen = false;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  /** Whether a watch is open. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** When the last events arrived. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  opened(): void {
+    [this.#isOpen, this.#openedAt] = [true, this.#clock.monotonic()];
+    this.#opens += 1;
+  }
+
+  /** Records a batch of events. */
+  heard(): void {
+    this.#heardAt = this.#clock.monotonic();
+    this.#batches += 1;
+  }
+
+  ended(): void {
+    this.#isOpen = false;
+  }
+
+  /** Begins an attempt; the returned function tells what it has achieved. */
+  begin(): () => Attempt {
+    const [opens, batches] = [this.#opens, this.#batches];
+    return () => {
+      const hasOpened = this.#opens > opens;
+      const livedMs = hasOpened ? this.#clock.monotonic() - this.#openedAt : 0;
+      return { hasOpened, isProgress: this.#batches > batches || livedMs >= shortWatchMs };
+    };
+  }
+}
+
+/** A list is repeated without need after this many times its duration. */
+const restFactor = 1_000;
+/** The longest time until a list is repeated, in milliseconds. */
+const longestMs = 3_600_000;
+
+/**
+ * Decides whether a watch that ended without event and bookmark is followed by a list, which
+ * corrects any store, or only by a request for the resourceVersion of the collection. The API
+ * server sends no bookmark if nothing changed, so that a list each time would read every object of
+ * an idle cluster twice a minute. Lists that repeat take at most a thousandth of the time, and an
+ * hour passes at most without one.
+ */
+export class RelistPace {
+  #dueAt = -Infinity;
+
+  /** Records a list; monotonic milliseconds. */
+  listed(startedAt: number, endedAt: number): void {
+    this.#dueAt = endedAt + Math.min((endedAt - startedAt) * restFactor, longestMs);
+  }
+
+  isDue(now: number): boolean {
+    return now >= this.#dueAt;
   }
 }

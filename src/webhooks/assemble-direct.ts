@@ -8,6 +8,7 @@ import {
 import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
+import { createClient } from "../kube/client.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { createClient } from "../kube/http-client.ts";
 import {

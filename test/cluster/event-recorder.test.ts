@@ -1,15 +1,14 @@
-import type { Event } from "../../src/api/event.ts";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { Event } from "../../src/api/event.ts";
 import { resources } from "../../src/api/resources.ts";
-import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import { createClient } from "../../src/kube/client.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import { createClient } from "../../src/kube/http-client.ts";
-import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
-import { createTransport } from "../../src/kube/transport.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import { createTransport, type Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
-import { recordingLog } from "../support/recording-log.ts";
 import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
+import { recordingLog } from "../support/recording-log.ts";
 
 const log = recordingLog();
 let transport: Transport;

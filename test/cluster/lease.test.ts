@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import type { Client } from "../../src/kube/client.ts";
+import { type Client, createClient } from "../../src/kube/client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { createClient } from "../../src/kube/http-client.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
-import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
-import { createTransport } from "../../src/kube/transport.ts";
-import type { Transport } from "../../src/kube/transport.ts";
+import { createTransport, type Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
-import { recordingLog } from "../support/recording-log.ts";
 import { eventually } from "../support/eventually.ts";
 import { unique } from "../support/policy-request.ts";
+import { recordingLog } from "../support/recording-log.ts";
 
 const times = { leaseDuration: 2000, renewDeadline: 1500, retryPeriod: 200 };
 let transport: Transport;

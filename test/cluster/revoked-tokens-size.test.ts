@@ -10,10 +10,9 @@ import {
   type RevokedTokens,
   revokedTokensLimits,
 } from "../../src/domain/endpoint-token/revoked-tokens.ts";
-import type { Client } from "../../src/kube/client.ts";
-import { createClient } from "../../src/kube/http-client.ts";
+import { type Client, createClient } from "../../src/kube/client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport, type Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { connect, type Connection } from "../support/cluster-connection.ts";

@@ -1,17 +1,16 @@
-import type { AssemblyDeps, AssemblyOptions } from "../../src/controllers/assemble.ts";
-import { createController } from "../../src/controllers/controller.ts";
 import { annotations, fieldManager, ownObjects } from "../../src/api/names.ts";
 import { keyOf, type Manifest } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
-import type { Client } from "../../src/kube/client.ts";
+import type { AssemblyDeps, AssemblyOptions } from "../../src/controllers/assemble.ts";
+import { createController } from "../../src/controllers/controller.ts";
+import { type Client, createClient } from "../../src/kube/client.ts";
 import { isKubeError } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import { createClient } from "../../src/kube/http-client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
-import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport } from "../../src/kube/transport.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { AssembleController } from "./programs.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { podCredentials } from "../../src/kube/pod-credentials.ts";
+import { podCredentials } from "../../src/kube/load-credentials.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const pod = { host: "10.0.0.1", port: "443" };

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { minorOf, serverVersion } from "../../src/kube/server-version.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { minorOf, serverVersion, ServerProbe } from "../../src/kube/server-version.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const transport = (status: number, text: string) => ({ request: async () => ({ status, text }) });
 
@@ -25,4 +27,65 @@ test.each([
   ["", undefined],
 ])("the minor version of %j is %j", (version, minor) => {
   expect(minorOf(version)).toBe(minor);
+});
+
+async function probeOf(answers: (number | undefined)[]) {
+  const clock = new TestClock();
+  const stop = new AbortController();
+  const paths: string[] = [];
+  const probe = new ServerProbe({
+    clock,
+    transport: {
+      async request({ path }) {
+        paths.push(path);
+        const status = answers.length > 1 ? answers.shift() : answers[0];
+        if (status === undefined) throw new KubeError("no answer", { code: "Network", status: 0 });
+        return { status, text: "" };
+      },
+    },
+  });
+  const running = probe.run(stop.signal);
+  await settled();
+  return {
+    ...{ clock, probe, paths },
+    end: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+const notYet = ["the API server has not answered yet"];
+
+test.each<[string, number | undefined, readonly string[]]>([
+  ["that answers", 200, []],
+  ["that refuses the account its version", 403, []],
+  ["that cannot serve", 503, notYet],
+  ["that does not answer", undefined, notYet],
+])("an API server %s (%s) has the problems %j", async (_what, status, problems) => {
+  const { probe, end } = await probeOf([status]);
+  expect(probe.problems()).toEqual(problems);
+  await end();
+});
+
+test("an API server that stops answering is a problem after 30 s, until it answers again", async () => {
+  const answers: (number | undefined)[] = [200, undefined];
+  const { probe, clock, end } = await probeOf(answers);
+  await clock.run(29_999);
+  expect(probe.problems()).toEqual([]);
+  await clock.run(1);
+  expect(probe.problems()).toEqual([
+    "no response from the API server for 30 s; check the connection",
+  ]);
+  answers[0] = 200;
+  await clock.run(1_000);
+  expect(probe.problems()).toEqual([]);
+  await end();
+});
+
+test("an API server that answers is asked every 10 s", async () => {
+  const { clock, paths, end } = await probeOf([200]);
+  await clock.run(30_000);
+  expect(paths).toEqual(["/version", "/version", "/version", "/version"]);
+  await end();
 });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
+import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
-import { mostOwnResponseBytes } from "../../src/kube/response-size.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import { splitLines } from "../../src/kube/watch-stream.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";

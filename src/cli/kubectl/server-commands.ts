@@ -1,6 +1,5 @@
-import type { Client } from "../../kube/client.ts";
-import { createClient } from "../../kube/http-client.ts";
 import { cliFieldManager } from "../../api/names.ts";
+import { type Client, createClient } from "../../kube/client.ts";
 import { serverVersion } from "../../kube/server-version.ts";
 import { checkTrustConfigOptions } from "../../runtime/trust-config-options.ts";
 import { printAuthenticationConfig } from "../authentication-config.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
-import type { Client } from "../../src/kube/client.ts";
-import { createClient, type SizeOf } from "../../src/kube/http-client.ts";
+import { type Client, createClient, type SizeOf } from "../../src/kube/client.ts";
 import type { ApiResponse, ApiRequest } from "../../src/kube/transport.ts";
 
 const ref = { namespace: "ns", name: "one" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RelistPace } from "../../src/kube/relist-pace.ts";
+import { RelistPace } from "../../src/kube/watch-backoff.ts";
 
 test("a list is due at once if there was none", () => {
   expect(new RelistPace().isDue(0)).toBe(true);
