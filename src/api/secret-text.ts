@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 /**
  * A wrapper of a secret string that cannot be printed: `toString`, `JSON.stringify` and
- * `console.log` show `[secret]`. Only `src/tokens` and `src/kube/encode.ts` read the value, with
+ * `console.log` show `[secret]`. Only `src/tokens` and `src/kube/client/request-body.ts` read the value, with
  * {@link reveal}.
  */
 export class SecretText {
@@ -57,7 +57,7 @@ export class SecretText {
 
   /**
    * Returns the value. test/house/habits.test.ts allows calls only in `src/tokens` and
-   * `src/kube/encode.ts`.
+   * `src/kube/client/request-body.ts`.
    */
   static reveal(secret: SecretText): string {
     return secret.#value;

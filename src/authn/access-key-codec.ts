@@ -2,7 +2,7 @@ import type { Condition } from "../api/conditions.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
 import { listAt, parseConditions } from "../api/parse.ts";
-import type { Codec } from "../kube/store.ts";
+import type { Codec } from "../kube/informer/store.ts";
 
 /**
  * Codec of access keys in stores: two lines of JSON, the second one with the status, which is decoded

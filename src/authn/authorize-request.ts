@@ -10,8 +10,8 @@ import {
 } from "../domain/endpoint-token/token-authorization.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
-import type { Discovery } from "../kube/discovery.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Discovery } from "../kube/client/discovery.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 

@@ -3,7 +3,7 @@ import type { Requester } from "../api/requester.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import { duplicateOf } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
-import type { Indexer, ReadStore } from "../kube/store.ts";
+import type { Indexer, ReadStore } from "../kube/informer/store.ts";
 import { observeRequester, type PolicyStores } from "./requester-policies.ts";
 
 /** Names of the indexes that {@link createKeyResolver} requires. */

@@ -5,9 +5,9 @@ import type { Requester } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/policy-age.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
-import { Informer } from "../kube/informer.ts";
-import type { InformerDeps } from "../kube/informer-deps.ts";
-import type { ReadStore } from "../kube/store.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { ReadStore } from "../kube/informer/store.ts";
 
 /** Stores of the objects that must exist for a requester to be verified. */
 export interface PolicyStores {

@@ -4,11 +4,11 @@ import { type Key, keyOf, type Manifest } from "../api/object.ts";
 import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
-import type { Client } from "../kube/client.ts";
-import { Informer } from "../kube/informer.ts";
-import type { InformerDeps } from "../kube/informer-deps.ts";
-import { runLoop } from "../kube/loop.ts";
-import { WorkQueue } from "../kube/queue.ts";
+import type { Client } from "../kube/client/client.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import { runLoop } from "../kube/queue/loop.ts";
+import { WorkQueue } from "../kube/queue/work-queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** Dependencies of {@link createCaBundleInjector}. */

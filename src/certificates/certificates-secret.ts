@@ -4,11 +4,11 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { type CaFingerprints, parseFormerCa } from "../domain/certificates/ca-change.ts";
 import type { ObservedSecret } from "../domain/certificates/certificate-plan.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
-import { Informer } from "../kube/informer.ts";
-import type { InformerDeps } from "../kube/informer-deps.ts";
-import type { Change } from "../kube/store.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { Change } from "../kube/informer/store.ts";
 import {
   parseWebhookCertificates,
   type WebhookCertificates,

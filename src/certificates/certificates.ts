@@ -22,10 +22,10 @@ import {
   presentProblems,
 } from "../domain/certificates/certificate-problem.ts";
 import { requeueAt } from "../domain/plan/plan.ts";
-import { isKubeError } from "../kube/errors.ts";
-import { runLoop } from "../kube/loop.ts";
-import { WorkQueue } from "../kube/queue.ts";
-import type { Change } from "../kube/store.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
+import { runLoop } from "../kube/queue/loop.ts";
+import { WorkQueue } from "../kube/queue/work-queue.ts";
+import type { Change } from "../kube/informer/store.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import {
   caFingerprints,

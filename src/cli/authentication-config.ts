@@ -11,7 +11,7 @@ import {
 } from "../domain/endpoint-token/authentication-configuration.ts";
 import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
 import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
-import type { Client } from "../kube/client.ts";
+import type { Client } from "../kube/client/client.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import { connectedClusterName, type TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";

@@ -1,4 +1,4 @@
-import { isKubeError } from "../kube/errors.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import { UsageError } from "../runtime/config-values.ts";
 
 /** Turns the error of a missing object into a UsageError with this sentence. */

@@ -2,8 +2,8 @@ import { annotations, ownObjects } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import { mostSigningKeys, publishedBeforeMs } from "../domain/endpoint-token/key-rotation.ts";
 import { timestamp } from "../domain/plan/conditions.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import {
   dataWithNewEpoch,

@@ -8,7 +8,7 @@ import {
   webhookKubeconfig,
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import type { Client } from "../kube/client.ts";
+import type { Client } from "../kube/client/client.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { comments } from "./authentication-config.ts";
 import { authorizedMinor, webhookAccess } from "./webhook-access.ts";

@@ -6,8 +6,8 @@ import {
   UnexpectedPositionalError,
   UnsatisfiedFlagError,
 } from "@stricli/core";
-import { CredentialsError } from "../kube/credentials.ts";
-import { KubeError } from "../kube/errors.ts";
+import { CredentialsError } from "../kube/credentials/credentials.ts";
+import { KubeError } from "../kube/client/kube-error.ts";
 import { UsageError } from "../runtime/config-values.ts";
 
 /** Whether the command line or the configuration is invalid: exit code 2, no stack trace. */

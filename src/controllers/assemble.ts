@@ -2,15 +2,20 @@ import { fieldManager, group, ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { serviceCertificates, type ServiceNames } from "../certificates/service-certificates.ts";
-import { BodyLimiter } from "../kube/body-limiter.ts";
-import type { Credentials } from "../kube/credentials.ts";
+import { BodyLimiter } from "../kube/client/body-limiter.ts";
+import type { Credentials } from "../kube/credentials/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { createClient, type SizeOf } from "../kube/http-client.ts";
+import { createClient, type SizeOf } from "../kube/client/client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
-import { createListWatch } from "../kube/list-watch.ts";
-import { Recovery } from "../kube/recovery.ts";
-import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
-import { Yielder } from "../kube/yielder.ts";
+import { createListWatch } from "../kube/informer/list-watch.ts";
+import { mostOwnResponseBytes } from "../kube/client/exchange.ts";
+import { Recovery } from "../kube/informer/recovery.ts";
+import {
+  createTransport,
+  type Transport,
+  type TransportOptions,
+} from "../kube/client/transport.ts";
+import { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";

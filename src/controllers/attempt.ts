@@ -11,7 +11,7 @@ import {
   isTooLarge,
   type KubeError,
   type KubeErrorCode,
-} from "../kube/errors.ts";
+} from "../kube/client/kube-error.ts";
 import { endFailure, noteFailure } from "./failures.ts";
 import { noteFinalized } from "./finalization.ts";
 import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./question.ts";

@@ -1,12 +1,12 @@
 import { createKeyResolver } from "../authn/key-resolver.ts";
 import { resources } from "../api/resources.ts";
-import type { Client } from "../kube/client.ts";
+import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import type { ListWatch } from "../kube/list-watch.ts";
-import { runLoop } from "../kube/loop.ts";
-import { WorkQueue } from "../kube/queue.ts";
-import { Recovery } from "../kube/recovery.ts";
-import type { Yielder } from "../kube/yielder.ts";
+import type { ListWatch } from "../kube/informer/list-watch.ts";
+import { runLoop } from "../kube/queue/loop.ts";
+import { WorkQueue } from "../kube/queue/work-queue.ts";
+import { Recovery } from "../kube/informer/recovery.ts";
+import type { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";

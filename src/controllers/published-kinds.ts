@@ -1,4 +1,4 @@
-import { isFresh, type WatchState } from "../kube/freshness.ts";
+import { isFresh, type WatchState } from "../kube/informer/cache-freshness.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { WatchedKind } from "./kinds/watched-kind.ts";
 

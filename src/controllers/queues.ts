@@ -1,5 +1,5 @@
 import type { Key } from "../api/object.ts";
-import type { WorkQueue } from "../kube/queue.ts";
+import type { WorkQueue } from "../kube/queue/work-queue.ts";
 
 /** The queue of each kind of reconcile, with the name of its controller in logs and metrics. */
 export const controllers = {

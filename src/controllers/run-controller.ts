@@ -1,6 +1,6 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
-import { loadCredentials } from "../kube/load-credentials.ts";
+import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readPodApiServer, uniqueIdentity } from "../runtime/config.ts";
 import type { ControllerConfig } from "../runtime/controller-config.ts";
 import { httpRefusals, startHttpServer } from "../runtime/http-server.ts";

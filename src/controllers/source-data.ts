@@ -1,8 +1,8 @@
 import { resources } from "../api/resources.ts";
 import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
 import type { DataForm, Source } from "../domain/sync/copy.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 import { copiedData } from "../tokens/observed-data.ts";
 

@@ -9,7 +9,7 @@ import type { ObservedConnectorSecret } from "../domain/access-key/connector-dat
 import type { RevokedTokens } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { type SyncObjects, syncIndexes } from "../domain/sync/sync-objects.ts";
-import type { ReadStore } from "../kube/store.ts";
+import type { ReadStore } from "../kube/informer/store.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 
 /** The caches of the informers, from which reconciles decide. */

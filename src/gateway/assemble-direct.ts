@@ -8,15 +8,15 @@ import {
 import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
-import { createClient } from "../kube/client.ts";
-import { createDiscovery } from "../kube/discovery.ts";
-import { createForwarder } from "../kube/forwarder.ts";
+import { createClient } from "../kube/client/client.ts";
+import { createDiscovery } from "../kube/client/discovery.ts";
+import { createForwarder } from "../kube/forward/forwarder.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { ServerProbe } from "../kube/server-version.ts";
+import { ServerProbe } from "../kube/client/server-version.ts";
 import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import { bodyShares } from "./body-shares.ts";

@@ -4,14 +4,13 @@ import { serviceCertificates } from "../certificates/service-certificates.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
-import { serviceCertificates } from "../authn/service-certificates.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
 import { liveLimits } from "../domain/gateway/live-limits.ts";
 import { gatewayRoutes } from "../domain/gateway/request-target.ts";
-import { type Client, createClient } from "../kube/client.ts";
-import { createDiscovery } from "../kube/discovery.ts";
+import { type Client, createClient } from "../kube/client/client.ts";
+import { createDiscovery } from "../kube/client/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { createForwarder } from "../kube/forwarder.ts";
+import { createForwarder } from "../kube/forward/forwarder.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,

@@ -22,10 +22,10 @@ import {
 } from "../domain/gateway/direct-address.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import { watchReadings } from "../kube/freshness.ts";
-import { Informer } from "../kube/informer.ts";
-import type { InformerDeps } from "../kube/informer-deps.ts";
-import type { Change } from "../kube/store.ts";
+import { watchReadings } from "../kube/informer/cache-freshness.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { Change } from "../kube/informer/store.ts";
 import type { WatchReading } from "../runtime/metrics.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 

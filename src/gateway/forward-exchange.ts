@@ -9,7 +9,7 @@ import type {
   ForwardFailure,
   ForwardHandler,
   Forwarding,
-} from "../kube/forwarder.ts";
+} from "../kube/forward/forwarder.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { ClientPace } from "./client-pace.ts";

@@ -1,6 +1,6 @@
 import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
-import type { ForwardFailure } from "../kube/forwarder.ts";
+import type { ForwardFailure } from "../kube/forward/forwarder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";

@@ -1,10 +1,10 @@
 import { extras } from "../api/names.ts";
 import { isTrueAt, recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
-import { minorOf, serverVersion } from "../kube/server-version.ts";
-import type { Transport } from "../kube/transport.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
+import { minorOf, serverVersion } from "../kube/client/server-version.ts";
+import type { Transport } from "../kube/client/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 

@@ -4,7 +4,7 @@ import {
   type LiveKind,
   type LiveLoad,
 } from "../domain/gateway/live-limits.ts";
-import type { Yielder } from "../kube/yielder.ts";
+import type { Yielder } from "../runtime/yielder.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import { ItemsByOwner } from "../runtime/items-by-owner.ts";
 import { sleep } from "../runtime/sleep.ts";

@@ -2,7 +2,7 @@ import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/own-obj
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
-import { longestWaitMs } from "../kube/forwarder.ts";
+import { longestWaitMs } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";

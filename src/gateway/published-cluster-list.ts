@@ -5,11 +5,11 @@ import { resources } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import { clusterList } from "../domain/gateway/cluster-list.ts";
 import { isSame, mergePatch } from "../domain/plan/merge-patch.ts";
-import type { Client } from "../kube/client.ts";
-import { Informer } from "../kube/informer.ts";
-import type { InformerDeps } from "../kube/informer-deps.ts";
-import { runLoop } from "../kube/loop.ts";
-import { WorkQueue } from "../kube/queue.ts";
+import type { Client } from "../kube/client/client.ts";
+import { Informer } from "../kube/informer/informer.ts";
+import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import { runLoop } from "../kube/queue/loop.ts";
+import { WorkQueue } from "../kube/queue/work-queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { ConnectedClusters } from "./connected-clusters.ts";
 

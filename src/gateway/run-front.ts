@@ -1,5 +1,5 @@
-import { loadCredentials } from "../kube/load-credentials.ts";
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
+import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer } from "../runtime/config.ts";
 import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";

@@ -6,8 +6,8 @@ import {
   unreadablePolicy,
 } from "../domain/gateway/derived-credentials-policy.ts";
 import type { Refusal } from "../domain/gateway/refusal.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 

@@ -5,7 +5,7 @@ import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
-import { isKubeError } from "../kube/errors.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { IssuerKeys } from "../published/issuer-keys.ts";
 import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";

@@ -1,11 +1,11 @@
-import { objectPath } from "../kube/paths.ts";
+import { objectPath } from "../kube/client/paths.ts";
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
 import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import type { ForwardedRequest, Forwarding } from "../kube/forwarder.ts";
+import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { sleep } from "../runtime/sleep.ts";

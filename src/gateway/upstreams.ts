@@ -1,9 +1,9 @@
 import type { AuthorizeKeyDeps } from "../authn/authorize-request.ts";
 import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
-import type { Discovery } from "../kube/discovery.ts";
-import type { Credentials } from "../kube/credentials.ts";
-import type { Forwarder } from "../kube/forwarder.ts";
+import type { Discovery } from "../kube/client/discovery.ts";
+import type { Credentials } from "../kube/credentials/credentials.ts";
+import type { Forwarder } from "../kube/forward/forwarder.ts";
 import type { SecretGuard } from "./secret-guard.ts";
 
 /** The API server that a request is forwarded to. */

@@ -6,8 +6,8 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { Client } from "./client.ts";
-import { isKubeError } from "./errors.ts";
+import type { Client } from "./client/client.ts";
+import { isKubeError } from "./client/kube-error.ts";
 import { EventBudget } from "./event-budget.ts";
 import { microTime } from "./micro-time.ts";
 

@@ -4,12 +4,12 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { sleep } from "../runtime/sleep.ts";
-import type { Client } from "./client.ts";
-import { isKubeError } from "./errors.ts";
+import type { Client } from "./client/client.ts";
+import { isKubeError } from "./client/kube-error.ts";
 import { newLease, nextLease, parseLease } from "./lease-record.ts";
 import type { LeaseRecord, LeaseSpec } from "./lease-record.ts";
 import { microTime } from "./micro-time.ts";
-import { isOlder } from "./raw-object.ts";
+import { isOlder } from "./informer/raw-object.ts";
 
 /**
  * Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod`

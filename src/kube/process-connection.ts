@@ -1,14 +1,14 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import type { Credentials } from "./credentials.ts";
-import { mostOwnResponseBytes } from "./exchange.ts";
-import { provingWatchTimes } from "./freshness.ts";
-import type { InformerDeps } from "./informer-deps.ts";
-import { createListWatch } from "./list-watch.ts";
-import { Recovery } from "./recovery.ts";
-import { createTransport, type Transport } from "./transport.ts";
-import { Yielder } from "./yielder.ts";
+import type { Credentials } from "./credentials/credentials.ts";
+import { mostOwnResponseBytes } from "./client/exchange.ts";
+import { provingWatchTimes } from "./informer/watch-times.ts";
+import type { InformerDeps } from "./informer/informer-deps.ts";
+import { createListWatch } from "./informer/list-watch.ts";
+import { Recovery } from "./informer/recovery.ts";
+import { createTransport, type Transport } from "./client/transport.ts";
+import { Yielder } from "../runtime/yielder.ts";
 
 /** What a process that answers requests needs to follow its API server. */
 export interface ProcessConnectionDeps {

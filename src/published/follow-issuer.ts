@@ -1,4 +1,4 @@
-import { HttpsDocument } from "../kube/https-document.ts";
+import { HttpsDocument } from "../kube/client/https-document.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";

@@ -1,7 +1,7 @@
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Logger } from "../runtime/log.ts";
 
 /** Dependencies of {@link KeptSecret}. */

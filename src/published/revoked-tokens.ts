@@ -3,7 +3,7 @@ import {
   revocationSeqText,
   seqOrder,
 } from "../domain/endpoint-token/revocation-seq.ts";
-import { type HttpsDocument, HttpsDocumentError } from "../kube/https-document.ts";
+import { type HttpsDocument, HttpsDocumentError } from "../kube/client/https-document.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";

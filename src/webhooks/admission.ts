@@ -9,8 +9,8 @@ import { group } from "../api/names.ts";
 import { recordAt, stringAt, isTrueAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { FieldProblem } from "../domain/shared-secret/data-values.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review-route.ts";
 

@@ -8,15 +8,14 @@ import {
 import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import { createClient } from "../kube/client.ts";
-import { createDiscovery } from "../kube/discovery.ts";
-import { createClient } from "../kube/http-client.ts";
+import { createClient } from "../kube/client/client.ts";
+import { createDiscovery } from "../kube/client/discovery.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { ServerProbe } from "../kube/server-probe.ts";
+import { ServerProbe } from "../kube/client/server-version.ts";
 import { accessReviewResults, directAccessReviewHandler } from "./access-review.ts";
 import { apiServerName, reviewRoute } from "./review-route.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";

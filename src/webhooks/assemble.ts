@@ -3,9 +3,9 @@ import { createAccessKeyCache } from "../authn/access-key-cache.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
-import { createDiscovery } from "../kube/discovery.ts";
+import { createDiscovery } from "../kube/client/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { createClient } from "../kube/http-client.ts";
+import { createClient } from "../kube/client/client.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,

@@ -12,8 +12,8 @@ import {
   unreferencedSecrets,
   type WrittenSecret,
 } from "../domain/access-key/unreferenced-secrets.ts";
-import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";

@@ -16,7 +16,7 @@ import {
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import { asNewObject } from "../domain/requester/new-object.ts";
 import { storedRequester, takesOver } from "../domain/requester/requester-annotations.ts";
-import type { Client } from "../kube/client.ts";
+import type { Client } from "../kube/client/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
 import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";

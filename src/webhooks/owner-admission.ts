@@ -1,8 +1,8 @@
 import type { ReviewedResource } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { type BlockedOwner, newlyBlockedOwners } from "../domain/webhook/owner-references.ts";
-import type { Client } from "../kube/client.ts";
-import type { Discovery, ServedKind } from "../kube/discovery.ts";
+import type { Client } from "../kube/client/client.ts";
+import type { Discovery, ServedKind } from "../kube/client/discovery.ts";
 import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";
 import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
 

@@ -1,6 +1,6 @@
 import { readIssuerAuthority } from "../published/issuer-authority.ts";
-import { loadCredentials } from "../kube/load-credentials.ts";
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
+import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer } from "../runtime/config.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";

@@ -10,7 +10,7 @@ import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
-import type { Discovery } from "../kube/discovery.ts";
+import type { Discovery } from "../kube/client/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 

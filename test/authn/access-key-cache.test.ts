@@ -7,8 +7,8 @@ import {
   RequesterCounts,
 } from "../../src/authn/access-key-cache.ts";
 import { keyState } from "../../src/domain/access-key/key-state.ts";
-import { provingWatchTimes } from "../../src/kube/freshness.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { provingWatchTimes } from "../../src/kube/informer/watch-times.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { observedMetadata } from "../support/observed-objects.ts";

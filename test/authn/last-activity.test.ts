@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
-import type { Patch } from "../../src/kube/client.ts";
-import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import type { Patch } from "../../src/kube/client/client.ts";
+import { KubeError, type KubeErrorCode } from "../../src/kube/client/kube-error.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { LastActivity } from "../../src/authn/last-activity.ts";
 import { recordingLog } from "../support/recording-log.ts";

@@ -6,7 +6,7 @@ import {
   observeRequester,
   type PolicyStores,
 } from "../../src/authn/requester-policies.ts";
-import { Store } from "../../src/kube/store.ts";
+import { Store } from "../../src/kube/informer/store.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
 type Instants = readonly (string | undefined)[];

@@ -1,6 +1,6 @@
 /* Lists SharedSecrets and their copies into the informers of the controller; prints MB as JSON. */
 import { createInformers } from "../../src/controllers/informers.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { listedObjects } from "./listed-objects.ts";

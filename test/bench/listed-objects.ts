@@ -1,8 +1,8 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { copyOfText } from "../../src/domain/sync/copy.ts";
-import type { ListOptions } from "../../src/kube/list-request.ts";
-import type { ListWatch, WatchStart } from "../../src/kube/list-watch.ts";
-import type { WatchEvent } from "../../src/kube/watch-stream.ts";
+import type { ListOptions } from "../../src/kube/informer/list-options.ts";
+import type { ListWatch, WatchStart } from "../../src/kube/informer/list-watch.ts";
+import type { WatchEvent } from "../../src/kube/informer/watch-stream.ts";
 import { dataOf, home } from "../support/bench-objects.ts";
 
 /** SharedSecrets, namespaces with a copy of each, and keys. */

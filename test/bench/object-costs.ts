@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { dataValueProblem } from "../../src/domain/shared-secret/data-values.ts";
-import { encodeBody, redact } from "../../src/kube/encode.ts";
+import { encodeBody, redact } from "../../src/kube/client/request-body.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
 import { median } from "../support/percentile.ts";

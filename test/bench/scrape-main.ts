@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { createController } from "../../src/controllers/controller.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { controllerOptions } from "../support/controller-options.ts";

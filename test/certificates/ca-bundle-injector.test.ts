@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
 import { listAt, recordAt } from "../../src/api/parse.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createCaBundleInjector } from "../../src/certificates/ca-bundle-injector.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";

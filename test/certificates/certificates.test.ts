@@ -2,9 +2,9 @@ import { certificateSecrets } from "../../src/api/names.ts";
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { KubeError } from "../../src/kube/errors.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import {
   caFingerprints,

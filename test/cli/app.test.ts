@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
-import { CredentialsError } from "../../src/kube/credentials.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { CredentialsError } from "../../src/kube/credentials/credentials.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { outcomeOf } from "./command-line.ts";
 
 describe("a command starts with its configuration", () => {

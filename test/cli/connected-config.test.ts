@@ -1,8 +1,8 @@
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printConnectedConfig } from "../../src/cli/connected-config.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { UsageError } from "../../src/runtime/config-values.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { rotateSigningKey } from "../../src/cli/rotate-signing-key.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { newSigningKeys, parseSigningKeys, rotationPatch } from "../../src/tokens/signing-keys.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 import { TestClock } from "../support/test-clock.ts";

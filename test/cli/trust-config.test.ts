@@ -5,8 +5,8 @@ import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
 import { printTrustConfig } from "../../src/cli/trust-config.ts";
 import { listAt, recordAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
 import {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Event } from "../../src/api/event.ts";
 import { resources } from "../../src/api/resources.ts";
-import { createClient } from "../../src/kube/client.ts";
+import { createClient } from "../../src/kube/client/client.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { createTransport, type Transport } from "../../src/kube/transport.ts";
+import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
+import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 import { recordingLog } from "../support/recording-log.ts";

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import { type Client, createClient } from "../../src/kube/client.ts";
-import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import { type Client, createClient } from "../../src/kube/client/client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
+import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
-import { createTransport, type Transport } from "../../src/kube/transport.ts";
+import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { unique } from "../support/policy-request.ts";

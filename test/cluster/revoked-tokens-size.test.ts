@@ -10,10 +10,10 @@ import {
   type RevokedTokens,
   revokedTokensLimits,
 } from "../../src/domain/endpoint-token/revoked-tokens.ts";
-import { type Client, createClient } from "../../src/kube/client.ts";
-import { mostOwnResponseBytes } from "../../src/kube/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { createTransport, type Transport } from "../../src/kube/transport.ts";
+import { type Client, createClient } from "../../src/kube/client/client.ts";
+import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
+import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { connect, type Connection } from "../support/cluster-connection.ts";
 import { admin, ask, makeNamespace, patchTypes } from "../support/policy-request.ts";

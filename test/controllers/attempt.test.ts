@@ -6,7 +6,7 @@ import type { Decision, Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { temporaryFailure } from "../../src/domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../../src/domain/plan/plan.ts";
-import type { KubeError, KubeErrorCode } from "../../src/kube/errors.ts";
+import type { KubeError, KubeErrorCode } from "../../src/kube/client/kube-error.ts";
 import { refusal } from "../support/fake-client.ts";
 import { fakeWorld } from "../support/world.ts";
 import { create, patch, probe, recordEvent, remove, replace, status } from "../support/writes.ts";

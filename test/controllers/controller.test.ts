@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { controllers } from "../../src/controllers/queues.ts";
 import { createController } from "../../src/controllers/controller.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { controllerOptions } from "../support/controller-options.ts";

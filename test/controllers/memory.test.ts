@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
-import { isKubeError } from "../../src/kube/errors.ts";
+import { isKubeError } from "../../src/kube/client/kube-error.ts";
 import { refusal } from "../support/fake-client.ts";
 import { busyKeys, busyWorld } from "../support/busy-world.ts";
 

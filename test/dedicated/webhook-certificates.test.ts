@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   newWebhookCertificates,
   parseWebhookCertificates,

@@ -4,7 +4,7 @@ import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { type Secret, parseSecret } from "../../src/api/secret.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { target } from "../support/observed-copies.ts";
 import type { ObservedTarget } from "../../src/domain/sync/target-state.ts";
 

@@ -1,6 +1,6 @@
 import { components, labels, revokedTokensName } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { admin, patchTypes } from "../support/cluster-connection.ts";
 import { isVisible, type View } from "../support/visible-objects.ts";

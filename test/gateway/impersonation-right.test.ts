@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { ImpersonationRight } from "../../src/gateway/impersonation-right.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const noAnswer = new KubeError("no answer", { code: "Network", status: 0 });

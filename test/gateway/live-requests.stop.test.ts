@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { LiveRequest } from "../../src/gateway/live-requests.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 let clock: TestClock;

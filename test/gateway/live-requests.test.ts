@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { KeyDecision } from "../../src/authn/authorize-request.ts";
 import type { LiveKind } from "../../src/domain/gateway/live-limits.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 interface Followed {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { recordAt, stringMapAt } from "../../src/api/parse.ts";
-import type { Patch } from "../../src/kube/client.ts";
-import { KubeError } from "../../src/kube/errors.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import type { Patch } from "../../src/kube/client/client.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { PublishedClusterList } from "../../src/gateway/published-cluster-list.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { FakeListWatch, rawObject, type RawObject } from "../support/fake-list-watch.ts";

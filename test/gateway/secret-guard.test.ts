@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SecretGuard } from "../../src/gateway/secret-guard.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const metadata = {

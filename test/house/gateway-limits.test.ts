@@ -13,7 +13,7 @@ import {
 import { headTimeoutMs } from "../../src/gateway/forward-upgrade.ts";
 import { mostAnswers } from "../../src/gateway/process-parts.ts";
 import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
-import { longestWaitMs } from "../../src/kube/forwarder.ts";
+import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connections.ts";
 import type { ShareLimits } from "../../src/runtime/fair-shares.ts";
 import { frontLimits } from "../../src/runtime/front-options.ts";

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 
 /** A file of `src`, read as text. */
 export interface SourceFile {
-  /** Below `src`, such as `kube/store.ts`. */
+  /** Below `src`, such as `kube/informer/store.ts`. */
   readonly path: string;
   readonly text: string;
   /** The text without comments, and with nothing inside its quoted strings. */

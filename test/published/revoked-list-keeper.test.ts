@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HttpsDocumentError } from "../../src/kube/https-document.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import { HttpsDocumentError } from "../../src/kube/client/https-document.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { revokedToken } from "../../src/tokens/revoked-list.ts";
 import {
   FakeIssuer,

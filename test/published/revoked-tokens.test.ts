@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { listRefusals, revokedListUrl } from "../../src/published/revoked-tokens.ts";
-import { HttpsDocumentError } from "../../src/kube/https-document.ts";
+import { HttpsDocumentError } from "../../src/kube/client/https-document.ts";
 import {
   FakeIssuer,
   FakeKeptSecret,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Request } from "../../src/controllers/question.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import type { QueueState } from "../../src/kube/queue-state.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import type { QueueState } from "../../src/kube/queue/queue-state.ts";
 import type { Leader, Running } from "./leader.ts";
 import type { Instance, State } from "./machine.ts";
 import { nameOf, type Raw } from "./raw.ts";

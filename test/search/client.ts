@@ -1,4 +1,4 @@
-import type { Client } from "../../src/kube/client.ts";
+import type { Client } from "../../src/kube/client/client.ts";
 import { type Call, lost, type Outcome, type Server, tooManyRequests } from "./server.ts";
 
 /** How a request fails. */

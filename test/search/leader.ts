@@ -15,9 +15,9 @@ import {
   priorities,
   type QueueState,
   retryKey,
-} from "../../src/kube/queue-state.ts";
-import { isKubeError } from "../../src/kube/errors.ts";
-import type { ReadStore } from "../../src/kube/store.ts";
+} from "../../src/kube/queue/queue-state.ts";
+import { isKubeError } from "../../src/kube/client/kube-error.ts";
+import type { ReadStore } from "../../src/kube/informer/store.ts";
 import type { Raw } from "./raw.ts";
 
 /** The objects of a kind that a leader had seen when it decided. */

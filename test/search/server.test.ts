@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Resource, resources } from "../../src/api/resources.ts";
-import type { KubeError } from "../../src/kube/errors.ts";
+import type { KubeError } from "../../src/kube/client/kube-error.ts";
 import * as servers from "./server.ts";
 import { eventOf } from "./view.ts";
 

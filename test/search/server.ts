@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
-import type { DeletePreconditions, Patch } from "../../src/kube/client.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
-import { isKubeError, type KubeError } from "../../src/kube/errors.ts";
-import { collectionPath, objectPath } from "../../src/kube/paths.ts";
-import { bodyOf } from "../../src/kube/responses.ts";
+import type { DeletePreconditions, Patch } from "../../src/kube/client/client.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { isKubeError, type KubeError } from "../../src/kube/client/kube-error.ts";
+import { collectionPath, objectPath } from "../../src/kube/client/paths.ts";
+import { bodyOf } from "../../src/kube/client/response-body.ts";
 import { isEqual, isRaw, merged, nameOf, type Raw } from "./raw.ts";
 
 /** An API server with its etcd, as an immutable value. */

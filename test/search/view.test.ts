@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { resources } from "../../src/api/resources.ts";
-import { InformerStore } from "../../src/kube/informer-store.ts";
-import { isOlder } from "../../src/kube/raw-object.ts";
-import type { Change } from "../../src/kube/store.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { InformerStore } from "../../src/kube/informer/informer-store.ts";
+import { isOlder } from "../../src/kube/informer/raw-object.ts";
+import type { Change } from "../../src/kube/informer/store.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { runs } from "../support/property-runs.ts";
 import { TestClock } from "../support/test-clock.ts";
 import type { Raw } from "./raw.ts";

@@ -1,7 +1,7 @@
 import type { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import type { WatchedKind } from "../../src/controllers/kinds/watched-kind.ts";
-import type { ListOptions } from "../../src/kube/list-request.ts";
-import { type ReadStore, Store } from "../../src/kube/store.ts";
+import type { ListOptions } from "../../src/kube/informer/list-options.ts";
+import { type ReadStore, Store } from "../../src/kube/informer/store.ts";
 import { nameOf, type Raw, type Texts } from "./raw.ts";
 import { type Change as Commit, metadataOf } from "./server.ts";
 

@@ -1,4 +1,4 @@
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { type Given, uidOf, type UserObject } from "./server.ts";
 import type { SearchWorld, UserAction } from "./world.ts";

@@ -2,8 +2,12 @@ import type { Manifest, ObjectRef } from "../../src/api/object.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { isRecord } from "../../src/api/parse.ts";
 import type { Resource } from "../../src/api/resources.ts";
-import type { Client, DeletePreconditions, Patch } from "../../src/kube/client.ts";
-import { KubeError, type KubeErrorCode, type KubeErrorDetails } from "../../src/kube/errors.ts";
+import type { Client, DeletePreconditions, Patch } from "../../src/kube/client/client.ts";
+import {
+  KubeError,
+  type KubeErrorCode,
+  type KubeErrorDetails,
+} from "../../src/kube/client/kube-error.ts";
 
 /** A recorded request; `body` is the object, the patch or the preconditions. */
 export interface Request {

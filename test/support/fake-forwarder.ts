@@ -3,7 +3,7 @@ import type {
   ForwardHandler,
   Forwarder,
   Forwarding,
-} from "../../src/kube/forwarder.ts";
+} from "../../src/kube/forward/forwarder.ts";
 
 /** A request that was given to a fake forwarder. */
 export interface FakeForwarding extends Forwarding {

@@ -1,9 +1,9 @@
 import { isRecord, stringAt } from "../../src/api/parse.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
-import type { ListWatch, WatchStart } from "../../src/kube/list-watch.ts";
-import type { ListOptions } from "../../src/kube/list-request.ts";
-import type { WatchEvent } from "../../src/kube/watch-stream.ts";
-import { selects } from "../../src/kube/raw-object.ts";
+import type { ListWatch, WatchStart } from "../../src/kube/informer/list-watch.ts";
+import type { ListOptions } from "../../src/kube/informer/list-options.ts";
+import type { WatchEvent } from "../../src/kube/informer/watch-stream.ts";
+import { selects } from "../../src/kube/informer/raw-object.ts";
 
 /** An object as the API server returns it. */
 export interface RawObject {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Pool } from "undici";
 import { isRecord, listAt } from "../../src/api/parse.ts";
-import { splitLines } from "../../src/kube/watch-stream.ts";
+import { splitLines } from "../../src/kube/informer/watch-stream.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { listenLocally } from "./local-server.ts";

@@ -5,7 +5,7 @@ import {
   type Forwarder,
   type ForwarderOptions,
   type Forwarding,
-} from "../../src/kube/forwarder.ts";
+} from "../../src/kube/forward/forwarder.ts";
 import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorder.ts";
 
 /** A forwarder and the recorder that it sends to. */

@@ -6,7 +6,7 @@ import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { LiveRequests } from "../../src/gateway/live-requests.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
 import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";

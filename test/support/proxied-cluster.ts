@@ -2,8 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
-import type { Credentials } from "../../src/kube/credentials.ts";
-import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
+import type { Credentials } from "../../src/kube/credentials/credentials.ts";
+import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import {
   type Answer,

@@ -7,13 +7,13 @@ import { IssuerKeys } from "../../src/published/issuer-keys.ts";
 import { KeptSecret } from "../../src/published/kept-secret.ts";
 import { RevokedListKeeper } from "../../src/published/revoked-list-keeper.ts";
 import { RevokedTokens } from "../../src/published/revoked-tokens.ts";
-import type { Client } from "../../src/kube/client.ts";
-import { KubeError } from "../../src/kube/errors.ts";
+import type { Client } from "../../src/kube/client/client.ts";
+import { KubeError } from "../../src/kube/client/kube-error.ts";
 import {
   type FetchedDocument,
   type FetchOptions,
   HttpsDocumentError,
-} from "../../src/kube/https-document.ts";
+} from "../../src/kube/client/https-document.ts";
 import {
   type RevokedListTerms,
   type RevokedToken,

@@ -1,5 +1,5 @@
 import type { ResourceScope } from "../../src/api/discovery.ts";
-import type { Discovery } from "../../src/kube/discovery.ts";
+import type { Discovery } from "../../src/kube/client/discovery.ts";
 import { SharedWait } from "../../src/runtime/shared-wait.ts";
 
 /** A discovery that never answers, and the number of callers that wait for it. */

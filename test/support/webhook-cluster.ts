@@ -3,7 +3,7 @@ import { connect } from "node:tls";
 import { Pool } from "undici";
 import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   newWebhookCertificates,
   type WebhookCertificates,

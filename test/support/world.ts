@@ -14,7 +14,7 @@ import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import type { World } from "../../src/controllers/world.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { controllerOptions } from "./controller-options.ts";
 import { FakeClient, type Request } from "./fake-client.ts";
 import { rawObject } from "./fake-list-watch.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { connectorDataRefText } from "../../src/domain/access-key/connector-data-ref.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   connectorDataIn,
   connectorKeySecret,

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   caFingerprints,
   clientDataOf,

@@ -1,11 +1,11 @@
 /*
- * Preloaded into a controller (`node --import`), it takes the place of src/kube/loop.ts: reconciles
+ * Preloaded into a controller (`node --import`), it takes the place of src/kube/queue/loop.ts: reconciles
  * of objects with two names have a defect.
  */
 import { registerHooks } from "node:module";
 import { refOf } from "../../src/api/object.ts";
 import type { Result } from "../../src/api/result.ts";
-import { type LoopOptions, runLoop as run } from "../../src/kube/loop.ts";
+import { type LoopOptions, runLoop as run } from "../../src/kube/queue/loop.ts";
 
 /** What a reconcile of an object with a name does instead. */
 const defects: Readonly<Record<string, () => Promise<Result>>> = {
@@ -23,7 +23,7 @@ export function runLoop(options: LoopOptions): Promise<void> {
   });
 }
 
-const replaced = new URL("../../src/kube/loop.ts", import.meta.url).href;
+const replaced = new URL("../../src/kube/queue/loop.ts", import.meta.url).href;
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { minorOf } from "../../src/kube/server-version.ts";
+import { minorOf } from "../../src/kube/client/server-version.ts";
 import {
   type DedicatedCluster,
   hasDedicatedClusters,

@@ -3,7 +3,7 @@ import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { extractConnectorData, createConnectorKey } from "../../src/webhooks/connector-data.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";

@@ -1,5 +1,5 @@
-import { CredentialsError } from "../../kube/credentials.ts";
-import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { CredentialsError } from "../../kube/credentials/credentials.ts";
+import { isKubeError, KubeError } from "../../kube/client/kube-error.ts";
 import { UsageError } from "../../runtime/config-values.ts";
 import { rightHint } from "./right-hint.ts";
 import { tlsFailure } from "./connection/tls-failure.ts";

@@ -1,7 +1,7 @@
 import type { ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import { isKubeError } from "../../kube/errors.ts";
-import { canExist } from "../../kube/paths.ts";
+import { isKubeError } from "../../kube/client/kube-error.ts";
+import { canExist } from "../../kube/client/paths.ts";
 
 /** A right to objects. */
 interface Right {

@@ -1,6 +1,6 @@
 import { cliFieldManager } from "../../api/names.ts";
-import { type Client, createClient } from "../../kube/client.ts";
-import { serverVersion } from "../../kube/server-version.ts";
+import { type Client, createClient } from "../../kube/client/client.ts";
+import { serverVersion } from "../../kube/client/server-version.ts";
 import { checkTrustConfigOptions } from "../../runtime/trust-config-options.ts";
 import { printAuthenticationConfig } from "../authentication-config.ts";
 import { printConnectedConfig } from "../connected-config.ts";

@@ -1,4 +1,4 @@
-import { serverVersion } from "../../kube/server-version.ts";
+import { serverVersion } from "../../kube/client/server-version.ts";
 import { latchkeyVersion } from "../../runtime/latchkey-version.ts";
 import type { Action } from "./cli.ts";
 import type { commands } from "./command-table.ts";

@@ -16,7 +16,7 @@ import {
 import { targetState, writtenForm, writtenSource } from "../../domain/sync/sync.ts";
 import type { TargetState } from "../../domain/sync/target-state.ts";
 import { rejectedSteps, targetSteps } from "../../domain/sync/target-steps.ts";
-import type { Change } from "../../kube/store.ts";
+import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";

@@ -13,7 +13,7 @@ import {
   namesInForce,
   requesterHashOf,
 } from "../../domain/grants/granted-names.ts";
-import type { Change } from "../../kube/store.ts";
+import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { requesterGrantReconciler } from "./requester-grant.ts";
 import { indexes } from "../stores.ts";

@@ -1,4 +1,4 @@
-import type { ReadStore } from "../../kube/store.ts";
+import type { ReadStore } from "../../kube/informer/store.ts";
 import type { Stores } from "../stores.ts";
 import { connectorDataKind } from "./connector-data.ts";
 import { copyKind, placeholderKind, unmanagedSecretKind } from "./copy.ts";

@@ -14,7 +14,7 @@ import {
   readNamespace,
   targetIn,
 } from "../../domain/sync/sync-target.ts";
-import type { Change } from "../../kube/store.ts";
+import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt, type LeaderMemory } from "../memory.ts";
 import type { Queues } from "../queues.ts";

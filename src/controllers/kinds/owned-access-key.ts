@@ -17,7 +17,7 @@ import {
 import { requesterHashOf } from "../../domain/grants/granted-names.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import { unknownRoles } from "../../domain/scope/roles.ts";
-import type { Change, Indexer } from "../../kube/store.ts";
+import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";

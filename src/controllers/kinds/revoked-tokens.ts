@@ -7,7 +7,7 @@ import {
   type RevokedTokens,
   planRevokedTokens,
 } from "../../domain/endpoint-token/revoked-tokens.ts";
-import type { Change } from "../../kube/store.ts";
+import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import type { Decision } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";

@@ -25,7 +25,7 @@ import {
 } from "../../domain/sync/sync-objects.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
 import { isFinalizing } from "../../domain/sync/sync-target.ts";
-import type { Change } from "../../kube/store.ts";
+import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
 import type { Enqueuer } from "../enqueuer.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { exitCodeOf, Failure, printable, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
-import { CredentialsError } from "../../../src/kube/credentials.ts";
-import { KubeError } from "../../../src/kube/errors.ts";
+import { CredentialsError } from "../../../src/kube/credentials/credentials.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import { UsageError } from "../../../src/runtime/config-values.ts";
 
 type Details = ConstructorParameters<typeof KubeError>[1];

@@ -5,7 +5,7 @@ import type { Cluster } from "../../../src/cli/kubectl/connection/cluster.ts";
 import type { ConnectionFlags } from "../../../src/cli/kubectl/connection/connection-flags.ts";
 import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
 import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
-import { encodeBody } from "../../../src/kube/encode.ts";
+import { encodeBody } from "../../../src/kube/client/request-body.ts";
 import type { Environment } from "../../../src/runtime/options.ts";
 import { plainValues } from "../../../src/tokens/shared-values.ts";
 import { settled, TestClock } from "../../support/test-clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
-import { KubeError } from "../../../src/kube/errors.ts";
+import { KubeError } from "../../../src/kube/client/kube-error.ts";
 
 const ours = 'in API group "management.service"';
 const inNamespace = 'in the namespace "web"';

@@ -1,6 +1,6 @@
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
 import { type Cluster, clusterOver } from "../../../src/cli/kubectl/connection/cluster.ts";
-import type { ApiRequest } from "../../../src/kube/transport.ts";
+import type { ApiRequest } from "../../../src/kube/client/transport.ts";
 import { fakeChoice } from "./fake-cluster.ts";
 import { runInMemory } from "./memory-cli.ts";
 

@@ -4,7 +4,7 @@ import { noteFailure } from "../../../src/controllers/failures.ts";
 import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
 import { failureAt } from "../../../src/controllers/memory.ts";
 import { observeRefresh } from "../../../src/controllers/refreshes.ts";
-import { encodeBody } from "../../../src/kube/encode.ts";
+import { encodeBody } from "../../../src/kube/client/request-body.ts";
 import { refusal, type Request } from "../../support/fake-client.ts";
 import { projectNamespace, rawCopy, rawSharedSecret } from "../../support/fake-informers.ts";
 import { rawObject } from "../../support/fake-list-watch.ts";

@@ -1,6 +1,6 @@
 import { managementEntry } from "../../../api/names.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { contextNames } from "../../../kube/kubeconfig-choice.ts";
+import { contextNames } from "../../../kube/credentials/kubeconfig-choice.ts";
 import { entries } from "../actions.ts";
 import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
 import type { Cli } from "../cli.ts";

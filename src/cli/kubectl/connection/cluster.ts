@@ -2,11 +2,16 @@ import { cliFieldManager } from "../../../api/names.ts";
 import type { Manifest, ObjectRef } from "../../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../../api/parse.ts";
 import { apiVersionOf, type Resource } from "../../../api/resources.ts";
-import type { KubeconfigChoice } from "../../../kube/kubeconfig-choice.ts";
-import { acceptOf, listPath, type ListOptions, readPage } from "../../../kube/list-request.ts";
-import { collectionPath, objectPath, withQuery } from "../../../kube/paths.ts";
-import { bodyForUser } from "../../../kube/responses.ts";
-import type { ApiRequest, Transport } from "../../../kube/transport.ts";
+import type { KubeconfigChoice } from "../../../kube/credentials/kubeconfig-choice.ts";
+import {
+  acceptOf,
+  listPath,
+  type ListOptions,
+  readPage,
+} from "../../../kube/informer/list-options.ts";
+import { collectionPath, objectPath, withQuery } from "../../../kube/client/paths.ts";
+import { bodyForUser } from "../../../kube/client/response-body.ts";
+import type { ApiRequest, Transport } from "../../../kube/client/transport.ts";
 import { Failure } from "../failure.ts";
 
 /** The parameters of a write. */

@@ -1,7 +1,10 @@
-import { CredentialsError, userFix } from "../../../kube/credentials.ts";
-import { chooseKubeconfig, type KubeconfigFile } from "../../../kube/kubeconfig-choice.ts";
-import { connectUser } from "../../../kube/user-connection.ts";
-import { readKubeconfigFiles } from "../../../kube/user-kubeconfig.ts";
+import { CredentialsError, userFix } from "../../../kube/credentials/credentials.ts";
+import {
+  chooseKubeconfig,
+  type KubeconfigFile,
+} from "../../../kube/credentials/kubeconfig-choice.ts";
+import { connectUser } from "../../../kube/credentials/user-connection.ts";
+import { readKubeconfigFiles } from "../../../kube/credentials/user-kubeconfig.ts";
 import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Environment } from "../../../runtime/options.ts";

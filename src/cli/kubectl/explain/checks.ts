@@ -3,8 +3,8 @@ import { listAt, numberAt, recordAt, stringAt, stringsAt } from "../../../api/pa
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
-import { isKubeError } from "../../../kube/errors.ts";
-import { minorOf, serverVersion } from "../../../kube/server-version.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
+import { minorOf, serverVersion } from "../../../kube/client/server-version.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";

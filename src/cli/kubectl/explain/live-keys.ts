@@ -9,7 +9,7 @@ import { createKeyResolver, type KeyResolver, keyIndexers } from "../../../authn
 import type { PolicyStores } from "../../../authn/requester-policies.ts";
 import type { KeyConfig, ResolvedKey } from "../../../domain/access-key/key-state.ts";
 import type { ScopeRoles } from "../../../domain/scope/roles.ts";
-import { type Indexer, Store } from "../../../kube/store.ts";
+import { type Indexer, Store } from "../../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { readableNames } from "../objects/listing.ts";

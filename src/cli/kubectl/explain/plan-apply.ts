@@ -1,8 +1,8 @@
 import { keyOf } from "../../../api/object.ts";
 import { isRecord } from "../../../api/parse.ts";
-import { isKubeError } from "../../../kube/errors.ts";
-import { objectPath, withQuery } from "../../../kube/paths.ts";
-import { bodyForUser } from "../../../kube/responses.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
+import { objectPath, withQuery } from "../../../kube/client/paths.ts";
+import { bodyForUser } from "../../../kube/client/response-body.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodeOf, exitCodes, Failure, sentenceOf } from "../failure.ts";
 import { conflictAdvice } from "../secrets/field-owners.ts";

@@ -2,7 +2,7 @@ import { annotations } from "../../../api/names.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { targetCounts, targetsText } from "../../../domain/object-state.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { commands } from "../command-table.ts";

@@ -2,7 +2,7 @@ import { apiVersion, extras, webhookConfigurations } from "../../../api/names.ts
 import { isTrueAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportReason } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import { sleep } from "../../../runtime/sleep.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";

@@ -17,7 +17,7 @@ import {
   readNamespace,
   targetIn,
 } from "../../../domain/sync/sync-target.ts";
-import type { ListOptions } from "../../../kube/list-request.ts";
+import type { ListOptions } from "../../../kube/informer/list-options.ts";
 import { createDataDigest, type DataDigest } from "../../../tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../../tokens/observed-data.ts";
 import type { Cluster } from "../connection/cluster.ts";

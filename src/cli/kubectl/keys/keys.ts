@@ -3,7 +3,7 @@ import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { SecretText } from "../../../api/secret-text.ts";
 import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { boundDigest, presentedKey } from "../../../tokens/access-key.ts";
 import type { Action, Invocation } from "../cli.ts";

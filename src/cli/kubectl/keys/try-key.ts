@@ -1,5 +1,5 @@
 import { resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Cli } from "../cli.ts";
 import type { ConnectionFlags } from "../connection/connection-flags.ts";
 import { sentenceOf } from "../failure.ts";

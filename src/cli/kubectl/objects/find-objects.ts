@@ -1,7 +1,7 @@
 import type { ObjectRef } from "../../../api/object.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { readableNames } from "./listing.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,8 +1,8 @@
 import type { ObjectRef } from "../../../api/object.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
-import { canExist, collectionPath, objectPath, withQuery } from "../../../kube/paths.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
+import { canExist, collectionPath, objectPath, withQuery } from "../../../kube/client/paths.ts";
 import { type Cluster, readPages } from "../connection/cluster.ts";
 
 /** Objects as the API server prints them: a row of cells for each. */

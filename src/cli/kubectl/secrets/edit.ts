@@ -4,7 +4,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { keyOf } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { errorCode } from "../../../runtime/error-code.ts";
 import { encodedValue, plainValues } from "../../../tokens/shared-values.ts";
 import type { Action, Cli } from "../cli.ts";

@@ -1,6 +1,6 @@
 import { recordAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { type PlainValues, plainValues } from "../../../tokens/shared-values.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { Failure } from "../failure.ts";

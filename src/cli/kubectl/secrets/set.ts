@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { apiVersion } from "../../../api/names.ts";
 import type { ObjectRef } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import { encodedValue } from "../../../tokens/shared-values.ts";

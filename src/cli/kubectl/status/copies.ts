@@ -3,7 +3,7 @@ import { keyOf, type Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { isPaused } from "../../../domain/sync/sync-options.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Cluster } from "../connection/cluster.ts";
 
 /** A copy of a SharedSecret, as its metadata describes it. */

@@ -1,5 +1,5 @@
-import { KubeError, isKubeError } from "../../../kube/errors.ts";
-import { CredentialsError } from "../../../kube/credentials.ts";
+import { KubeError, isKubeError } from "../../../kube/client/kube-error.ts";
+import { CredentialsError } from "../../../kube/credentials/credentials.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";

@@ -6,7 +6,7 @@ import { parseEndpointToken } from "../../../api/endpoint-token.ts";
 import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import { timestamp } from "../../../domain/plan/conditions.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Action, Cli, Invocation } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { commands } from "../command-table.ts";

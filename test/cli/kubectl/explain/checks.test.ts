@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ApiRequest } from "../../../../src/kube/transport.ts";
+import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
 

@@ -7,9 +7,9 @@ import {
   readSyncObjects,
   type WantedSync,
 } from "../../../../src/cli/kubectl/explain/sync-objects.ts";
-import { KubeError } from "../../../../src/kube/errors.ts";
-import type { ListOptions } from "../../../../src/kube/list-request.ts";
-import { selects } from "../../../../src/kube/raw-object.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import type { ListOptions } from "../../../../src/kube/informer/list-options.ts";
+import { selects } from "../../../../src/kube/informer/raw-object.ts";
 
 const plain = "cGxhaW4=";
 

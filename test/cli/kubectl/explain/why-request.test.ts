@@ -3,7 +3,7 @@ import { annotations } from "../../../../src/api/names.ts";
 import { parseScope, type ScopeLimit } from "../../../../src/api/scope.ts";
 import { type LiveKey, readLiveKey } from "../../../../src/cli/kubectl/explain/live-keys.ts";
 import { requestFindings } from "../../../../src/cli/kubectl/explain/why-request.ts";
-import { KubeError } from "../../../../src/kube/errors.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import { born } from "../../../support/observed-objects.ts";
 import { resolvedKeyWith } from "../../../support/review-fixture.ts";
 import { fakeCluster } from "../fake-cluster.ts";

@@ -1,8 +1,8 @@
 import { load } from "js-yaml";
 import { expect, test } from "vitest";
 import { newKeyText } from "../../../../src/cli/kubectl/keys/new-key-text.ts";
-import type { KubeconfigChoice } from "../../../../src/kube/kubeconfig-choice.ts";
-import { clusterInfo } from "../../../../src/kube/user-connection.ts";
+import type { KubeconfigChoice } from "../../../../src/kube/credentials/kubeconfig-choice.ts";
+import { clusterInfo } from "../../../../src/kube/credentials/user-connection.ts";
 
 const choice: KubeconfigChoice = {
   server: "https://example.com/kubernetes/management",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { load } from "js-yaml";
 import { managementEntry } from "../../../../src/api/names.ts";
 import type { ConnectionFlags } from "../../../../src/cli/kubectl/connection/connection-flags.ts";
-import type { ApiRequest } from "../../../../src/kube/transport.ts";
+import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
 
 const at = "2026-01-01T00:00:00Z";

@@ -6,7 +6,7 @@ import {
   readEach,
 } from "../../../../src/cli/kubectl/objects/listing.ts";
 import { resources } from "../../../../src/api/resources.ts";
-import { KubeError } from "../../../../src/kube/errors.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 
 const rule = (verbs: readonly string[], resource: string, resourceNames?: readonly string[]) => ({
   verbs,

@@ -1,5 +1,5 @@
 import { type Cluster, clusterOver } from "../../../../src/cli/kubectl/connection/cluster.ts";
-import { KubeError, type KubeErrorCode } from "../../../../src/kube/errors.ts";
+import { KubeError, type KubeErrorCode } from "../../../../src/kube/client/kube-error.ts";
 import { fakeChoice } from "../fake-cluster.ts";
 
 /** A cluster with one SharedSecret, which can fail. */

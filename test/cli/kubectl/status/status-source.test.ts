@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Cluster } from "../../../../src/cli/kubectl/connection/cluster.ts";
 import { pauseAfter, StatusSource } from "../../../../src/cli/kubectl/status/status-source.ts";
-import type { KubeErrorCode } from "../../../../src/kube/errors.ts";
+import type { KubeErrorCode } from "../../../../src/kube/client/kube-error.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { fakeStatusCluster } from "./fake-status-cluster.ts";
 

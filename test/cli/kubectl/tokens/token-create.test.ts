@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/names.ts";
 import { recordAt, stringAt } from "../../../../src/api/parse.ts";
-import { KubeError } from "../../../../src/kube/errors.ts";
-import type { ApiRequest } from "../../../../src/kube/transport.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
 
 const start = "2026-01-01T00:00:00Z";

@@ -1,0 +1,256 @@
+import {
+  aggregatedDiscovery,
+  parseGroupDiscovery,
+  type ResourceScope,
+  type ServedResource,
+} from "../../api/discovery.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { Logger } from "../../runtime/log.ts";
+import { SharedWait } from "../../runtime/shared-wait.ts";
+import { sleep } from "../../runtime/sleep.ts";
+import { bodyOf } from "./response-body.ts";
+import { isKubeError, KubeError } from "./kube-error.ts";
+import type { Transport } from "./transport.ts";
+
+/** The resource of a kind, as in paths and RBAC rules. */
+export interface ServedKind {
+  readonly group: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/**
+ * The resources that the API server serves (Kubernetes API concepts, "Discovery API"), cached in
+ * memory.
+ */
+export interface Discovery {
+  /** The scope of a resource; undefined if it is not in the cache. */
+  known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
+  /**
+   * The scope of a resource; waits for one refresh if it is not in the cache. Rejects with a
+   * KubeError if the refresh fails, and with the reason of `left` as soon as it aborts: nothing
+   * refers to a caller that has left.
+   */
+  find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope>;
+  /**
+   * The resource of a kind; waits for one refresh if it is not in the cache. Undefined if the API
+   * server does not serve it; rejects with a KubeError if the refresh fails.
+   */
+  kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined>;
+  /** Refreshes the cache at the start and once an hour, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Dependencies of {@link createDiscovery}. */
+interface DiscoveryDeps {
+  readonly transport: Pick<Transport, "request">;
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly log: Pick<Logger, "warn">;
+  /** Absent for the API server of the cluster that Latchkey runs in. */
+  readonly bounds?: DiscoveryBounds;
+}
+
+/** Bounds for an API server that others run. */
+export interface DiscoveryBounds {
+  /** Maximum number of resources, where each version counts; more of them fail a refresh. */
+  readonly mostResources: number;
+  /**
+   * Milliseconds after a failed refresh without another one, doubled with each further failure: what
+   * needs a refresh then fails at once, with the error of the last one.
+   */
+  readonly pauseMs: { readonly first: number; readonly longest: number };
+  /**
+   * Maximum share of time that the parsing of its documents takes: 4 MiB of JSON can take half a
+   * second, in which this process does nothing else.
+   */
+  readonly mostShare: number;
+}
+
+/**
+ * Minimum time between the starts of two refreshes, independent of the number of unknown resources.
+ */
+const spacingMs = 1_000;
+const refreshEveryMs = 60 * 60 * 1000;
+const retryEveryMs = 5_000;
+
+interface Known {
+  readonly scopes: ReadonlyMap<string, ServedResource["scope"]>;
+  readonly kinds: ReadonlyMap<string, ServedKind>;
+}
+
+/** The longest name of a group (Kubernetes, "DNS Subdomain Names"); the other names are shorter. */
+const longestName = 253;
+
+/** The format of an apiVersion, `group/version` or `version`; any other text gets no refresh. */
+const apiVersionForm = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+/** Creates a discovery with an empty cache. */
+export function createDiscovery(deps: DiscoveryDeps): Discovery {
+  return new CachedDiscovery(deps);
+}
+
+class CachedDiscovery implements Discovery {
+  readonly #deps: DiscoveryDeps;
+  readonly #pause: FailurePause;
+  #known: Known = { scopes: new Map(), kinds: new Map() };
+  #lastBegan = -Infinity;
+  /** Time that the last refresh has spent on parsing. */
+  #parsingMs = 0;
+  /** The refresh that reads now; a later call may not use it, and waits for the next one. */
+  #reading: Promise<void> = Promise.resolve();
+  #waiting: SharedWait<void> | undefined;
+
+  constructor(deps: DiscoveryDeps) {
+    this.#deps = deps;
+    this.#pause = new FailurePause(deps);
+  }
+
+  known(group: string, plural: string): ServedResource["scope"] | undefined {
+    return this.#known.scopes.get(resourceKey(group, plural));
+  }
+
+  async find(group: string, plural: string, left?: AbortSignal): Promise<ResourceScope> {
+    if (this.known(group, plural) === undefined) await this.#refreshed(left);
+    return this.known(group, plural) ?? "Unknown";
+  }
+
+  async kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined> {
+    if (!apiVersionForm.test(apiVersion)) return undefined;
+    if (!this.#known.kinds.has(kindKey(apiVersion, kind))) await this.#refreshed();
+    return this.#known.kinds.get(kindKey(apiVersion, kind));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    while (!signal.aborted) {
+      const wait = await this.#refreshed().then(
+        () => refreshEveryMs,
+        (error: unknown) => {
+          if (!isKubeError(error)) throw error;
+          log.warn({ error }, "discovery failed, retrying");
+          return retryEveryMs;
+        },
+      );
+      await sleep(wait, { clock, signal });
+    }
+  }
+
+  /** Resolves after a refresh whose requests were sent after this call. */
+  #refreshed(left?: AbortSignal): Promise<void> {
+    this.#waiting ??= new SharedWait(this.#refresh());
+    return this.#waiting.wait(left);
+  }
+
+  async #refresh(): Promise<void> {
+    const { clock } = this.#deps;
+    await this.#reading.catch(() => undefined);
+    const early = this.#lastBegan + this.#spacingMs() - clock.monotonic();
+    if (early > 0 && !this.#pause.isOn) await sleep(early, { clock });
+    this.#waiting = undefined;
+    this.#pause.check();
+    this.#lastBegan = clock.monotonic();
+    this.#parsingMs = 0;
+    this.#reading = this.#read();
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const [core, groups] = await Promise.all([this.#resources("/api"), this.#resources("/apis")]);
+      this.#known = index([...core, ...groups]);
+      this.#pause.succeeded();
+    } catch (error) {
+      this.#pause.failed(error);
+      throw error;
+    }
+  }
+
+  async #resources(path: string): Promise<readonly ServedResource[]> {
+    const { transport, bounds } = this.#deps;
+    const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
+    const response = await transport.request(call);
+    const resources = this.#timed(() => parseGroupDiscovery(bodyOf(call, response)));
+    const most = bounds?.mostResources ?? Infinity;
+    const problem =
+      resources === undefined
+        ? "response is not an APIGroupDiscoveryList"
+        : resources.length > most
+          ? `the response has more than ${most} resources`
+          : undefined;
+    if (resources !== undefined && problem === undefined) return resources;
+    throw new KubeError(`GET ${path}: ${problem}`, { code: "ServerError", status: 0 });
+  }
+
+  #timed<T>(parse: () => T): T {
+    const { clock } = this.#deps;
+    const startedAt = clock.monotonic();
+    try {
+      return parse();
+    } finally {
+      this.#parsingMs += clock.monotonic() - startedAt;
+    }
+  }
+
+  #spacingMs(): number {
+    return Math.max(spacingMs, this.#parsingMs / (this.#deps.bounds?.mostShare ?? 1));
+  }
+}
+
+/** Keeps a server that failed from being asked again at once, if it has bounds. */
+class FailurePause {
+  readonly #deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">;
+  #failures = 0;
+  #endsAt = -Infinity;
+  #error: unknown;
+
+  constructor(deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">) {
+    this.#deps = deps;
+  }
+
+  get isOn(): boolean {
+    return this.#deps.clock.monotonic() < this.#endsAt;
+  }
+
+  /** Throws the last error during the pause. */
+  check(): void {
+    if (this.isOn) throw this.#error;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+  }
+
+  failed(error: unknown): void {
+    const { clock, bounds, log } = this.#deps;
+    if (bounds === undefined) return;
+    const { first, longest } = bounds.pauseMs;
+    const pauseMs = Math.min(first * 2 ** this.#failures, longest);
+    this.#failures += 1;
+    this.#endsAt = clock.monotonic() + pauseMs;
+    this.#error = error;
+    log.warn({ error, pauseMs }, "discovery of a connected cluster failed, pausing");
+  }
+}
+
+function index(resources: readonly ServedResource[]): Known {
+  const scopes = new Map<string, ServedResource["scope"]>();
+  const kinds = new Map<string, ServedKind>();
+  for (const { group, version, plural, kind, scope } of resources) {
+    if ([group, version, plural, kind].some((name) => name.length > longestName)) continue;
+    const resource = resourceKey(group, plural);
+    // If the versions of a group differ, Namespaced applies, because fewer scope rules cover it.
+    scopes.set(resource, scopes.get(resource) === "Namespaced" ? "Namespaced" : scope);
+    const named = kindKey(group === "" ? version : [group, version].join("/"), kind);
+    if (!kinds.has(named)) kinds.set(named, { group, plural, namespaced: scope === "Namespaced" });
+  }
+  return { scopes, kinds };
+}
+
+/** Names of groups, versions, resources and kinds contain no space, so the key is unique. */
+function resourceKey(group: string, plural: string): string {
+  return `${group} ${plural}`;
+}
+
+function kindKey(apiVersion: string, kind: string): string {
+  return `${apiVersion} ${kind}`;
+}

@@ -1,0 +1,122 @@
+import { listAt, numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { redact } from "./request-body.ts";
+import { KubeError, type KubeErrorCode } from "./kube-error.ts";
+import type { ApiResponse, ApiRequest } from "./transport.ts";
+
+/** Parses the JSON of a response; throws a KubeError for an error status. */
+export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
+  if (answer.status >= 200 && answer.status < 300)
+    return answer.json ?? parseJson(call, answer.text);
+  throw refusal(call, answer);
+}
+
+/**
+ * Like {@link bodyOf}, for the user who sent the request: the error of a PATCH or DELETE also has the
+ * message of the API server, without the secrets of the body, and that of a missing object its
+ * namespace.
+ */
+export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
+  if (answer.status >= 200 && answer.status < 300) return bodyOf(call, answer);
+  const status = statusOf(answer);
+  const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
+  throw errorOf(call, answer, { status, sentence: sentence + placeOfMissing(call, status) });
+}
+
+/** The API server names a missing object without its namespace. */
+function placeOfMissing({ path }: ApiRequest, status: unknown): string {
+  const isMissing = stringAt(status, "reason") === "NotFound";
+  const { name, kind } = recordAt(status, "details");
+  const [, namespace, last] = /\/namespaces\/([^/?]+)\/[^/?]+\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
+  return isMissing && last === name && kind !== "namespaces" && namespace !== undefined
+    ? ` in namespace "${namespace}"`
+    : "";
+}
+
+/** The KubeError of an ERROR event in a watch, whose object is a metav1.Status. */
+export function watchError(call: ApiRequest, status: unknown): KubeError {
+  const code = numberAt(status, "code") ?? 500;
+  return errorOf(call, { status: code, text: "" }, { status, sentence: sentenceOf(call, status) });
+}
+
+function parseJson(call: ApiRequest, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new KubeError(`${call.method} ${call.path}: response is not JSON`, {
+      code: "Network",
+      status: 0,
+    });
+  }
+}
+
+function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
+  const status = statusOf(answer);
+  return errorOf(call, answer, { status, sentence: sentenceOf(call, status) });
+}
+
+/** The metav1.Status of a response; undefined if it is not JSON. */
+function statusOf({ text }: ApiResponse): unknown {
+  try {
+    const status: unknown = JSON.parse(text);
+    return status;
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(
+  call: ApiRequest,
+  answer: ApiResponse,
+  { status, sentence }: { readonly status: unknown; readonly sentence: string },
+): KubeError {
+  const reason = stringAt(status, "reason");
+  const details = recordAt(status, "details");
+  const causes = listAt(details, "causes").flatMap((cause) => stringAt(cause, "reason") ?? []);
+  const objectName = stringAt(details, "name");
+  const seconds = numberAt(details, "retryAfterSeconds");
+  const retryAfterMs = answer.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
+  return new KubeError(`${call.method} ${call.path}: ${answer.status} ${sentence}`, {
+    code: codeOf(answer.status, reason),
+    status: answer.status,
+    causes,
+    explanation: sentence,
+    lacksPermission: lacksPermission.test(stringAt(status, "message") ?? ""),
+    ...(reason === undefined ? {} : { reason }),
+    ...(objectName === undefined ? {} : { objectName }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/**
+ * Matches the messages of RBAC for a denied request and for a grant of more than the caller has, and
+ * those of Latchkey's gateway for a scope; admission messages differ after "is forbidden:".
+ */
+const lacksPermission =
+  /^[^"]*(?:"[^"]*" )?is forbidden: user "|^forbidden: the scope of this credential does not allow /i;
+
+/**
+ * The message of the API server without secrets. An admission policy may quote the object: the
+ * message is redacted if the body was the whole object, and only the reason is returned after a
+ * PATCH or DELETE.
+ */
+function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
+  if (method === "PATCH" || method === "DELETE")
+    return stringAt(status, "reason") ?? "no explanation";
+  return redact(stringAt(status, "message") ?? "no explanation", body);
+}
+
+const codes: ReadonlyMap<number, KubeErrorCode> = new Map([
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [409, "Conflict"],
+  [410, "Gone"],
+  [422, "Invalid"],
+  [429, "TooManyRequests"],
+]);
+
+function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+  if (reason === "AlreadyExists") return "AlreadyExists";
+  if (status >= 500) return "ServerError";
+  return codes.get(status) ?? "BadRequest";
+}

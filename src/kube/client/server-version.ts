@@ -1,0 +1,77 @@
+import { stringAt } from "../../api/parse.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { sleep } from "../../runtime/sleep.ts";
+import { isKubeError } from "./kube-error.ts";
+import { bodyOf } from "./response-body.ts";
+import type { Transport } from "./transport.ts";
+
+/**
+ * Reads `gitVersion` of the API server, such as `v1.36.2`; empty if the response has none. Rejects
+ * with a KubeError.
+ */
+export async function serverVersion(transport: Pick<Transport, "request">): Promise<string> {
+  const call = { method: "GET", path: "/version" } as const;
+  return stringAt(bodyOf(call, await transport.request(call)), "gitVersion") ?? "";
+}
+
+/** The minor version of a `gitVersion` of Kubernetes 1; undefined for any other text. */
+export function minorOf(gitVersion: string): number | undefined {
+  const minor = /^v1\.(\d+)/.exec(gitVersion)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+/** Dependencies of {@link ServerProbe}. */
+interface ServerProbeDeps {
+  readonly transport: Pick<Transport, "request">;
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+}
+
+const everyMs = 10_000;
+const retryMs = 1_000;
+/** As long as the watches of other processes may be silent. */
+const longestSilenceMs = 30_000;
+
+/**
+ * Asks the API server for its version, so that a process that watches nothing can say in /readyz
+ * that it is cut off.
+ */
+export class ServerProbe {
+  readonly #deps: ServerProbeDeps;
+  #answeredAt: number | undefined;
+
+  constructor(deps: ServerProbeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why the API server counts as unreachable, in one sentence; empty if it does not. */
+  problems(): readonly string[] {
+    if (this.#answeredAt === undefined) return ["the API server has not answered yet"];
+    const silentMs = this.#deps.clock.monotonic() - this.#answeredAt;
+    return silentMs < longestSilenceMs
+      ? []
+      : [
+          `no response from the API server for ${Math.floor(silentMs / 1000)} s; check the connection`,
+        ];
+  }
+
+  /** Asks until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    while (!signal.aborted) {
+      const isAnswered = await this.#ask();
+      if (isAnswered) this.#answeredAt = clock.monotonic();
+      await sleep(isAnswered ? everyMs : retryMs, { clock, signal });
+    }
+  }
+
+  /** Any answer counts, such as 403, except that of a server that cannot serve. */
+  async #ask(): Promise<boolean> {
+    try {
+      const { status } = await this.#deps.transport.request({ method: "GET", path: "/version" });
+      return status < 500;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return false;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { buildConnector } from "undici";
+import type { Clock } from "../../runtime/clock.ts";
+import type { TlsMaterial } from "../credentials/credentials.ts";
+
+/** Options of {@link createTlsConnector}. */
+interface TlsConnectorOptions {
+  readonly tls: TlsMaterial;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Idle time before the first TCP keepalive probe, in milliseconds; default: undici's. */
+  readonly keepAliveInitialDelay?: number;
+}
+
+/**
+ * How long sessions are resumed before a certificate is verified again, in milliseconds: each
+ * resumed connection of kube-apiserver provides another session, without end.
+ */
+const longestTrustMs = 3_600_000;
+
+/**
+ * Creates the function that opens the connections of a pool over HTTP/1.1. They share the parsed
+ * certificates, and resume the TLS session of an earlier connection if the server allows it (RFC
+ * 8446, section 2.2): a fan-out after idle time opens sixteen connections at once. Invalid
+ * certificates are an error of each connection.
+ */
+export function createTlsConnector({
+  tls,
+  clock,
+  ...keepAlive
+}: TlsConnectorOptions): buildConnector.connector {
+  const { ca, cert, key, ...verification } = tls;
+  let secureContext: SecureContext | undefined;
+  // undici's own cache has weak references, which do not survive a garbage collection.
+  let session: Buffer | undefined;
+  let verifiedAt = -Infinity;
+  return (target, callback) => {
+    try {
+      secureContext ??= createSecureContext({
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key }),
+      });
+    } catch (error) {
+      const invalid = error instanceof Error ? error : new Error("invalid certificates");
+      queueMicrotask(() => callback(invalid, null));
+      return;
+    }
+    const isTrusted = clock.monotonic() - verifiedAt < longestTrustMs;
+    const connect = buildConnector({
+      ...verification,
+      ...keepAlive,
+      ...(isTrusted && session !== undefined && { session }),
+      allowH2: false,
+      secureContext,
+    });
+    connect(target, (...result) => {
+      const [error, socket] = result;
+      if (error !== null) session = undefined;
+      else if (socket instanceof TLSSocket) {
+        if (!socket.isSessionReused()) verifiedAt = clock.monotonic();
+        socket.on("session", (ticket: Buffer) => void (session = ticket));
+      }
+      callback(...result);
+    });
+  };
+}

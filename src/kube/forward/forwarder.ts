@@ -1,0 +1,249 @@
+import { type Dispatcher, Pool } from "undici";
+import type { Credentials } from "../credentials/credentials.ts";
+import { createTlsConnector } from "../client/tls-connector.ts";
+import type { Cancel, Clock } from "../../runtime/clock.ts";
+import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
+
+/** A request that is forwarded; header names and values in turn. */
+export interface ForwardedRequest {
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path and query as they are sent. */
+  readonly target: string;
+  readonly headers: readonly string[];
+  /** Undefined if the request has none; one that was read as a whole can be sent twice. */
+  readonly body: Buffer | AsyncIterable<Uint8Array> | undefined;
+  /** A stream may be silent for as long as it likes, and takes no place of other requests. */
+  readonly kind: "answer" | "stream";
+  /** Whose turn it takes. */
+  readonly sharer: Sharer;
+}
+
+/** Why there is no answer, or only a part of it; `busy` if no connection became free. */
+export type ForwardFailure = "timeout" | "unreachable" | "aborted" | "busy";
+
+/** Called with the answer as it arrives; header names and values in turn. */
+export interface ForwardHandler {
+  onHead(status: number, rawHeaders: readonly string[]): void;
+  /** False to pause until {@link Forwarding.resume}. */
+  onData(chunk: Uint8Array): boolean;
+  onEnd(): void;
+  onError(failure: ForwardFailure): void;
+}
+
+/** A request under way. */
+export interface Forwarding {
+  /** Whether nothing of it was sent yet. */
+  readonly isWaiting: boolean;
+  resume(): void;
+  /** Ends it; `onError` is called with `aborted`. */
+  abort(): void;
+}
+
+/** What a forwarder is made of. */
+export interface ForwarderOptions {
+  readonly credentials: Pick<Credentials, "server" | "tls">;
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  /** Milliseconds to the head of an answer. */
+  readonly headTimeoutMs: number;
+  /** Connections for answers, which users share; those of streams are not bounded here. */
+  readonly connections: number;
+  /** Milliseconds between two parts of an answer that is not a stream; default: 75 seconds. */
+  readonly silenceMs?: number;
+}
+
+/** Forwards requests to an API server over HTTP/1.1, byte for byte. */
+export interface Forwarder {
+  /** Host and port of the API server. */
+  readonly host: string;
+  forward(request: ForwardedRequest, handler: ForwardHandler): Forwarding;
+  /** How many requests wait for a connection. */
+  waiting(): number;
+  close(): Promise<void>;
+}
+
+/** Shorter than an API server keeps an idle connection. */
+const idleConnectionMs = 5_000;
+const longestSilenceMs = 75_000;
+/**
+ * Longest time that a request, or its body, waits for its share, in milliseconds: no request has one
+ * for longer without an answer.
+ */
+export const longestWaitMs = 75_000;
+
+/** A forwarder to the API server of these credentials, which adds no credential of its own. */
+export function createForwarder(options: ForwarderOptions): Forwarder {
+  const { credentials, clock, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
+  const origin = new URL(credentials.server);
+  const prefix = origin.pathname.replace(/\/$/, "");
+  const shared = {
+    pipelining: 1,
+    keepAliveTimeout: idleConnectionMs,
+    headersTimeout: headTimeoutMs,
+    connect: createTlsConnector({ tls: credentials.tls, clock, keepAliveInitialDelay: 30_000 }),
+  };
+  const pools = {
+    answer: new Pool(origin.origin, { ...shared, connections, bodyTimeout: silenceMs }),
+    stream: new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 }),
+  };
+  const shares = new FairShares({ all: connections });
+  return {
+    host: origin.host,
+    forward(request, handler) {
+      const { kind, sharer } = request;
+      const sent = { ...request, target: prefix + request.target };
+      const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
+      const way = { pool: pools[kind], share, clock, headTimeoutMs };
+      const attempt = new Attempt(sent, handler, way);
+      attempt.start();
+      return attempt;
+    },
+    waiting: () => shares.waiting,
+    close: async () => void (await Promise.all([pools.answer.destroy(), pools.stream.destroy()])),
+  };
+}
+
+/** The share of a stream, which has a connection of its own. */
+const unshared: Share = { isWaiting: false, enter: (start) => start(), end() {} };
+
+/** What undici does, and its types do not say: it sends iterables like streams. */
+interface IterableDispatcher {
+  dispatch(
+    options: Omit<Dispatcher.DispatchOptions, "body"> & {
+      readonly body?:
+        | NonNullable<Dispatcher.DispatchOptions["body"]>
+        | AsyncIterable<Uint8Array>
+        | null;
+    },
+    handler: Dispatcher.DispatchHandler,
+  ): boolean;
+}
+
+/** Connections, and the share of them. */
+interface Way {
+  readonly pool: IterableDispatcher;
+  readonly share: Share;
+  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly headTimeoutMs: number;
+}
+
+/**
+ * One request; sent once more over another connection if it reads, has no body and the connection
+ * ended before the first byte of an answer, as an idle one may.
+ */
+class Attempt implements Forwarding, Dispatcher.DispatchHandler {
+  readonly #way: Way;
+  readonly #request: ForwardedRequest;
+  readonly #handler: ForwardHandler;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isAborted = false;
+  #isOver = false;
+  #hasHead = false;
+  #mayRepeat: boolean;
+  #isLate = false;
+  #stopWaiting: Cancel = () => {};
+  #stopHeadClock: Cancel | undefined;
+  constructor(request: ForwardedRequest, handler: ForwardHandler, way: Way) {
+    [this.#way, this.#request, this.#handler] = [way, request, handler];
+    const { method, body } = request;
+    this.#mayRepeat = body === undefined && (method === "GET" || method === "HEAD");
+  }
+
+  get isWaiting(): boolean {
+    return this.#way.share.isWaiting;
+  }
+
+  start(): void {
+    const { share, clock } = this.#way;
+    share.enter(() => {
+      this.#stopWaiting();
+      if (!this.#isOver) this.#send();
+    });
+    if (share.isWaiting)
+      this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => this.#giveUp("busy"));
+  }
+
+  #send(): void {
+    const { method, target, headers, body } = this.#request;
+    this.#way.pool.dispatch(
+      {
+        method,
+        path: target,
+        headers: [...headers],
+        body: body ?? null,
+        reset: false,
+      },
+      this,
+    );
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver || this.#isAborted) return;
+    this.#isAborted = true;
+    if (this.isWaiting) this.#giveUp("aborted");
+    else this.#controller?.abort(new Error("aborted"));
+  }
+
+  #giveUp(failure: ForwardFailure): void {
+    this.#stopWaiting();
+    this.#end();
+    this.#handler.onError(failure);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isAborted) controller.abort(new Error("aborted"));
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    // Interim answers end here (RFC 9110, section 15.2).
+    if (status < 200) return this.#waitForHead(controller);
+    this.#stopHeadClock?.();
+    this.#hasHead = true;
+    this.#handler.onHead(status, textsOf(controller.rawHeaders));
+  }
+
+  /** An interim answer begins undici's own time for a head anew; many of them have it once. */
+  #waitForHead(controller: Dispatcher.DispatchController): void {
+    const { clock, headTimeoutMs } = this.#way;
+    this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () => {
+      this.#isLate = true;
+      controller.abort(new Error("the head of the answer is late"));
+    });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#handler.onData(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+    this.#handler.onEnd();
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    const code = "code" in error ? String(error.code) : "";
+    const isTimeout = this.#isLate || code.endsWith("_TIMEOUT");
+    if (this.#mayRepeat && !this.#isAborted && !this.#hasHead && !isTimeout) {
+      this.#mayRepeat = false;
+      return this.#send();
+    }
+    this.#end();
+    this.#handler.onError(this.#isAborted ? "aborted" : isTimeout ? "timeout" : "unreachable");
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stopHeadClock?.();
+    this.#way.share.end();
+  }
+}
+
+/** undici gives names and values in turn, as bytes. */
+function textsOf(raw: Dispatcher.DispatchController["rawHeaders"]): readonly string[] {
+  return Array.isArray(raw) ? raw.map((part) => part.toString("latin1")) : [];
+}

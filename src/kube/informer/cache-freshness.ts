@@ -1,0 +1,171 @@
+import type { Resource } from "../../api/resources.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import type { WatchReading } from "../../runtime/metrics.ts";
+import { sleep } from "../../runtime/sleep.ts";
+
+/** Without an event for this long, the events that were missed before the watch have arrived. */
+const quietMs = 300;
+/** Maximum time until an open watch counts, because a busy resource is never quiet. */
+const longestMs = 5_000;
+
+/**
+ * Decides when an open watch proves that a store is fresh. The API server opens a watch before it
+ * sends the events that were missed. A store that is still fresh stays fresh at once; after an
+ * outage, the watch counts only when those events have arrived, so that no deleted object is used.
+ */
+export class CacheFreshness {
+  readonly #clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly #freshForMs: number;
+  #provenAt: number | undefined;
+  /** Start of the last complete list. */
+  #listedAt = -Infinity;
+  #discards = 0;
+  #needsList = false;
+  #pending: { readonly openedAt: number; cancel: () => void } | undefined;
+
+  constructor(clock: Pick<Clock, "monotonic" | "wakeAfter">, freshForMs: number) {
+    this.#clock = clock;
+    this.#freshForMs = freshForMs;
+  }
+
+  /** When the watch that proves the store was opened, by the monotonic clock; undefined if never. */
+  get provenAt(): number | undefined {
+    return this.#provenAt;
+  }
+
+  /** Whether only a list proves the store. */
+  get needsList(): boolean {
+    return this.#needsList;
+  }
+
+  /** How often {@link discard} was called. */
+  get discards(): number {
+    return this.#discards;
+  }
+
+  /** The store contains what existed at `startedAt`, after so many {@link discards}. */
+  listed(startedAt: number, discards: number): void {
+    if (discards !== this.#discards) return;
+    this.#listedAt = startedAt;
+    this.#needsList = false;
+  }
+
+  /** Nothing proves the store until a list that begins after this call. */
+  discard(): void {
+    this.ended();
+    this.#discards += 1;
+    [this.#provenAt, this.#listedAt] = [undefined, -Infinity];
+    this.#needsList = true;
+  }
+
+  /** A response of the API server proves the store without a watch. */
+  answered(): void {
+    this.#provenAt = this.#clock.monotonic();
+    this.#needsList = false;
+  }
+
+  /** The API server has opened a watch. */
+  opened(): void {
+    if (this.#needsList) return;
+    const now = this.#clock.monotonic();
+    const completeAt = Math.max(this.#listedAt, this.#provenAt ?? -Infinity);
+    if (now - completeAt < this.#freshForMs) this.#provenAt = now;
+    else this.#await(now);
+  }
+
+  /** Events have arrived. */
+  heard(): void {
+    if (this.#pending !== undefined) this.#await(this.#pending.openedAt);
+  }
+
+  /** The watch has ended. */
+  ended(): void {
+    this.#pending?.cancel();
+    this.#pending = undefined;
+  }
+
+  #await(openedAt: number): void {
+    this.#pending?.cancel();
+    const leftMs = openedAt + longestMs - this.#clock.monotonic();
+    const cancel = this.#clock.wakeAfter(Math.max(0, Math.min(quietMs, leftMs)), () => {
+      this.#pending = undefined;
+      this.#provenAt = openedAt;
+    });
+    this.#pending = { openedAt, cancel };
+  }
+}
+
+/** The watch state of an informer; milliseconds of a monotonic clock. */
+export interface WatchState {
+  readonly isSynced: boolean;
+  /** When the API server opened the last watch that proves the store; undefined if never. */
+  readonly openedAt: number | undefined;
+  /** How long the store is fresh after a watch was opened, in milliseconds. */
+  readonly freshForMs: number;
+}
+
+/** Whether the store of an informer is fresh. */
+export function isFresh({ isSynced, openedAt, freshForMs }: WatchState, now: number): boolean {
+  return isSynced && openedAt !== undefined && now - openedAt < freshForMs;
+}
+
+/** Why the store of this resource is not fresh; undefined if it is. */
+export function staleReason(plural: string, state: WatchState, now: number): string | undefined {
+  if (isFresh(state, now)) return undefined;
+  if (!state.isSynced) return `${plural} not synced yet`;
+  const since =
+    state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
+  return `${plural}: no watch response from the API server${since}; check the connection`;
+}
+
+/** The reasons of several informers, as {@link staleReason} gives each of them. */
+export function staleReasons(
+  informers: readonly {
+    readonly resource: { readonly plural: string };
+    readonly watchState: WatchState;
+  }[],
+  now: number,
+): readonly string[] {
+  return informers.flatMap(
+    ({ resource, watchState }) => staleReason(resource.plural, watchState, now) ?? [],
+  );
+}
+
+const pollMs = 200;
+
+/** Resolves when all these stores are fresh, or the signal aborts. */
+export async function untilFresh(
+  informers: readonly { readonly watchState: WatchState }[],
+  {
+    clock,
+    signal,
+  }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal },
+): Promise<void> {
+  const areProven = (): boolean =>
+    informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));
+  while (!areProven() && !signal.aborted) await sleep(pollMs, { clock, signal });
+}
+
+/** One reading for each resource: the oldest watch and all objects of its informers. */
+export function watchReadings(
+  informers: readonly {
+    readonly resource: Resource;
+    readonly watchState: WatchState;
+    readonly store: { readonly size: number };
+  }[],
+  clock: Pick<Clock, "now" | "monotonic">,
+): readonly WatchReading[] {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  const readings = new Map<string, WatchReading>();
+  for (const { resource, watchState, store } of informers) {
+    const { openedAt } = watchState;
+    const seconds = openedAt === undefined ? 0 : (now - (monotonic - openedAt)) / 1000;
+    const other = readings.get(resource.plural);
+    readings.set(resource.plural, {
+      resource: resource.plural,
+      openedAt: Math.min(seconds, other?.openedAt ?? Infinity),
+      objects: store.size + (other?.objects ?? 0),
+    });
+  }
+  return [...readings.values()];
+}

@@ -1,0 +1,21 @@
+import type { Clock } from "../../runtime/clock.ts";
+import type { Logger } from "../../runtime/log.ts";
+import type { WatchTimes } from "./watch-times.ts";
+import type { ListWatch } from "./list-watch.ts";
+import type { Recovery } from "./recovery.ts";
+import type { Yielder } from "../../runtime/yielder.ts";
+
+/** Dependencies of an informer; `random` returns numbers in [0, 1). */
+export interface InformerDeps {
+  readonly listWatch: ListWatch;
+  readonly clock: Clock;
+  readonly yielder: Yielder;
+  readonly log: Logger;
+  readonly random: () => number;
+  /** Default: `relaxedWatchTimes`. */
+  readonly watchTimes?: WatchTimes;
+  /** Shared by all informers of a process; default: a new one. */
+  readonly recovery?: Recovery;
+  /** Called for each failed list or watch of a resource. */
+  readonly onInterrupted?: (resource: string, code: string) => void;
+}

@@ -1,0 +1,171 @@
+import { keyOf } from "../../api/object.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import { ByteCollector } from "../../runtime/byte-collector.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { KubeError } from "../client/kube-error.ts";
+import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
+import type { ObjectHead } from "./raw-object.ts";
+import { bodyOf, watchError } from "../client/response-body.ts";
+import type { ApiRequest, StreamingResponse, Transport } from "../client/transport.ts";
+
+/** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: unknown;
+  /** Of an added or modified object, if the line shows it without being parsed. */
+  readonly head?: ObjectHead | undefined;
+}
+
+/** Dependencies of {@link streamEvents}. */
+interface WatchStreamDeps {
+  readonly transport: Pick<Transport, "stream">;
+  readonly clock: Pick<Clock, "wakeAfter">;
+}
+
+/** Parameters of a watch, and the signal that ends it. */
+export interface WatchRequest {
+  readonly selection: ListOptions;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Maximum time until the API server opens the watch, in milliseconds. */
+  readonly openMs: number;
+  /** Maximum time without data, in milliseconds. */
+  readonly silentMs: number;
+  /** Maximum time from the request to the end, in milliseconds. */
+  readonly longestMs: number;
+  /** Called when the API server has opened the watch. */
+  readonly onOpen?: () => void;
+}
+
+/** Delivers the events of a watch until `onEvents` returns true or the watch ends. */
+export async function streamEvents(
+  { selection, parameters, signal, openMs, silentMs, longestMs, onOpen }: WatchRequest,
+  onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
+  { transport, clock }: WatchStreamDeps,
+): Promise<void> {
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const call: ApiRequest = {
+    method: "GET",
+    path: listPath(selection, parameters),
+    accept: acceptOf(selection, ""),
+    signal: ended.signal,
+  };
+  let cancelSilence = clock.wakeAfter(openMs, stop);
+  const cancelEnd = clock.wakeAfter(longestMs, stop);
+  const heard = (): void => {
+    cancelSilence();
+    cancelSilence = clock.wakeAfter(silentMs, stop);
+  };
+  try {
+    const answer = await transport.stream(call);
+    if (answer.status !== 200) throw await refusalOf(call, answer);
+    heard();
+    onOpen?.();
+    for await (const lines of splitLines(answer.chunks)) {
+      if (await onEvents(lines.map((line) => eventOf(call, line)))) return;
+      heard();
+    }
+  } finally {
+    cancelSilence();
+    cancelEnd();
+    signal.removeEventListener("abort", stop);
+    ended.abort();
+  }
+}
+
+/**
+ * Maximum size of one event. etcd takes at most 1.5 MiB of an object (`--max-request-bytes`), and
+ * JSON has six bytes for a character such as `<`.
+ */
+const mostLineBytes = 16 * 1024 * 1024;
+
+/**
+ * Splits a byte stream into whole lines, in the batches in which they arrive. Throws a KubeError
+ * `Network` for a line that has not ended after `mostBytes`.
+ */
+export async function* splitLines(
+  chunks: StreamingResponse["chunks"],
+  mostBytes: number = mostLineBytes,
+): AsyncGenerator<readonly string[]> {
+  const begun = new ByteCollector(mostBytes);
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(0x0a);
+    const rest = chunk.subarray(end + 1);
+    if (end !== -1) {
+      const bytes = Buffer.concat([begun.take(), chunk.subarray(0, end)]);
+      yield bytes.toString("utf8").split("\n");
+    }
+    if (!begun.add(rest))
+      throw new KubeError(`an event of the watch is larger than ${mostBytes} bytes`, {
+        code: "Network",
+        status: 0,
+      });
+  }
+}
+
+/** Parses a line; one that shows the head of its object only when its object is read. */
+function eventOf(call: ApiRequest, line: string): WatchEvent {
+  const head = headOf(line);
+  if (head === undefined) return parseEvent(call, line);
+  let parsed: WatchEvent | undefined;
+  const event = (): WatchEvent => (parsed ??= parseEvent(call, line));
+  return {
+    head,
+    get type() {
+      return event().type;
+    },
+    get object() {
+      return event().object;
+    },
+  };
+}
+
+/**
+ * Kinds that are compiled into the API server have these fields in this order, and none of these
+ * values can need an escape in JSON.
+ */
+const lineStart =
+  /^\{"type":"(?:ADDED|MODIFIED)","object":\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{"name":"([\w.:-]+)",(?:"namespace":"([\w-]+)",)?"uid":"([\w-]+)","resourceVersion":"(\d+)"[,}]/;
+
+function headOf(line: string): ObjectHead | undefined {
+  const [, name, namespace, uid, resourceVersion] = lineStart.exec(line) ?? [];
+  if (name === undefined || uid === undefined || resourceVersion === undefined) return undefined;
+  const key = keyOf(namespace === undefined ? { name } : { namespace, name });
+  return { key, uid, resourceVersion };
+}
+
+function parseEvent(call: ApiRequest, line: string): WatchEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch {
+    throw new KubeError(`${call.method} ${call.path}: watch event is not JSON`, {
+      code: "Network",
+      status: 0,
+    });
+  }
+  const type = stringAt(event, "type") ?? "";
+  const object = recordAt(event, "object");
+  if (type === "ERROR") throw watchError(call, object);
+  return { type, object };
+}
+
+async function refusalOf(
+  call: ApiRequest,
+  { status, chunks }: StreamingResponse,
+): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  try {
+    bodyOf(call, { status, text: Buffer.concat(parts).toString("utf8") });
+  } catch (error) {
+    return error;
+  }
+  return new KubeError(`${call.method} ${call.path}: status ${status} instead of a watch`, {
+    code: "Network",
+    status,
+  });
+}

@@ -1,0 +1,119 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { loadCredentials, podCredentials } from "../../../src/kube/credentials/load-credentials.ts";
+import { TestClock } from "../../support/test-clock.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "latchkey-load-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const kubeconfig = join(directory, "kubeconfig");
+writeFileSync(
+  kubeconfig,
+  JSON.stringify({
+    "current-context": "a",
+    clusters: [{ name: "a", cluster: { server: "https://a.example.com" } }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    users: [{ name: "a", user: { token: "one" } }],
+  }),
+);
+const pod = { host: "10.0.0.1", port: "443" };
+
+test("a kubeconfig takes precedence over the pod", async () => {
+  const { server } = await loadCredentials({ kubeconfig, pod }, new TestClock());
+  expect(server).toBe("https://a.example.com");
+});
+
+test("credentials require a kubeconfig or a pod", async () => {
+  await expect(
+    loadCredentials({ kubeconfig: undefined, pod: undefined }, new TestClock()),
+  ).rejects.toThrow(
+    "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); set --kubeconfig",
+  );
+});
+
+/** Packages that a process loads for credentials. */
+function packagesLoadedFor(source: object): readonly string[] {
+  const program = `
+    import { registerHooks } from "node:module";
+    const packages = new Set();
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (/^[@a-z]/.test(specifier) && !specifier.startsWith("node:")) packages.add(specifier);
+        return next(specifier, context);
+      },
+    });
+    const { loadCredentials } = await import("./src/kube/credentials/load-credentials.ts");
+    const { systemClock } = await import("./src/runtime/clock.ts");
+    await loadCredentials(${JSON.stringify(source)}, systemClock).catch(() => {});
+    console.log(JSON.stringify([...packages]));`;
+  const printed: unknown = JSON.parse(
+    execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
+      encoding: "utf8",
+    }),
+  );
+  return Array.isArray(printed) ? printed.map(String) : [];
+}
+
+test("the client library is loaded only for a kubeconfig", () => {
+  expect(packagesLoadedFor({ kubeconfig })).toContain("@kubernetes/client-node");
+  expect(packagesLoadedFor({ pod })).toEqual([]);
+});
+
+describe("the credentials of a pod", () => {
+  let account = "";
+  beforeEach(() => {
+    account = mkdtempSync(join(tmpdir(), "latchkey-pod-"));
+    writeFileSync(join(account, "token"), "one\n");
+    writeFileSync(join(account, "ca.crt"), "CA");
+  });
+  afterEach(() => rmSync(account, { recursive: true }));
+
+  test("a pod trusts the CA of its ServiceAccount and sends its token", async () => {
+    const credentials = podCredentials(pod, new TestClock(), account);
+    expect(credentials).toMatchObject({
+      server: "https://10.0.0.1:443",
+      tls: { ca: "CA", rejectUnauthorized: true },
+    });
+    expect(await credentials.authorization()).toBe("Bearer one");
+  });
+
+  test("an IPv6 address is in brackets", () => {
+    const credentials = podCredentials({ host: "fd00::1", port: "443" }, new TestClock(), account);
+    expect(credentials.server).toBe("https://[fd00::1]:443");
+  });
+
+  test("the token is read again after a minute, not earlier", async () => {
+    const clock = new TestClock();
+    const credentials = podCredentials(pod, clock, account);
+    await credentials.authorization();
+    writeFileSync(join(account, "token"), "two");
+    clock.advance(60_000);
+    expect(await credentials.authorization()).toBe("Bearer one");
+    clock.advance(1);
+    expect(await credentials.authorization()).toBe("Bearer two");
+  });
+
+  test("the token is read again at once after a 401", async () => {
+    const credentials = podCredentials(pod, new TestClock(), account);
+    await credentials.authorization();
+    writeFileSync(join(account, "token"), "two");
+    credentials.forget();
+    expect(await credentials.authorization()).toBe("Bearer two");
+  });
+
+  test("a token file that disappears fails the request, not the process", async () => {
+    const credentials = podCredentials(pod, new TestClock(), account);
+    rmSync(join(account, "token"));
+    await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test.each(["token", "ca.crt"])("a missing %s is a CredentialsError", (name) => {
+    rmSync(join(account, name));
+    expect(() => podCredentials(pod, new TestClock(), account)).toThrow(
+      `ServiceAccount file "${join(account, name)}" cannot be read: ENOENT; set --kubeconfig`,
+    );
+  });
+});

@@ -1,0 +1,89 @@
+import { afterEach, expect, test } from "vitest";
+import { resources } from "../../../src/api/resources.ts";
+import { mostOwnResponseBytes } from "../../../src/kube/client/exchange.ts";
+import { createListWatch } from "../../../src/kube/informer/list-watch.ts";
+import { createTransport } from "../../../src/kube/client/transport.ts";
+import { splitLines } from "../../../src/kube/informer/watch-stream.ts";
+import { type EndlessBody, mostBuffered, writeEndlessly } from "../../support/endless-body.ts";
+import { TestClock } from "../../support/test-clock.ts";
+import { startPeer } from "../socket-peer.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+const mib = 1024 * 1024;
+const selection = { resource: resources.secrets };
+
+/** Lists and watches of an API server whose events are these texts, and then one without an end. */
+async function over(...events: readonly string[]) {
+  const bodies: EndlessBody[] = [];
+  const peer = await startPeer(({ answer }) => {
+    answer.writeHead(200);
+    for (const event of events) answer.write(event);
+    bodies.push(writeEndlessly(answer, "x"));
+  });
+  const clock = new TestClock();
+  const transport = createTransport({
+    credentials: {
+      server: peer.url,
+      tls: { rejectUnauthorized: true },
+      authorization: () => Promise.resolve(undefined),
+      forget() {},
+    },
+    clock,
+    connections: 1,
+    timeoutMs: 10_000,
+    mostBytes: mostOwnResponseBytes,
+  });
+  closing.push(
+    () => peer.close(),
+    () => transport.close(),
+  );
+  return { bodies, clock, listWatch: createListWatch(transport, clock) };
+}
+
+const tooLarge = {
+  code: "Network",
+  message: `an event of the watch is larger than ${16 * mib} bytes`,
+};
+
+test("a watch fails at an event without an end, after the events before it", async () => {
+  const event = `{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n`;
+  const { bodies, clock, listWatch } = await over(event);
+  const types: string[] = [];
+  const ended = listWatch.watch(
+    selection,
+    {
+      ...{ resourceVersion: "7", timeoutSeconds: 60, openMs: 5_000, onOpen() {} },
+      signal: new AbortController().signal,
+    },
+    (events) => void types.push(...events.map(({ type }) => type)),
+  );
+  await expect(ended).rejects.toMatchObject(tooLarge);
+  await bodies[0]?.closed;
+  expect([types, clock.pending]).toEqual([["ADDED"], 0]);
+  expect(bodies[0]?.written()).toBeLessThan(16 * mib + mostBuffered);
+});
+
+test("a list fails at an object without an end", async () => {
+  const { bodies, listWatch } = await over();
+  const ended = listWatch.list(selection, new AbortController().signal, async () => {});
+  await expect(ended).rejects.toMatchObject(tooLarge);
+  await bodies[0]?.closed;
+  expect(bodies[0]?.written()).toBeLessThan(16 * mib + mostBuffered);
+});
+
+/** The lines of these texts, of at most 4 bytes each. */
+async function linesOf(...texts: readonly string[]): Promise<readonly string[]> {
+  const chunks = texts.map((text) => Buffer.from(text));
+  const lines: string[] = [];
+  for await (const batch of splitLines(chunks, 4)) lines.push(...batch);
+  return lines;
+}
+
+test("a line may be as long as the maximum, and no longer", async () => {
+  expect(await linesOf("aaaa", "\nb")).toEqual(["aaaa"]);
+  await expect(linesOf("aaaa", "a", "\nb")).rejects.toThrow("larger than 4 bytes");
+});
