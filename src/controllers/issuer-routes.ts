@@ -4,7 +4,7 @@ import type { Published } from "./published-kinds.ts";
 import type { RevokedPolls } from "./revoked-polls.ts";
 
 /** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
-export interface OpenidTerms {
+interface OpenidTerms {
   readonly issuer: string;
   readonly jwksUrl: string | undefined;
 }

@@ -49,7 +49,7 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
 }
 
 /** The response to a SubjectAccessReview: RBAC decides about requests that are not denied. */
-export function accessReviewResponse(verdict: KeyVerdict): HttpResponse {
+function accessReviewResponse(verdict: KeyVerdict): HttpResponse {
   const status =
     verdict.kind === "denied"
       ? { allowed: false, denied: true, reason: verdict.reason }

@@ -102,7 +102,7 @@ function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefin
 /**
  * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
-export function enqueueSecret(
+function enqueueSecret(
   { key, before, after }: Change<ObservedCopy | UnmanagedSecret>,
   enqueuer: Enqueuer,
 ): void {

@@ -94,7 +94,7 @@ const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRejected", "
  * Retries all Secrets, Roles and RoleBindings of a namespace that the API server rejected: the cause
  * may have ended.
  */
-export function retryRefused(namespace: string, context: RefusedObjectsContext): void {
+function retryRefused(namespace: string, context: RefusedObjectsContext): void {
   retry(namespace, { words: "", secrets: Infinity, access: Infinity }, context);
 }
 
@@ -102,11 +102,7 @@ export function retryRefused(namespace: string, context: RefusedObjectsContext):
  * Retries as many of the objects that a quota rejected as now fit; objects that were rejected for
  * another reason keep their backoff.
  */
-export function retryWithin(
-  namespace: string,
-  relief: QuotaRelief,
-  context: RefusedObjectsContext,
-): void {
+function retryWithin(namespace: string, relief: QuotaRelief, context: RefusedObjectsContext): void {
   retry(namespace, { ...relief, words: quotaWords }, context);
 }
 
