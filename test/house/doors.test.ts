@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { roomOf, sourceFiles } from "./source-files.ts";
+
+const contributing = readFileSync(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8");
 
 interface Door {
   readonly room: string;
@@ -120,6 +123,16 @@ describe("a file imports only what its directory is allowed to import", () => {
 test("every directory of src has allowed imports", () => {
   const rooms = new Set(sourceFiles.map(({ path }) => roomOf(path)));
   expect([...rooms].filter((room) => !doors.some((door) => door.room === room))).toEqual([]);
+});
+
+test("CONTRIBUTING.md says what each directory may import", () => {
+  const [, table = ""] = contributing.split("| may import");
+  const rows = table.split("\n\n")[0]?.matchAll(/^\| `([\w.]+)` +\| (.*) \|$/gm) ?? [];
+  const said = [...rows].map(([, room = "", cell = ""]) => ({
+    room,
+    rooms: [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  }));
+  expect(said).toEqual(doors.map(({ room, rooms }) => ({ room, rooms })));
 });
 
 test("domain imports only createHash from node:crypto", () => {

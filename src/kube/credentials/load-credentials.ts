@@ -37,7 +37,7 @@ export async function loadCredentials(
 }
 
 /** The Service of the API server, from the environment that the kubelet sets in every container. */
-export interface PodApiServer {
+interface PodApiServer {
   /** KUBERNETES_SERVICE_HOST. */
   readonly host: string;
   /** KUBERNETES_SERVICE_PORT. */

@@ -19,7 +19,7 @@ interface WatchEnd {
 
 const firstMs = 800;
 /** A watch without events that ends earlier counts as a failure (client-go, Reflector). */
-export const shortWatchMs = 1_000;
+const shortWatchMs = 1_000;
 /** A watch that failed with `Gone` is followed by a list at once, but not more often than this. */
 const forgottenMs = 5_000;
 

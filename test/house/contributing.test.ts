@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const repository = join(import.meta.dirname, "..", "..");
-const readme = readFileSync(join(repository, "README.md"), "utf8");
+const page = readFileSync(join(repository, "CONTRIBUTING.md"), "utf8");
 const files = execFileSync("git", ["ls-files", "-z", "src", "test"], {
   cwd: repository,
   encoding: "utf8",
@@ -17,11 +17,22 @@ function directoriesOf(paths: readonly string[], room: RegExp): readonly string[
   return [...new Set(paths.flatMap((path) => room.exec(path)?.[0] ?? []))].toSorted();
 }
 
-const mapped = [...readme.matchAll(/`((?:src|test)\/[\w/-]*\/)`/g)].map(([, path = ""]) => path);
+const [, map = ""] = page.split("## Where things are");
+const mapped = [...(map.split("\n## ")[0] ?? "").matchAll(/`((?:src|test)\/[\w/-]*\/)`/g)].map(
+  ([, path = ""]) => path,
+);
 
-test("README's file map lists exactly the directories of src, of src/domain and of test", () => {
+test("the map of CONTRIBUTING.md lists exactly the directories of src, of src/domain and of test", () => {
   const rooms = [/^src\/[^/]+\//, /^src\/domain\/[^/]+\//, /^test\/[^/]+\//];
   const directories = [...new Set(rooms.flatMap((room) => directoriesOf(files, room)))].toSorted();
   expect(directories).toContain("src/domain/scope/");
   expect(mapped.toSorted()).toEqual(directories);
+});
+
+test("CONTRIBUTING.md names only files and directories that exist", () => {
+  const named = [...page.matchAll(/`((?:src|test|release|docs|crds|config)\/[\w/.-]+)`/g)].map(
+    ([, path = ""]) => path,
+  );
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
 });
