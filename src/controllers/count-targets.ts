@@ -6,7 +6,7 @@ import { emptyProjectsOf, observeTarget, targetsOf } from "../domain/sync/sync-o
 import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
 import { targetState } from "../domain/sync/sync.ts";
 import type { ObservedTarget } from "../domain/sync/target-state.ts";
-import { failureAt } from "./memory.ts";
+import { failureAt } from "./failures.ts";
 import type { Stores } from "./stores.ts";
 import type { World } from "./world.ts";
 

@@ -5,9 +5,34 @@ import {
   reportAfterMs,
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
+import { type FailedRequest } from "../domain/plan/failed-request.ts";
+import { isRefusal, isRejection, isTooLarge, type KubeError } from "../kube/client/kube-error.ts";
 import type { LeaderMemory } from "./memory.ts";
 import type { QueueName } from "./queues.ts";
 import type { World } from "./world.ts";
+
+/** The reported failure of a key: repeated for long enough, or refused. */
+export function failureAt(
+  queue: QueueName,
+  key: Key,
+  { failures }: Pick<LeaderMemory, "failures">,
+): ReportedFailure | undefined {
+  return failures[queue].get(key)?.reported?.failure;
+}
+
+/** What is known of a request that failed; `isWrite` if it was one of a plan's steps. */
+export function failedRequest(error: KubeError, isWrite: boolean): FailedRequest {
+  const { code, reason = code, explanation, causes, message, objectName } = error;
+  const isNamespaceMissing =
+    code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
+  return {
+    ...{ code, reason, message: explanation, requestMessage: message, isWrite },
+    isRefusal: isRefusal(error),
+    isRejection: isRejection(error),
+    isTooLarge: isTooLarge(error),
+    isNamespaceGone: causes.includes("NamespaceTerminating") || isNamespaceMissing,
+  };
+}
 
 /**
  * Records a failed attempt; returns the failure that is now reported for the key. Requeues the key,

@@ -21,7 +21,8 @@ import {
 import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { afterPhase, observeFinalization } from "./finalization.ts";
-import { failureAt, type LeaderMemory } from "./memory.ts";
+import { failureAt } from "./failures.ts";
+import type { LeaderMemory } from "./memory.ts";
 import { type Answers, type Decision, isAsk } from "./question.ts";
 import { indexes, type Stores } from "./stores.ts";
 import type { World } from "./world.ts";

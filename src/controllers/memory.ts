@@ -2,8 +2,8 @@ import type { Key } from "../api/object.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
-import type { FailureHistory, ReportedFailure } from "../domain/plan/failure-history.ts";
-import { createQueues, type QueueName, type Queues } from "./queues.ts";
+import type { FailureHistory } from "../domain/plan/failure-history.ts";
+import { createQueues, type Queues } from "./queues.ts";
 
 /**
  * What a leader knows besides the stores: plain data, which can be copied. A new leader starts
@@ -103,13 +103,4 @@ export function newMemory(options: Pick<TokenQuotaConfig, "quotaExempt">): Leade
 
 function newTokenQuota({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">): TokenQuotaMemory {
   return { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 };
-}
-
-/** The reported failure of a key: repeated for long enough, or refused. */
-export function failureAt(
-  queue: QueueName,
-  key: Key,
-  { failures }: Pick<LeaderMemory, "failures">,
-): ReportedFailure | undefined {
-  return failures[queue].get(key)?.reported?.failure;
 }

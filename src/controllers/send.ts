@@ -8,7 +8,7 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError, isRefusal } from "../kube/client/kube-error.ts";
 import { canExist } from "../kube/client/paths.ts";
 import { mintToken } from "../tokens/direct-token.ts";
-import type { Outcome } from "./attempt.ts";
+import type { Outcome } from "./reconcile.ts";
 import { countTargets, type ForEach } from "./count-targets.ts";
 import { signingKeys } from "./kinds/signing-keys.ts";
 import {

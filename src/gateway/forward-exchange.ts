@@ -3,7 +3,7 @@ import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
-import { isProxied, isStream } from "../domain/gateway/transfer.ts";
+import { isProxied, isStream } from "../domain/gateway/stream-request.ts";
 import type {
   ForwardedRequest,
   ForwardFailure,

@@ -5,7 +5,7 @@ import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { upgradeProtocol } from "../domain/gateway/request-head.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import { isProxied } from "../domain/gateway/transfer.ts";
+import { isProxied } from "../domain/gateway/stream-request.ts";
 import type { ForwardFailure } from "../kube/forward/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/forward/request-upgrade.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";

@@ -1,4 +1,4 @@
-import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/own-object.ts";
+import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/object-defaults.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";

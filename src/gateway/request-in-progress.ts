@@ -8,7 +8,7 @@ import {
   roomFor,
 } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
-import { isStream } from "../domain/gateway/transfer.ts";
+import { isStream } from "../domain/gateway/stream-request.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { GatewayMetrics } from "../runtime/gateway-metrics.ts";
 import type { Logger } from "../runtime/log.ts";

@@ -1,7 +1,7 @@
 import { objectPath } from "../kube/client/paths.ts";
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { isMintOver, nameOfObject } from "../domain/gateway/own-object.ts";
+import { isMintOver, nameOfObject } from "../domain/gateway/object-defaults.ts";
 import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";

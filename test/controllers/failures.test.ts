@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { endFailure, noteFailure } from "../../src/controllers/failures.ts";
-import { failureAt } from "../../src/controllers/memory.ts";
+import { endFailure, noteFailure, failureAt } from "../../src/controllers/failures.ts";
 import { type QueueName, revokedTokensKey } from "../../src/controllers/queues.ts";
 import { noteRevocation } from "../../src/controllers/revocations.ts";
 import type { ObservedFailure } from "../../src/domain/plan/failure-history.ts";

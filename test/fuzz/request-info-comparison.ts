@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
-import { withDefaultNamespace } from "../../src/domain/gateway/own-object.ts";
+import { withDefaultNamespace } from "../../src/domain/gateway/object-defaults.ts";
 import { methods, requestInfo } from "../../src/domain/gateway/request-info.ts";
 import { readTarget, upstreamTarget } from "../../src/domain/gateway/request-target.ts";
 import type { RequestInfoOracle, SentRequest } from "../support/request-info-oracle.ts";

@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/controllers/attempt.ts";
+import type { ReconcileAttempt } from "../../src/controllers/reconcile.ts";
 import type { LeaderMemory } from "../../src/controllers/memory.ts";
 import {
   createQueues,
@@ -26,7 +26,7 @@ export type Basis = (kind: string) => readonly Raw[];
 /** A reconcile in progress, and what its plan was decided on. */
 export interface Running {
   readonly queue: QueueName;
-  readonly attempt: Attempt;
+  readonly attempt: ReconcileAttempt;
   readonly basis: Basis;
 }
 
@@ -67,7 +67,7 @@ function copyOfQueue({ waiting, working, failures, instants, retries }: QueueSta
 }
 
 /** A copy of a reconcile that may go on, with the same plan. */
-export function copyOfAttempt(attempt: Attempt): Attempt {
+export function copyOfAttempt(attempt: ReconcileAttempt): ReconcileAttempt {
   return {
     ...attempt,
     answers: new Map(attempt.answers),
@@ -89,7 +89,11 @@ export function keyQueueOf(state: QueueState, now: number): KeyQueue {
 }
 
 /** Ends a reconcile as the loop of src does; the error of a bug, if it ended with one. */
-export function endRunning({ key, end }: Attempt, state: QueueState, now: number): unknown {
+export function endRunning(
+  { key, end }: ReconcileAttempt,
+  state: QueueState,
+  now: number,
+): unknown {
   const failed = { monotonic: now, random: 0, atLeastMs: 0 };
   let bug: unknown;
   if (end === undefined || "error" in end) {

@@ -4,11 +4,11 @@ import type { Metadata, ObjectRef } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import {
-  type AttemptContext,
+  type ReconcileContext,
   beginAttempt,
   type Outcome,
   settle,
-} from "../../src/controllers/attempt.ts";
+} from "../../src/controllers/reconcile.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { watchKinds } from "../../src/controllers/kinds/kinds.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
@@ -675,7 +675,7 @@ export class Machine {
     });
   }
 
-  #contextOf(name: QueueName): AttemptContext {
+  #contextOf(name: QueueName): ReconcileContext {
     const reconciler = this.#reconcilers.get(name);
     if (reconciler === undefined) throw new Error(`${name} has no reconciler`);
     return { reconciler, world: this.#worldOf(this.#leader()) };

@@ -3,7 +3,7 @@ import type { Event } from "../../src/api/event.ts";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Result } from "../../src/api/result.ts";
-import type { Outcome } from "../../src/controllers/attempt.ts";
+import type { Outcome } from "../../src/controllers/reconcile.ts";
 import type { ControllerOptions } from "../../src/controllers/world.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";

@@ -15,7 +15,7 @@ import type { ObservedEndpointToken } from "../../domain/endpoint-token/token-st
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { knownKids } from "../../tokens/signing-keys.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";
-import { failureAt } from "../memory.ts";
+import { failureAt } from "../failures.ts";
 import { type Answers, answerTo, type Ask, askFor, type Decision, readOf } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
 import type { Reconciler } from "../reconciler.ts";

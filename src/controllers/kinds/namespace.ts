@@ -16,7 +16,8 @@ import {
 } from "../../domain/sync/sync-target.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { failureAt, type LeaderMemory } from "../memory.ts";
+import { failureAt } from "../failures.ts";
+import type { LeaderMemory } from "../memory.ts";
 import type { Queues } from "../queues.ts";
 import { indexes, type Stores } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";

@@ -21,7 +21,7 @@ import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
 import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";
-import { failureAt } from "../memory.ts";
+import { failureAt } from "../failures.ts";
 import type { Answers, Decision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";

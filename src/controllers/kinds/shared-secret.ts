@@ -30,7 +30,7 @@ import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { afterPhase, observeFinalization } from "../finalization.ts";
-import { failureAt } from "../memory.ts";
+import { failureAt } from "../failures.ts";
 import { type Answers, answerTo, type Ask, type Decision, isAsk } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { forgetRefresh, observeRefresh, type RefreshProgress } from "../refreshes.ts";

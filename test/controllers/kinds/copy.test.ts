@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { noteFailure } from "../../../src/controllers/failures.ts";
+import { noteFailure, failureAt } from "../../../src/controllers/failures.ts";
 import { copyReconciler } from "../../../src/controllers/kinds/copy.ts";
-import { failureAt } from "../../../src/controllers/memory.ts";
 import { observeRefresh } from "../../../src/controllers/refreshes.ts";
 import { encodeBody } from "../../../src/kube/client/request-body.ts";
 import { refusal, type Request } from "../../support/fake-client.ts";

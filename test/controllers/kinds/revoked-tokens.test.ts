@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { components, labels } from "../../../src/api/names.ts";
 import { recordAt } from "../../../src/api/parse.ts";
 import { revokedTokensReconciler } from "../../../src/controllers/kinds/revoked-tokens.ts";
-import { failureAt } from "../../../src/controllers/memory.ts";
+import { failureAt } from "../../../src/controllers/failures.ts";
 import { revokedTokensKey } from "../../../src/controllers/queues.ts";
 import {
   isRevocationPending,

@@ -10,7 +10,7 @@ import {
   mintsToken,
   nameOfObject,
   withDefaultNamespace,
-} from "../../../src/domain/gateway/own-object.ts";
+} from "../../../src/domain/gateway/object-defaults.ts";
 
 const own = `/kubernetes/management/apis/${apiVersion}`;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../../src/api/access-review.ts";
-import { isProxied, isStream } from "../../../src/domain/gateway/transfer.ts";
+import { isProxied, isStream } from "../../../src/domain/gateway/stream-request.ts";
 
 const request = (changes: object): ReviewedRequest => ({
   ...{ kind: "resource", verb: "get", group: "", resource: "pods", subresource: "" },

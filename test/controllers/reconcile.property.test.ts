@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import {
-  type Attempt,
-  type AttemptContext,
+  type ReconcileAttempt,
+  type ReconcileContext,
   beginAttempt,
   type Outcome,
   settle,
-} from "../../src/controllers/attempt.ts";
+} from "../../src/controllers/reconcile.ts";
 import { countTargets } from "../../src/controllers/count-targets.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { noteFailure } from "../../src/controllers/failures.ts";
@@ -110,12 +110,12 @@ function outcomeOf(request: Request, kind: Step["outcome"]): Outcome {
 }
 
 interface Run {
-  readonly attempt: Attempt;
-  readonly context: AttemptContext;
+  readonly attempt: ReconcileAttempt;
+  readonly context: ReconcileContext;
 }
 
 /** The reconciler in a world with this memory. */
-function contextWith(reconciler: Reconciler, memory: LeaderMemory): AttemptContext {
+function contextWith(reconciler: Reconciler, memory: LeaderMemory): ReconcileContext {
   const { queues, stores, yielder } = world.enqueuer;
   const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
   return { reconciler, world: { ...world, memory, enqueuer } };
