@@ -2,38 +2,42 @@
 export interface ReportObject {
   readonly kind: string;
   /** Absent for cluster-scoped kinds. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Absent for all objects of the kind, and for an object whose name is not known yet. */
-  readonly name?: string;
+  readonly name?: string | undefined;
 }
 
 /** What decides a state. */
 export interface ReportCause {
   readonly object: ReportObject;
   /** Path of the field, such as `spec.ttl`. */
-  readonly field?: string;
+  readonly field?: string | undefined;
   /** The value of the field; absent if it is not set or may be secret. */
-  readonly value?: string;
+  readonly value?: string | undefined;
   readonly reason: string;
   /** A sentence, which says what to change where something is wrong. */
   readonly message: string;
 }
 
-/** The state of one object. */
+/**
+ * The state of one object: what the functions that decide answer with, and what every command that
+ * explains prints.
+ */
 export interface ReportItem {
   readonly object: ReportObject;
   /** The SharedSecret that a Secret, Role or RoleBinding is derived from. */
-  readonly source?: ReportObject;
+  readonly source?: ReportObject | undefined;
   readonly state: ReportState;
   /** One of {@link reportReasons}, or a reason of a condition or of an error of the API server. */
   readonly reason: string;
+  /** A sentence; that of a condition or of the API server may lack a capital or a full stop. */
   readonly message: string;
   /** The first one to change first. */
   readonly causes: readonly ReportCause[];
   /** In `status`, of a SharedSecret: the number of its targets in each state. */
-  readonly targets?: Readonly<Record<TargetState, number>>;
+  readonly targets?: Readonly<Record<TargetState, number>> | undefined;
   /** In `status`, of a Secret that is a target, if it is known. */
-  readonly target?: TargetState;
+  readonly target?: TargetState | undefined;
 }
 
 /** The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`. */

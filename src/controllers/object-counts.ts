@@ -88,7 +88,7 @@ export class ObjectCounts {
     const hour = Math.floor(Date.parse(stringAt(status, "expiresAt") ?? "") / hourMs);
     const ends = this.#ends.get(kind);
     if (ends === undefined || Number.isNaN(hour)) return;
-    if (objectState(conditions).state === "expired") return;
+    if (objectState(conditions).reason === "Expired") return;
     const count = (ends.get(hour) ?? 0) + by;
     if (count === 0) ends.delete(hour);
     else ends.set(hour, count);
@@ -105,7 +105,7 @@ export class ObjectCounts {
     const id = `${kind}/${keyOf(metadata)}`;
     const found = after === undefined ? undefined : objectState(after.conditions);
     const { namespace = "", name } = metadata;
-    if (found?.state !== "not-ready") this.#notReady.delete(id);
+    if (found?.state !== "problem") this.#notReady.delete(id);
     else this.#notReady.set(id, { kind, namespace, name, reason: reasonLabel(found.reason) });
   }
 

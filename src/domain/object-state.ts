@@ -1,47 +1,52 @@
 import { type Condition, reasons } from "../api/conditions.ts";
-import { numberAt, recordAt } from "../api/parse.ts";
-import type { TargetState } from "../api/report.ts";
+import { numberAt, parseConditions, recordAt } from "../api/parse.ts";
+import type { ReportItem, TargetState } from "../api/report.ts";
 import { troubleIn } from "./plan/events.ts";
 import { conflictReasons } from "./sync/outcome.ts";
 
-/**
- * The state of an object, by the same words in metrics, alerts and `kubectl latchkey status`.
- * `waiting` is for the controller, a grant or a deletion; `expiring` is ready and ends soon.
- */
-export interface ObjectState {
-  readonly state: "ready" | "not-ready" | "waiting" | "expiring" | "expired" | "unknown";
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** What is said about an object whose status is not of its current generation. */
+/** What is reported of an object whose status is not of its current generation. */
 export const notObserved = {
+  state: "unknown",
   reason: "NotObserved",
-  sentence: "the controller has not seen this generation; run kubectl latchkey check.",
+  message: "the controller has not seen this generation; run kubectl latchkey check.",
+  causes: [],
 } as const;
 
+/** Whether the status of an object is of its current generation. */
+export function isObserved(object: unknown): boolean {
+  const generation = numberAt(recordAt(object, "metadata"), "generation");
+  return numberAt(recordAt(object, "status"), "observedGeneration") === generation;
+}
+
+/** The condition Ready, if it is of the current generation. */
+export function readyOf(object: unknown): Condition | undefined {
+  const conditions = isObserved(object) ? parseConditions(recordAt(object, "status")) : [];
+  return conditions.find(({ type }) => type === "Ready");
+}
+
 /**
- * The state of an object; `isObserved` is whether the conditions are of its current generation, and
- * `endsSoon` whether its lifetime ends within what the user calls soon. It is not ready or expired
- * also before its current generation is observed, as in metrics, which count conditions.
+ * The state of an object in reports and metrics. Only what has to be changed is a problem: `info` is
+ * an object that expires soon or has expired, with the reason `Expiring` or `Expired`, or that waits
+ * for the controller, a grant or a deletion. `isObserved` is whether the conditions are of its current
+ * generation, and `endsSoon` whether its lifetime ends within what the user calls soon. An object is
+ * a problem or expired also before its current generation is observed.
  */
 export function objectState(
   conditions: readonly Condition[],
-  { isObserved = true, endsSoon = false } = {},
-): ObjectState {
+  { isObserved: isCurrent = true, endsSoon = false } = {},
+): Pick<ReportItem, "state" | "reason" | "message" | "causes"> {
   const trouble = troubleIn(conditions, ["Ready", "Synced"]);
   const ready = conditions.find(({ type }) => type === "Ready");
   const said = trouble ?? ready;
-  if (said === undefined || said.status === "Unknown" || (trouble === undefined && !isObserved))
-    return { state: "unknown", reason: notObserved.reason, message: notObserved.sentence };
+  if (said === undefined || said.status === "Unknown" || (trouble === undefined && !isCurrent))
+    return notObserved;
   const { reason, message } = said;
-  if (trouble !== undefined)
-    return { state: reason === "Expired" ? "expired" : "not-ready", reason, message };
-  if (said.status === "False") return { state: "waiting", reason, message };
   const isExpiring = ({ type, status }: Condition) => type === "Expiring" && status === "True";
-  return endsSoon || conditions.some(isExpiring)
-    ? { state: "expiring", reason: "Expiring", message }
-    : { state: "ready", reason, message };
+  if (said.status === "True" && (endsSoon || conditions.some(isExpiring)))
+    return { state: "info", reason: "Expiring", message, causes: [] };
+  const isProblem = trouble !== undefined && reason !== "Expired";
+  const state = isProblem ? "problem" : said.status === "False" ? "info" : "ok";
+  return { state, reason, message, causes: [] };
 }
 
 /** A reason as the label of a metric: empty for one that is not in the table. */

@@ -3,6 +3,7 @@ import type { Condition } from "../../src/api/conditions.ts";
 import {
   countedConditions,
   objectState,
+  readyOf,
   targetCounts,
   targetsText,
 } from "../../src/domain/object-state.ts";
@@ -83,27 +84,43 @@ describe("an object is", () => {
       { isObserved: false },
       "unknown NotObserved",
     ],
-    ["ready", [active, condition("Expiring", "False", "NotExpiring")], {}, "ready Active"],
+    ["ready", [active, condition("Expiring", "False", "NotExpiring")], {}, "ok Active"],
     [
       "ready while sync is paused",
       [active, condition("Synced", "False", "Paused")],
       {},
-      "ready Active",
+      "ok Active",
     ],
-    ["waiting", [condition("Ready", "False", "WaitingForGrant")], {}, "waiting WaitingForGrant"],
-    ["not ready", [invalid, expiring], {}, "not-ready InvalidScope"],
-    ["not ready also then", [invalid], { isObserved: false }, "not-ready InvalidScope"],
+    ["waiting", [condition("Ready", "False", "WaitingForGrant")], {}, "info WaitingForGrant"],
+    ["not ready", [invalid, expiring], {}, "problem InvalidScope"],
+    ["not ready also then", [invalid], { isObserved: false }, "problem InvalidScope"],
     [
       "not ready if not synced",
       [condition("Synced", "False", "Failed"), active],
       {},
-      "not-ready Failed",
+      "problem Failed",
     ],
-    ["expired, which is not its end that comes", [expired], { endsSoon: true }, "expired Expired"],
-    ["expiring by its condition", [active, expiring], {}, "expiring Expiring"],
-    ["expiring by its end", [active], { endsSoon: true }, "expiring Expiring"],
+    ["expired, which is not its end that comes", [expired], { endsSoon: true }, "info Expired"],
+    ["expiring by its condition", [active, expiring], {}, "info Expiring"],
+    ["expiring by its end", [active], { endsSoon: true }, "info Expiring"],
   ])("%s", (_rule, conditions, seen, expected) => {
     const { state, reason } = objectState(conditions, seen);
     expect(`${state} ${reason}`).toBe(expected);
   });
+});
+
+test("the state of an older generation is not the state of the object", () => {
+  const condition = {
+    type: "Ready",
+    status: "True",
+    reason: "Active",
+    message: "m",
+    lastTransitionTime: "t",
+  };
+  const object = (observedGeneration: number) => ({
+    metadata: { generation: 2 },
+    status: { observedGeneration, conditions: [condition] },
+  });
+  expect(readyOf(object(1))).toBeUndefined();
+  expect(readyOf(object(2))).toEqual(condition);
 });

@@ -113,8 +113,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey status that goes 
       report: {
         sharedSecrets: [
           {
-            name: `${namespace}/shared`,
-            targets: [{ target: `${target}/shared`, state: "synced" }],
+            object: { kind: "SharedSecret", namespace, name: "shared" },
+            secrets: [{ object: { namespace: target, name: "shared" }, target: "synced" }],
           },
         ],
       },

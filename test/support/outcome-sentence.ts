@@ -1,8 +1,8 @@
 import type { Explanation } from "../../src/domain/sync/explain.ts";
-import { causesOf, factsOf } from "../../src/domain/sync/outcome-texts.ts";
+import { targetItem } from "../../src/domain/sync/sync-report.ts";
 
 /** An outcome in one line: the facts, then what to change. */
 export function outcomeSentence(explanation: Explanation): string {
-  const fixes = causesOf(explanation).map(({ fix }) => ` ${fix}.`);
-  return factsOf(explanation) + fixes.join("");
+  const { message, causes } = targetItem(explanation);
+  return [message, ...causes.map((cause) => cause.message)].join(" ");
 }

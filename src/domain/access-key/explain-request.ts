@@ -1,90 +1,78 @@
-import type { Cause } from "../cause.ts";
-import { allowingEntry } from "../scope/allowing-entry.ts";
-import { allows } from "../scope/allows.ts";
+import type { ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
+import { allows, requestText } from "../scope/allows.ts";
 import { type EntryField, type EntryVerdict, scopeEntries } from "../scope/scope-entries.ts";
 import { explainKey, objectOf } from "./explain-key.ts";
 import { authorizeWithKey, type KeyedRequest } from "./key-authorization.ts";
 import { ancestorsOf, type ResolvedKey } from "./key-state.ts";
 
-/** What decides about a request with a key: the entry of each scope that allows it, or a denial. */
-type KeyRequestExplanation =
-  | {
-      readonly kind: "no-opinion";
-      /** The key and its parent keys that have a scope; without `field`, every key may do this. */
-      readonly entries: readonly { readonly object: Cause["object"]; readonly field?: string }[];
-    }
-  | { readonly kind: "denied"; readonly sentence: string; readonly causes: readonly Cause[] };
-
-/** Explains a request with a key by the function that authorizes it; RBAC still applies. */
-export function explainKeyRequest(
+/**
+ * Explains whether the scopes of a key allow a request, by the function that authorizes it; RBAC
+ * still applies. The causes are what denies the request, and then what each entry of a scope says.
+ */
+export function explainRequest(
   resolved: ResolvedKey,
   keyed: KeyedRequest,
   now: number,
-): KeyRequestExplanation {
+): ReportItem {
+  const object = objectOf(resolved);
+  const scopes = ancestorsOf(resolved)
+    .filter(({ key }) => key.spec.scope !== "none")
+    .map((one) => answerOf(one, keyed));
+  const entries = scopes.flatMap((scope) =>
+    scope.entries.map((entry) => ({ object: scope.object, ...entryCause(entry) })),
+  );
   const verdict = authorizeWithKey(resolved, keyed, now);
-  const context = { roles: keyed.roles, ownNamespace: resolved.config.namespace };
   if (verdict.kind === "no-opinion") {
-    const entries = scopedAncestors(resolved).map((one) => {
-      const field = allowingEntry(one.key.spec.scope, keyed.request, context);
-      return { object: objectOf(one), ...(field === undefined ? {} : { field }) };
-    });
-    return { kind: "no-opinion", entries };
+    const message =
+      scopes.length > 0
+        ? `the scope allows ${requestText(keyed.request)}.`
+        : "the key has no scope, so it is not limited to less than its user.";
+    return { object, state: "ok", reason: "WithinScope", message, causes: entries };
   }
-  const explanation = explainKey(resolved, now);
-  if (!explanation.isAccepted)
-    return { kind: "denied", sentence: verdict.reason, causes: explanation.causes };
-  const causes = scopedAncestors(resolved)
-    .filter(({ key }) => allows(key.spec.scope, keyed.request, context).kind === "denied")
-    .map((one) => ({
-      object: objectOf(one),
-      reason: "OutsideScope",
-      ...nearestField(one, keyed),
-    }));
-  return { kind: "denied", sentence: verdict.reason, causes };
+  const own = explainKey(resolved, now);
+  const denials = own.state === "ok" ? scopes.flatMap(denialOf) : own.causes;
+  return {
+    ...{ object, state: "problem", reason: "OutsideScope" },
+    ...{ message: `${verdict.reason}.`, causes: [...denials, ...entries] },
+  };
 }
 
-/** What each entry of a scope says about a request. */
-interface ScopeExplanation {
-  readonly object: Cause["object"];
+/** What the scope of a key, or of one of its parent keys, says about a request. */
+interface ScopeAnswer {
+  readonly object: ReportObject;
+  readonly isAllowed: boolean;
   readonly entries: readonly EntryVerdict[];
 }
 
-/** Explains a request entry by entry, for the key and those of its parent keys that have a scope. */
-export function explainScopes(
-  resolved: ResolvedKey,
-  { request, roles }: KeyedRequest,
-): readonly ScopeExplanation[] {
+function answerOf(resolved: ResolvedKey, { request, roles }: KeyedRequest): ScopeAnswer {
+  const { scope } = resolved.key.spec;
   const context = { roles, ownNamespace: resolved.config.namespace };
-  return scopedAncestors(resolved).map((one) => ({
-    object: objectOf(one),
-    entries: scopeEntries(one.key.spec.scope, request, context),
-  }));
+  return {
+    object: objectOf(resolved),
+    isAllowed: allows(scope, request, context).kind === "allowed",
+    entries: scopeEntries(scope, request, context),
+  };
 }
 
-function scopedAncestors(resolved: ResolvedKey): readonly ResolvedKey[] {
-  return ancestorsOf(resolved).filter(({ key }) => key.spec.scope !== "none");
+function denialOf({ object, isAllowed, entries }: ScopeAnswer): readonly ReportCause[] {
+  return isAllowed ? [] : [{ object, reason: "OutsideScope", ...nearestField(entries) }];
 }
 
 /** The only field of an entry that does not match the request, or the scope as a whole. */
 function nearestField(
-  { key, config }: ResolvedKey,
-  { request, roles }: KeyedRequest,
-): Omit<Cause, "object" | "reason"> {
-  const context = { roles, ownNamespace: config.namespace };
-  const nearest = scopeEntries(key.spec.scope, request, context).find(
-    ({ mismatches }) => mismatches.length === 1,
-  );
-  const [mismatch] = nearest?.mismatches ?? [];
+  entries: readonly EntryVerdict[],
+): Pick<ReportCause, "field" | "value" | "message"> {
+  const [mismatch] = entries.find(({ mismatches }) => mismatches.length === 1)?.mismatches ?? [];
   if (mismatch === undefined)
     return {
       field: "spec.scope",
-      fix: "Add an entry that covers the request, or use another credential",
+      message: "Add an entry that covers the request, or use another credential.",
     };
   const { field, found } = mismatch;
   return {
     field,
-    ...(found.length === 0 ? {} : { found: found.join(", ") }),
-    fix: `${fixOf(mismatch)}, or use another credential`,
+    value: found.length === 0 ? undefined : found.join(", "),
+    message: `${fixOf(mismatch)}, or use another credential.`,
   };
 }
 
@@ -92,4 +80,19 @@ function fixOf({ field, wanted }: EntryField): string {
   if (wanted !== undefined) return `Let it name ${JSON.stringify(wanted)}`;
   if (field.endsWith(".role")) return "Name a role that allows the request";
   return "Add an entry that covers the request";
+}
+
+function entryCause({ field, isAllowed, mismatches }: EntryVerdict): Omit<ReportCause, "object"> {
+  if (isAllowed) return { field, reason: "EntryAllows", message: "It allows the request." };
+  const parts = mismatches.map((mismatch) => {
+    const name = mismatch.field.slice(field.length + 1);
+    const found = mismatch.found.length === 0 ? "lists nothing" : `is ${mismatch.found.join(", ")}`;
+    const wanted = mismatch.wanted === undefined ? "" : ` and the request has ${mismatch.wanted}`;
+    return `${name} ${found}${wanted}`;
+  });
+  const message =
+    parts.length === 0
+      ? "An entry of this kind cannot allow the request."
+      : `It does not allow the request, because ${parts.join("; ")}.`;
+  return { field, reason: "EntryDenies", message };
 }

@@ -1,6 +1,6 @@
 import { annotations } from "../../api/names.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
-import { annotationField, quoted } from "../cause.ts";
+import { annotationField, quoted } from "../report-object.ts";
 import { upstreamNamePattern } from "../names.ts";
 
 /**

@@ -1,53 +1,20 @@
+import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
+import type { ReportCause, ReportObject, ReportReason } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
-import { annotationField, type Cause, foundValue, labelField, nameOf, quoted } from "../cause.ts";
-import type { Explanation, OutcomeKind } from "./explain.ts";
-import {
-  namespaceName,
-  namespaceOf,
-  refOf,
-  secretName,
-  secretOf,
-  sourceName,
-  sourceOf,
-  winnerOf,
-} from "./explained-objects.ts";
-import type { Source } from "./copy.ts";
+import { annotationField, labelField, nameOf, quoted, reportObject } from "../report-object.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
-import { notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
-import { outcomeReasons } from "./outcome-reasons.ts";
+import type { Explanation, OutcomeKind } from "./explain.ts";
+import { conflictReasons, notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./sync-target.ts";
 
-/** The fields that decide an outcome, the first one to change first; none if the copy arrives. */
-export function causesOf(explanation: Explanation): readonly Cause[] {
-  return explanation.kinds.flatMap((kind) => {
-    const cause = texts[kind].cause?.(explanation);
-    return cause === undefined ? [] : [{ ...cause, reason: outcomeReasons[kind] }];
-  });
-}
+type UnnamedCause = Omit<ReportCause, "reason">;
 
-/** The outcome as a sentence without what to change, which {@link causesOf} has. */
-export function factsOf(explanation: Explanation): string {
-  return `${explanation.kinds.map((kind) => texts[kind].fact(explanation)).join("; ")}.`;
-}
-
-/** The field that names a project without a namespace. */
-export function emptyProjectCause({ secret }: Source, project: string): Cause {
-  const { annotations: given } = secret.metadata;
-  return {
-    object: { kind: resources.sharedSecrets.kind, ...refOf(secret.metadata) },
-    field: annotationField(syncToProjects),
-    ...foundValue(given[syncToProjects]),
-    reason: "ProjectWithoutNamespace",
-    fix: `Set the label ${labels.project} of a namespace to ${quoted(project)}, or correct the list`,
-  };
-}
-
-type UnnamedCause = Omit<Cause, "reason">;
-
+/** How a case is reported: its reason, what is so, and what decides and has to change. */
 interface Texts {
+  readonly reason: ReportReason | Reason;
   readonly fact: (explanation: Explanation) => string;
   readonly cause?: (explanation: Explanation) => UnnamedCause;
 }
@@ -55,163 +22,196 @@ interface Texts {
 const { sync, syncFrom, syncToProjects, syncSecretName, syncSecretType, disableSync, syncError } =
   annotations;
 
-const texts: Readonly<Record<OutcomeKind, Texts>> = {
+/** How each case is reported. */
+export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
   arrives: {
-    fact: (e) =>
-      e.state.kind === "current"
-        ? `${secretName(e)} has the data of ${sourceName(e)}${withheldFrom(e)}`
-        : `${secretName(e)} is written with the data of ${sourceName(e)}${withheldFrom(e)}`,
+    reason: "Arrives",
+    fact: (e) => {
+      const verb = e.state.kind === "current" ? "has" : "is written with";
+      return `${secretName(e)} ${verb} the data of ${sourceName(e)}${withheldFrom(e)}`;
+    },
   },
   refused: {
+    reason: "Rejected",
     fact: (e) => `the API server rejected ${secretName(e)}: ${failureText(e)}`,
-    cause: (e) => ({ ...refusedField(e), found: failureText(e) }),
+    cause: (e) => ({ ...refusedField(e), value: failureText(e) }),
   },
   "older-source": {
+    reason: conflictReasons.olderSource,
     fact: (e) => olderSourceText(e.other ?? e.target).fact,
     cause: (e) => ({
-      object: { kind: resources.sharedSecrets.kind, ...refOf(e.other ?? e.target) },
+      object: reportObject(resources.sharedSecrets.kind, e.other ?? e.target),
       field: "metadata.creationTimestamp",
-      fix: olderSourceText(e.other ?? e.target).fix,
+      message: `${olderSourceText(e.other ?? e.target).fix}.`,
     }),
   },
   "other-request": {
+    reason: conflictReasons.otherRequest,
     fact: (e) => otherRequestText(e.target, e.requested).fact,
     cause: (e) => ({
       object: secretOf(e),
       field: labelField(labels.sharedSecretName),
-      ...foundValue(e.existing?.labels[labels.sharedSecretName]),
-      fix: otherRequestText(e.target, e.requested).fix,
+      value: e.existing?.labels[labels.sharedSecretName],
+      message: `${otherRequestText(e.target, e.requested).fix}.`,
     }),
   },
   unfillable: {
+    reason: conflictReasons.invalidPlaceholder,
     fact: (e) => `${secretName(e)} is not filled: ${e.why ?? ""}`,
     cause: (e) => ({
-      ...placeholderField(e),
       object: secretOf(e),
-      fix: "Correct the Secret as the message says",
+      ...fieldIn(e.why, e.existing),
+      message: "Correct the Secret as the message says.",
     }),
   },
   "not-managed": {
+    reason: conflictReasons.notManaged,
     fact: (e) => notManagedText(e.target).fact,
     cause: (e) => ({
       object: secretOf(e),
       field: labelField(labels.sourceUid),
-      ...foundValue(e.existing?.labels[labels.sourceUid]),
-      fix: notManagedText(e.target).fix,
+      value: e.existing?.labels[labels.sourceUid],
+      message: `${notManagedText(e.target).fix}.`,
     }),
   },
   "copied-by-user": {
+    reason: "CopiedByUser",
     fact: (e) =>
-      `${secretName(e)} was created from a copy at another place, so Latchkey does not manage it; it was not changed`,
+      `${secretName(e)} was created from a copy at another place, ` +
+      "so Latchkey does not manage it; it was not changed",
     cause: (e) => ({
       object: secretOf(e),
-      field: annotationField(annotations.copyOf),
-      ...foundValue(e.existing?.annotations[annotations.copyOf]),
-      fix: notManagedText(e.target).fix,
+      ...annotationIn(e.existing, annotations.copyOf),
+      message: `${notManagedText(e.target).fix}.`,
     }),
   },
-  "source-paused": {
-    fact: (e) => `annotation ${disableSync} of ${nameOf(winnerOf(e))} is "true", so sync is paused`,
-    cause: (e) => ({
-      object: winnerOf(e),
-      field: annotationField(disableSync),
-      found: "true",
-      fix: "Remove the annotation",
-    }),
-  },
-  "copy-paused": {
-    fact: (e) => `annotation ${disableSync} of ${secretName(e)} is "true", so it is not changed`,
-    cause: (e) => ({
-      object: secretOf(e),
-      field: annotationField(disableSync),
-      found: "true",
-      fix: "Remove the annotation",
-    }),
-  },
-  "source-gone": {
-    fact: (e) => `${sourceName(e)} does not exist`,
-    cause: (e) => ({
-      object: sourceOf(e),
-      field: "metadata.name",
-      fix: `Create ${sourceName(e)}`,
-    }),
-  },
+  "source-paused": paused("SourcePaused", winnerOf, "so sync is paused"),
+  "copy-paused": paused("CopyPaused", secretOf, "so it is not changed"),
+  "source-gone": missing("SourceNotFound", sourceOf),
   "source-deleting": {
+    reason: "SourceTerminating",
     fact: (e) => `${sourceName(e)} is being deleted`,
-    cause: (e) => ({
-      object: sourceOf(e),
-      field: "metadata.deletionTimestamp",
-      ...foundValue(e.source?.secret.metadata.deletionTimestamp),
-      fix: `Create ${sourceName(e)} again after its deletion`,
-    }),
+    cause: (e) => deletionOf(sourceOf(e), e.source?.secret.metadata),
   },
   "other-name": {
-    fact: (e) =>
-      `${sourceName(e)} is synced to Secrets of the name ${quoted(e.source?.options.secretName ?? "")}`,
-    cause: (e) => fromSource(e, syncSecretName, `Set it to ${quoted(e.target.name)}`),
+    reason: "OtherName",
+    fact: (e) => {
+      const name = quoted(e.source?.options.secretName ?? "");
+      return `${sourceName(e)} is synced to Secrets of the name ${name}`;
+    },
+    cause: (e) => onSource(e, syncSecretName, `Set it to ${quoted(e.target.name)}.`),
   },
   "not-offered": {
+    reason: "NotRequested",
     fact: (e) => `annotation ${syncToProjects} of ${sourceName(e)} names no project`,
-    cause: (e) => fromSource(e, syncToProjects, `Set it to ${projectName(e)}`),
+    cause: (e) => onSource(e, syncToProjects, `Set it to ${projectName(e)}.`),
   },
-  "invalid-option": invalid("Correct the annotation"),
-  "refused-type": invalid(`Set ${syncSecretType} to another type, or remove it`),
-  "invalid-key": invalid("Rename the data key"),
-  "too-large": invalid("Split the data into several SharedSecrets"),
-  "namespace-missing": {
-    fact: (e) => `${namespaceName(e)} does not exist`,
-    cause: (e) => ({
-      object: namespaceOf(e),
-      field: "metadata.name",
-      fix: `Create ${namespaceName(e)}`,
-    }),
-  },
+  "invalid-option": invalid("InvalidSyncOption", "Correct the annotation."),
+  "refused-type": invalid(
+    "InvalidSyncOption",
+    `Set ${syncSecretType} to another type, or remove it.`,
+  ),
+  "invalid-key": invalid("InvalidKey", "Rename the data key."),
+  "too-large": invalid("TooLarge", "Split the data into several SharedSecrets."),
+  "namespace-missing": missing("NamespaceNotFound", namespaceOf),
   "namespace-terminating": {
+    reason: "NamespaceTerminating",
     fact: (e) => `${namespaceName(e)} is being deleted`,
-    cause: (e) => ({
-      object: namespaceOf(e),
-      field: "metadata.deletionTimestamp",
-      ...foundValue(e.namespace?.deletionTimestamp),
-      fix: `Create ${namespaceName(e)} again after its deletion`,
-    }),
+    cause: (e) => deletionOf(namespaceOf(e), e.namespace),
   },
   "no-project": {
+    reason: "NoProject",
     fact: (e) => `${namespaceName(e)} does not have the label ${labels.project}`,
     cause: (e) => ({
       object: namespaceOf(e),
       field: labelField(labels.project),
-      fix: `Set the label to a project that ${sourceName(e)} names`,
+      message: `Set the label to a project that ${sourceName(e)} names.`,
     }),
   },
   "project-not-named": {
+    reason: "ProjectNotNamed",
     fact: (e) =>
-      `annotation ${syncToProjects} of ${sourceName(e)} does not name project ${projectName(e)} of ${namespaceName(e)}`,
-    cause: (e) => fromSource(e, syncToProjects, `Add ${projectName(e)} to the list`),
+      `annotation ${syncToProjects} of ${sourceName(e)} ` +
+      `does not name project ${projectName(e)} of ${namespaceName(e)}`,
+    cause: (e) => onSource(e, syncToProjects, `Add ${projectName(e)} to the list.`),
   },
   "sync-not-enabled": {
+    reason: "SyncNotEnabled",
     fact: (e) => `${namespaceName(e)} does not have the annotation ${sync}: enabled`,
-    cause: (e) => fromNamespace(e, sync, `Set the annotation ${sync} to "enabled"`),
+    cause: (e) => onNamespace(e, sync, `Set the annotation ${sync} to "enabled".`),
   },
   "sync-from-required": {
+    reason: "SyncFromRequired",
     fact: (e) =>
-      `${namespaceName(e)} does not have the annotation ${syncFrom}, which --require-sync-from requires`,
+      `${namespaceName(e)} does not have the annotation ${syncFrom}, ` +
+      "which --require-sync-from requires",
     cause: (e) => ({
       object: namespaceOf(e),
       field: annotationField(syncFrom),
-      fix: `Set the annotation ${syncFrom} to ${sourceNamespace(e)}`,
+      message: `Set the annotation ${syncFrom} to ${sourceNamespace(e)}.`,
     }),
   },
   "sync-from-invalid": {
+    reason: "SyncFromInvalid",
     fact: (e) => `annotation ${syncFrom} of ${namespaceName(e)} is invalid`,
     cause: (e) =>
-      fromNamespace(e, syncFrom, "Separate names of namespaces by commas; at most 64 of them"),
+      onNamespace(e, syncFrom, "Separate names of namespaces by commas; at most 64 of them."),
   },
   "sync-from-excludes": {
+    reason: "SyncFromExcludes",
     fact: (e) =>
       `annotation ${syncFrom} of ${namespaceName(e)} does not name namespace ${sourceNamespace(e)}`,
-    cause: (e) => fromNamespace(e, syncFrom, `Add ${sourceNamespace(e)} to the list`),
+    cause: (e) => onNamespace(e, syncFrom, `Add ${sourceNamespace(e)} to the list.`),
   },
 };
+
+type ObjectOf = (explanation: Explanation) => ReportObject;
+
+function paused(reason: Texts["reason"], objectOf: ObjectOf, consequence: string): Texts {
+  return {
+    reason,
+    fact: (e) => `annotation ${disableSync} of ${nameOf(objectOf(e))} is "true", ${consequence}`,
+    cause: (e) => ({
+      object: objectOf(e),
+      field: annotationField(disableSync),
+      value: "true",
+      message: "Remove the annotation.",
+    }),
+  };
+}
+
+function missing(reason: Texts["reason"], objectOf: ObjectOf): Texts {
+  return {
+    reason,
+    fact: (e) => `${nameOf(objectOf(e))} does not exist`,
+    cause: (e) => ({
+      object: objectOf(e),
+      field: "metadata.name",
+      message: `Create ${nameOf(objectOf(e))}.`,
+    }),
+  };
+}
+
+function invalid(reason: Texts["reason"], message: string): Texts {
+  return {
+    reason,
+    fact: ({ source }) => source?.options.problem?.message ?? "",
+    cause: (e) => ({
+      object: sourceOf(e),
+      ...fieldIn(e.source?.options.problem?.message, e.source?.secret.metadata),
+      message,
+    }),
+  };
+}
+
+function deletionOf(object: ReportObject, metadata: Metadata | undefined): UnnamedCause {
+  return {
+    object,
+    field: "metadata.deletionTimestamp",
+    value: metadata?.deletionTimestamp,
+    message: `Create ${nameOf(object)} again after its deletion.`,
+  };
+}
 
 /** That the copy lacks a key that is not allowed, if there is one. */
 function withheldFrom({ source, namespace, existing }: Explanation): string {
@@ -221,77 +221,72 @@ function withheldFrom({ source, namespace, existing }: Explanation): string {
   return key === undefined ? "" : `, ${withheldText(key)}`;
 }
 
-function invalid(fix: string): Texts {
-  return {
-    fact: ({ source }) => source?.options.problem?.message ?? "",
-    cause: (e) => ({ ...problemField(e), object: sourceOf(e), fix }),
-  };
-}
-
-function problemField({ source }: Explanation): Pick<Cause, "field" | "found"> {
-  return fieldIn(source?.options.problem?.message, source?.secret.metadata);
-}
-
-function placeholderField({ why, existing }: Explanation): Pick<Cause, "field" | "found"> {
-  return fieldIn(why, existing);
-}
+type Annotated = Pick<Metadata, "annotations"> | undefined;
+type DecidingField = Pick<ReportCause, "field" | "value">;
 
 /** Messages about an invalid object begin with the annotation, or with the path of the field. */
-function fieldIn(
-  message: string | undefined,
-  metadata: Pick<Metadata, "annotations"> | undefined,
-): Pick<Cause, "field" | "found"> {
+function fieldIn(message: string | undefined, metadata: Annotated): DecidingField {
   const [name = ""] = message?.split(": ", 1) ?? [];
-  const value = metadata?.annotations[name];
-  return Object.values(annotations).some((known) => known === name)
-    ? { field: annotationField(name), ...foundValue(value) }
-    : { field: name };
+  const isAnnotation = Object.values(annotations).some((known) => known === name);
+  return isAnnotation ? annotationIn(metadata, name) : { field: name };
 }
 
-function fromSource(explanation: Explanation, annotation: string, fix: string): UnnamedCause {
-  return {
-    object: sourceOf(explanation),
-    field: annotationField(annotation),
-    ...foundValue(explanation.source?.secret.metadata.annotations[annotation]),
-    fix,
-  };
+function annotationIn(metadata: Annotated, name: string): DecidingField {
+  return { field: annotationField(name), value: metadata?.annotations[name] };
 }
 
-function fromNamespace(explanation: Explanation, annotation: string, fix: string): UnnamedCause {
-  return {
-    object: namespaceOf(explanation),
-    field: annotationField(annotation),
-    ...foundValue(explanation.namespace?.annotations[annotation]),
-    fix,
-  };
+function onSource(e: Explanation, annotation: string, message: string): UnnamedCause {
+  return { object: sourceOf(e), ...annotationIn(e.source?.secret.metadata, annotation), message };
+}
+
+function onNamespace(e: Explanation, annotation: string, message: string): UnnamedCause {
+  return { object: namespaceOf(e), ...annotationIn(e.namespace, annotation), message };
 }
 
 /** The quota that rejected a write, or where the rejection is recorded. */
-function refusedField(e: Explanation): Pick<Cause, "object" | "field" | "fix"> {
+function refusedField(e: Explanation): UnnamedCause {
   const quota = exceededQuota.exec(e.failure?.message ?? "")?.[1];
   if (quota !== undefined)
     return {
       object: { kind: resources.resourceQuotas.kind, namespace: e.target.namespace, name: quota },
       field: "spec.hard",
-      fix: "Raise the limit, or delete objects that count; Latchkey retries within a minute",
+      message: "Raise the limit, or delete objects that count; Latchkey retries within a minute.",
     };
-  const fix = "Follow the message; Latchkey retries within a minute";
+  const message = "Follow the message; Latchkey retries within a minute.";
   return e.failure?.in === "copy"
-    ? { object: secretOf(e), field: annotationField(syncError), fix }
-    : { object: sourceOf(e), field: "status.sync.failures", fix };
+    ? { object: secretOf(e), field: annotationField(syncError), message }
+    : { object: sourceOf(e), field: "status.sync.failures", message };
 }
 
 /** Kubernetes, plugin/pkg/admission/resourcequota. */
 const exceededQuota = /exceeded quota: ([a-z0-9][-a-z0-9.]*)/;
 
-function failureText({ failure }: Explanation): string {
-  return failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
+const failureText = ({ failure }: Explanation): string =>
+  failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
+
+const projectName = ({ namespace }: Explanation): string =>
+  quoted((namespace === undefined ? undefined : projectOf(namespace)) ?? "");
+
+const sourceNamespace = ({ sourceRef }: Explanation): string => quoted(sourceRef.namespace ?? "");
+const sourceName = (explanation: Explanation): string => nameOf(sourceOf(explanation));
+const secretName = (explanation: Explanation): string => nameOf(secretOf(explanation));
+const namespaceName = (explanation: Explanation): string => nameOf(namespaceOf(explanation));
+
+/** The SharedSecret of an explanation. */
+export function sourceOf({ sourceRef }: Explanation): ReportObject {
+  return reportObject(resources.sharedSecrets.kind, sourceRef);
 }
 
-function projectName({ namespace }: Explanation): string {
-  return quoted((namespace === undefined ? undefined : projectOf(namespace)) ?? "");
+/** The Secret at its target. */
+export function secretOf({ target }: Explanation): ReportObject {
+  return reportObject(resources.secrets.kind, target);
 }
 
-function sourceNamespace({ sourceRef }: Explanation): string {
-  return quoted(sourceRef.namespace ?? "");
+/** The source that wins the target. */
+function winnerOf({ sourceRef, other = sourceRef }: Explanation): ReportObject {
+  return reportObject(resources.sharedSecrets.kind, other);
+}
+
+function namespaceOf({ target }: Explanation): ReportObject {
+  return { kind: resources.namespaces.kind, name: target.namespace };
 }

@@ -7,10 +7,7 @@ import {
   explainReportedKey,
   explainUnknownRoles,
 } from "../../../src/domain/access-key/explain-key.ts";
-import {
-  explainKeyRequest,
-  explainScopes,
-} from "../../../src/domain/access-key/explain-request.ts";
+import { explainRequest } from "../../../src/domain/access-key/explain-request.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { resourceRequest } from "../scope/requests.ts";
@@ -50,7 +47,7 @@ const refusals: readonly [string, KeyChanges, string][] = [
 describe("a key that is not accepted", () => {
   test.for(refusals)("is explained by a field: %s", ([reason, changes, field]) => {
     const explanation = explainKey(keyOf(changes), born + 1_000);
-    expect(explanation).toMatchObject({ isAccepted: false, reason, causes: [{ field }] });
+    expect(explanation).toMatchObject({ state: "problem", reason, causes: [{ field }] });
     expect(JSON.stringify(explanation)).not.toContain(digest);
   });
 
@@ -69,8 +66,8 @@ describe("a key that is not accepted", () => {
   test("is explained by the reason that the controller reports", () => {
     const reported = { reason: "DuplicateKey", message: "An older key is the same." };
     expect(explainReportedKey(keyOf(), reported, born)).toMatchObject({
-      isAccepted: false,
-      sentence: reported.message,
+      state: "problem",
+      message: reported.message,
       causes: [{ object: { name: "ci" }, field: "spec.key" }],
     });
     const other = { reason: "ApplyFailed", message: "A write fails." };
@@ -90,9 +87,10 @@ describe("a key that is not accepted", () => {
         const key = Object.assign({}, ...several.map((changes) => changes.key ?? {}));
         const resolved = keyOf(Object.assign({}, ...several, { spec, key }));
         const now = isLate ? born + 2_000 : born;
-        const explanation = explainKey(resolved, now);
-        expect(explanation.isAccepted).toBe(authenticate(resolved, now).kind === "authenticated");
-        expect(explanation.causes.length > 0).toBe(!explanation.isAccepted);
+        const { state, causes } = explainKey(resolved, now);
+        const isAccepted = authenticate(resolved, now).kind === "authenticated";
+        expect(state).toBe(isAccepted ? "ok" : "problem");
+        expect(causes.length > 0).toBe(!isAccepted);
       }),
     );
   });
@@ -104,9 +102,9 @@ describe("an accepted key with roles that do not exist", () => {
 
   test("names them", () => {
     expect(explainUnknownRoles(keyOf({ spec: { scope } }), ["no"], born)).toMatchObject({
-      isAccepted: true,
+      state: "problem",
       reason: "InvalidScope",
-      causes: [{ field: "spec.scope.roles[1].role", found: "no" }],
+      causes: [{ field: "spec.scope.roles[1].role", value: "no" }],
     });
   });
 
@@ -124,13 +122,18 @@ describe("a request with a key", () => {
 
   test("is allowed by an entry of the scope", () => {
     const resolved = keyOf({ spec: { scope: projects("pay", "web") } });
-    expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
-      kind: "no-opinion",
-      entries: [{ object: { name: "ci" }, field: "spec.scope.projects[1]" }],
+    expect(explainRequest(resolved, keyed, born)).toMatchObject({
+      ...{ state: "ok", reason: "WithinScope", message: expect.stringContaining("allows") },
+      causes: [
+        {
+          ...{ object: { name: "ci" }, field: "spec.scope.projects[0]", reason: "EntryDenies" },
+          message: "It does not allow the request, because project is pay and the request has web.",
+        },
+        { field: "spec.scope.projects[1]", reason: "EntryAllows" },
+      ],
     });
-    expect(explainKeyRequest(keyOf(), keyed, born)).toEqual({
-      kind: "no-opinion",
-      entries: [],
+    expect(explainRequest(keyOf(), keyed, born)).toMatchObject({
+      ...{ state: "ok", message: expect.stringContaining("no scope"), causes: [] },
     });
   });
 
@@ -145,46 +148,39 @@ describe("a request with a key", () => {
       cluster: "",
       virtualClusters: [],
     };
-    const causeFor = (scope: ScopeLimit) =>
-      explainKeyRequest(keyOf({ spec: { scope } }), keyed, born);
+    const causeFor = (scope: ScopeLimit) => explainRequest(keyOf({ spec: { scope } }), keyed, born);
     expect(causeFor({ ...empty, rules: [rule] })).toMatchObject({
       causes: [
         {
           field: "spec.scope.rules[0].verbs",
-          found: "list",
-          fix: 'Let it name "get", or use another credential',
+          value: "list",
+          message: 'Let it name "get", or use another credential.',
         },
+        { field: "spec.scope.rules[0]", reason: "EntryDenies" },
       ],
     });
     const role = { role: "no", projects: [], virtualClusters: [] };
     expect(causeFor({ ...empty, roles: [role] })).toMatchObject({
-      causes: [{ fix: "Name a role that allows the request, or use another credential" }],
+      causes: [{ message: "Name a role that allows the request, or use another credential." }, {}],
     });
     expect(causeFor({ ...empty, rules: [{ ...rule, cluster: "c" }] })).toMatchObject({
-      causes: [{ field: "spec.scope" }],
+      causes: [
+        { field: "spec.scope" },
+        {
+          message: expect.stringMatching(/verbs is list and the request has get; cluster is c\.$/),
+        },
+      ],
     });
     const only = { ...rule, verbs: [], cluster: "c" };
     expect(causeFor({ ...empty, rules: [only] })).toMatchObject({
       causes: [
         {
           field: "spec.scope.rules[0].cluster",
-          fix: expect.stringContaining("covers the request"),
+          message: expect.stringContaining("covers the request"),
         },
+        {},
       ],
     });
-  });
-
-  test("is explained entry by entry", () => {
-    const resolved = keyOf({ spec: { scope: projects("pay", "web") } });
-    expect(explainScopes(resolved, keyed)).toMatchObject([
-      {
-        object: { name: "ci" },
-        entries: [
-          { field: "spec.scope.projects[0]", isAllowed: false },
-          { field: "spec.scope.projects[1]", isAllowed: true },
-        ],
-      },
-    ]);
   });
 
   test("is denied by the scope of the parent key, or by the state of the key", () => {
@@ -193,14 +189,16 @@ describe("a request with a key", () => {
       key: { metadata: observedMetadata({ name: "parent" }) },
     });
     const resolved = keyOf({ spec: { scope: projects("web") }, parentKey });
-    expect(explainKeyRequest(resolved, keyed, born)).toMatchObject({
-      kind: "denied",
+    expect(explainRequest(resolved, keyed, born)).toMatchObject({
+      ...{ state: "problem", reason: "OutsideScope" },
       causes: [
-        { object: { name: "parent" }, field: "spec.scope.projects[0].project", found: "pay" },
+        { object: { name: "parent" }, field: "spec.scope.projects[0].project", value: "pay" },
+        { object: { name: "ci" }, reason: "EntryAllows" },
+        { object: { name: "parent" }, reason: "EntryDenies" },
       ],
     });
-    expect(explainKeyRequest(keyOf({ spec: { disabled: true } }), keyed, born)).toMatchObject({
-      kind: "denied",
+    expect(explainRequest(keyOf({ spec: { disabled: true } }), keyed, born)).toMatchObject({
+      state: "problem",
       causes: [{ field: "spec.disabled" }],
     });
   });

@@ -33,20 +33,24 @@ test.for<[string, string, string | undefined]>([
   ["UnknownRequester", `metadata.annotations["${annotations.requester}"]`, "alice"],
   ["ParentKeyInvalid", `metadata.annotations["${annotations.requesterKeyId}"]`, undefined],
   ["ApplyFailed", "status.conditions", undefined],
-])("a token that is not valid is explained by a field: %s", ([reason, field, found]) => {
-  const cause = { field, ...(found === undefined ? {} : { found }) };
-  expect(explained(reason)).toMatchObject({ isValid: false, reason, causes: [cause] });
+])("a token that is not valid is explained by a field: %s", ([reason, field, value]) => {
+  const { state, reason: said, causes } = explained(reason);
+  expect([state, said, causes[0]?.field, causes[0]?.value]).toEqual([
+    ...["problem", reason, field, value],
+  ]);
 });
 
 test("a valid token has no cause, and one in deletion has one", () => {
-  expect(explained("Minted", { status: "True" })).toMatchObject({ isValid: true, causes: [] });
+  expect(explained("Minted", { status: "True" })).toMatchObject({ state: "ok", causes: [] });
   const metadata = { deletionTimestamp: "2026-01-01T00:01:00Z" };
   expect(explained("Terminating", { metadata })).toMatchObject({
-    isValid: false,
+    state: "problem",
     causes: [{ field: "metadata.deletionTimestamp" }],
   });
 });
 
 test("a status of another generation says nothing", () => {
-  expect(explained("Minted", { generation: 2 })).toBeUndefined();
+  expect(explained("Minted", { generation: 2 })).toMatchObject({
+    ...{ object: { name: "laptop" }, state: "unknown", reason: "NotObserved" },
+  });
 });

@@ -72,3 +72,28 @@ test("entries have the verdicts of the scope engine, and each denial names its f
   expect(scopeEntries("none", request, context)).toEqual([]);
   expect(scopeEntries("unreadable", request, context)).toEqual([]);
 });
+
+test("a scope with entries allows a request exactly if one of them does", () => {
+  let allowed = 0;
+  fc.assert(
+    fc.property(anyScope, anyRequest, (scope, request) => {
+      const entries = scopeEntries(parseScopeLimit(scope), request, context);
+      const isOne = entries.some((entry) => entry.isAllowed);
+      allowed += isOne ? 1 : 0;
+      const isExpected = entries.length > 0 && isAllowed(scope, request);
+      expect(isOne).toBe(isExpected);
+    }),
+    runs(3_000),
+  );
+  expect(allowed).toBeGreaterThan(300);
+});
+
+test("there are no entries without a scope, or in an invalid one", () => {
+  fc.assert(
+    fc.property(anyRequest, (request) => {
+      expect(scopeEntries("none", request, context)).toEqual([]);
+      expect(scopeEntries("unreadable", request, context)).toEqual([]);
+    }),
+    runs(100),
+  );
+});

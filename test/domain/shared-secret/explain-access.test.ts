@@ -15,7 +15,10 @@ test.for<[string, object, string, string]>([
   ["nobody", { name: "a rule", verbs: ["get"] }, "EmptyAccessRule", "spec.access[0]"],
 ])("a rule that grants nothing is named by its field: %s", ([, rule, reason, field]) => {
   expect(explained({ access: [rule] })).toMatchObject([
-    { reason, causes: [{ object: { namespace: "team", name: "db" }, field }] },
+    {
+      ...{ state: reason === "EmptyAccessRule" ? "info" : "problem", reason },
+      causes: [{ object: { namespace: "team", name: "db" }, field }],
+    },
   ]);
 });
 

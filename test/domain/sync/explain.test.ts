@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../src/api/object.ts";
 import { arrives, explain, explainGone } from "../../../src/domain/sync/explain.ts";
-import { causesOf } from "../../../src/domain/sync/outcome-texts.ts";
+import { targetItem } from "../../../src/domain/sync/sync-report.ts";
 import { targetState } from "../../../src/domain/sync/sync.ts";
 import { observeTarget, targetsOf } from "../../../src/domain/sync/sync-objects.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
@@ -71,14 +71,14 @@ describe("for random objects, the explanation", () => {
         const objects = syncObjectsOf(snapshot);
         for (const { source, namespace } of pairs(snapshot)) {
           const explanation = explain(source, { namespace }, objects);
-          const causes = causesOf(explanation);
+          const { causes } = targetItem(explanation);
           const [kind] = explanation.kinds;
           expect(kind).toBe(explanation.kind);
           expect(causes).toHaveLength(arrives(explanation) ? 0 : explanation.kinds.length);
-          for (const { object, field, fix } of causes) {
+          for (const { object, field, message } of causes) {
             expect(object.name).not.toBe("");
             expect(field).toMatch(/^(metadata|spec|status)\.|^(type|immutable)$/);
-            expect(fix).toMatch(/^[A-Z].*[^.]$/);
+            expect(message).toMatch(/^[A-Z].*[^.]\.$/);
           }
           const text = JSON.stringify([outcomeSentence(explanation), causes]);
           expect(text).not.toMatch(/Zmlyc3Q|c2Vjb25k|AAAA/);

@@ -7,8 +7,9 @@ import {
   explainSource,
   type OutcomeKind,
 } from "../../../src/domain/sync/explain.ts";
-import { causesOf, emptyProjectCause, factsOf } from "../../../src/domain/sync/outcome-texts.ts";
-import { reasonOf } from "../../../src/domain/sync/outcome-reasons.ts";
+import { placeOf } from "../../../src/domain/report-object.ts";
+import { outcomeTexts } from "../../../src/domain/sync/outcome-texts.ts";
+import { emptyProjectItems, sourceItem, targetItem } from "../../../src/domain/sync/sync-report.ts";
 import { syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
 import { readNamespace } from "../../../src/domain/sync/sync-target.ts";
 import {
@@ -266,15 +267,11 @@ describe("the outcome of a source at a target", () => {
     const explanation = explained(situation);
     expect(explanation.kind).toBe(kind);
     expect(outcomeSentence(explanation)).toContain(sentence);
-    for (const { reason } of causesOf(explanation).slice(0, 1))
-      expect(reason).toBe(reasonOf(explanation));
-    const [first] = causesOf(explanation).map(({ object, field, found }) =>
-      [
-        object.kind,
-        `${object.namespace === undefined ? "" : `${object.namespace}/`}${object.name}`,
-        field,
-        ...(found === undefined ? [] : ["=", found]),
-      ].join(" "),
+    const { reason, causes } = targetItem(explanation);
+    expect(reason).toBe(outcomeTexts[kind].reason);
+    for (const own of causes.slice(0, 1)) expect(own.reason).toBe(reason);
+    const [first] = causes.map(({ object, field, value }) =>
+      [object.kind, placeOf(object), field, ...(value === undefined ? [] : ["=", value])].join(" "),
     );
     expect(first).toBe(cause);
   });
@@ -289,7 +286,7 @@ describe("the outcome of a source at a target", () => {
       "sync-from-excludes",
       "project-not-named",
     ]);
-    expect(causesOf(explanation)).toHaveLength(3);
+    expect(targetItem(explanation).causes).toHaveLength(3);
   });
 
   test("says that a source does not exist", () => {
@@ -316,21 +313,20 @@ describe("a source alone", () => {
       "metadata.deletionTimestamp",
     ],
   ])("is explained without a target: %s", ([kind, changes, field]) => {
-    const explanation = explainSource(observedSource(changes));
-    expect(explanation?.kind).toBe(kind);
-    const causes = explanation === undefined ? [] : causesOf(explanation);
+    expect(explainSource(observedSource(changes))?.kind).toBe(kind);
+    const { causes = [], message = "" } = sourceItem(observedSource(changes)) ?? {};
     expect(causes.map((cause) => cause.field)).toEqual(field === undefined ? [] : [field]);
-    expect(explanation === undefined ? "" : factsOf(explanation)).toMatch(
-      kind === undefined ? /^$/ : /\.$/,
-    );
+    expect(message).toMatch(kind === undefined ? /^$/ : /\.$/);
   });
 
   test("is to be corrected where no namespace belongs to its project", () => {
     const source = observedSource({ metadata: { annotations: offers } });
-    expect(emptyProjectCause(source, "web")).toMatchObject({
-      object: { kind: "SharedSecret", name: "db" },
-      field: inNamespace(annotations.syncToProjects),
-      found: "web",
-    });
+    const empty = [{ project: "web", namespaces: 0, accepting: 0 }];
+    const object = { kind: "SharedSecret", name: "db" };
+    const cause = { object, field: inNamespace(annotations.syncToProjects), value: "web" };
+    const items = emptyProjectItems(source, empty);
+    expect(items).toMatchObject([{ object, state: "problem", causes: [cause] }]);
+    const others = observedSource({ options: { projects: ["web", "pay"] } });
+    expect(emptyProjectItems(others, empty)).toMatchObject([{ state: "info" }]);
   });
 });

@@ -1,12 +1,12 @@
 import type { ReportItem } from "../../../api/report.ts";
-import { nameOf } from "../../../domain/cause.ts";
+import { nameOf } from "../../../domain/report-object.ts";
 import { sleep } from "../../../runtime/sleep.ts";
 import { runChecks } from "./checks.ts";
-import type { Action, Cli } from "../cli.ts";
+import type { Action } from "../cli.ts";
 import type { commands } from "../command-table.ts";
 import { exitCodes } from "../failure.ts";
-import { paintWith, tableText } from "../output.ts";
-import { isWell, reportText } from "./report.ts";
+import { type Paint, tableText } from "../output.ts";
+import { isWell, printReport } from "./report.ts";
 
 const everyMs = 2_000;
 
@@ -22,12 +22,11 @@ export const check: Action<typeof commands.check.flags> = async ({ flags }, cli)
     await sleep(everyMs, { clock });
     results = await look();
   }
-  terminal.print(reportText(flags.output, results, () => resultsText(results, cli)));
+  printReport(results, (paint) => resultsText(results, paint), { ...flags, terminal });
   return isWell(results) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
-function resultsText(results: readonly ReportItem[], { terminal }: Cli): string {
-  const paint = paintWith(terminal.hasColors);
+function resultsText(results: readonly ReportItem[], paint: Paint): string {
   const text = tableText(
     ["OBJECT", "STATE", "MESSAGE"],
     results.map(({ object, state, message }) => [nameOf(object), state, message]),

@@ -6,7 +6,7 @@ import { isRecord, ownValue, listAt, recordAt, stringAt } from "../../../api/par
 import type { ReportObject } from "../../../api/report.ts";
 import { apiVersionOf, type Resource, resources } from "../../../api/resources.ts";
 import { SecretText } from "../../../api/secret-text.ts";
-import { nameOf } from "../../../domain/cause.ts";
+import { nameOf } from "../../../domain/report-object.ts";
 import {
   ConfigError,
   namespaceName,

@@ -2,17 +2,14 @@ import { keyOf } from "../../../api/object.ts";
 import type { ReportCause, ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import type { Subject } from "../../../api/role.ts";
-import { nameOf, reportCause } from "../../../domain/cause.ts";
-import { arrives } from "../../../domain/sync/explain.ts";
-import { reasonOf } from "../../../domain/sync/outcome-reasons.ts";
-import { causesOf, factsOf } from "../../../domain/sync/outcome-texts.ts";
+import { nameOf, reportObject } from "../../../domain/report-object.ts";
 import type { TargetChange } from "../../../domain/sync/plan-change.ts";
+import { targetItem } from "../../../domain/sync/sync-report.ts";
 import type { MissingRight } from "../missing-right.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
 import type { PlannedAccess } from "./plan-roles.ts";
 import type { KnownSync } from "./plan-sync.ts";
-import { asSentence, missingItem } from "./report.ts";
-import { named } from "./why-report.ts";
+import { plainItem, withMissing } from "./report.ts";
 
 /** What `plan` prints. It has no value of a secret. */
 export interface PlanReport {
@@ -32,7 +29,8 @@ export interface PlanReport {
 /** The plan for programs. */
 export function planItems(report: PlanReport): readonly ReportItem[] {
   const { objects, copies, access, stuck, notes, missing } = report;
-  return [...objects, ...copies, ...access, ...stuck, ...notes, ...missing.map(missingItem)];
+  const found = [...objects, ...copies, ...access, ...stuck, ...notes];
+  return withMissing({ found, missing });
 }
 
 /** Whether sync changes a copy, a Role or a RoleBinding. */
@@ -42,15 +40,17 @@ export function hasChanges({ copies, access }: PlanReport): boolean {
 
 /** The item of an object of a file. */
 export function objectItem({ kind, ref, file, isNew, isChecked }: AppliedManifest): ReportItem {
-  const item = { object: named(kind, ref), causes: [] };
+  const object = reportObject(kind, ref);
   if (!isChecked)
-    return {
-      ...{ ...item, state: "unknown", reason: "NotChecked" },
-      message: `It is created from ${file}. The API server cannot check it, because its namespace does not exist yet.`,
-    };
+    return plainItem(
+      object,
+      ["unknown", "NotChecked"],
+      `It is created from ${file}. ` +
+        "The API server cannot check it, because its namespace does not exist yet.",
+    );
   return isNew
-    ? { ...item, state: "info", reason: "Created", message: `It is created from ${file}.` }
-    : { ...item, state: "info", reason: "Configured", message: `It is configured from ${file}.` };
+    ? plainItem(object, ["info", "Created"], `It is created from ${file}.`)
+    : plainItem(object, ["info", "Configured"], `It is configured from ${file}.`);
 }
 
 /** Sorts the changes of targets into those that are made and those that are not. */
@@ -62,21 +62,14 @@ export function copyItems(
   const copies = new Map<string, ReportItem>();
   const stuck = new Map<string, ReportItem>();
   for (const { target, action, because } of changes) {
-    const object = named(resources.secrets.kind, target);
-    const source = named(resources.sharedSecrets.kind, because.sourceRef);
-    const item = {
-      ...{ reason: reasonOf(because), message: asSentence(factsOf(because)) },
-      causes: [
-        ...causesOf(because).map(reportCause),
-        ...(isAssumed(target) ? [assumedCause(object)] : []),
-      ],
-    };
+    const own = targetItem(because);
+    const assumed = isAssumed(target) ? [assumedCause(own.object)] : [];
+    const item = { ...own, causes: [...own.causes, ...assumed] };
     // The controller tries a rejected write again and again; a changed source may succeed.
     const isRejected = because.kind === "refused" && !retries;
-    if (action !== "nothing" && !isRejected)
-      copies.set(keyOf(target), { object, source, state: action, ...item });
-    else if (!arrives(because))
-      stuck.set(`${keyOf(target)} ${keyOf(source)}`, { object, source, state: "problem", ...item });
+    if (action !== "nothing" && !isRejected) copies.set(keyOf(target), { ...item, state: action });
+    else if (own.state === "problem")
+      stuck.set(`${keyOf(target)} ${keyOf(because.sourceRef)}`, item);
   }
   return { copies: [...copies.values()], stuck: [...stuck.values()] };
 }
@@ -86,9 +79,9 @@ export function accessItem(change: PlannedAccess, isNew: boolean): ReportItem {
   const { sharedSecret, kind, name, action, verbs, added, removed, assumed } = change;
   const { namespace = "" } = sharedSecret;
   // The name depends on the uid.
-  const object = { kind, namespace, ...(isNew ? {} : { name }) };
+  const object = { kind, namespace, name: isNew ? undefined : name };
   return {
-    ...{ object, source: named(resources.sharedSecrets.kind, sharedSecret), state: action },
+    ...{ object, source: reportObject(resources.sharedSecrets.kind, sharedSecret), state: action },
     ...{ reason: "AccessChanged", message: `The verbs are ${verbs.join(", ")}.` },
     causes: [
       ...added.map((subject) => subjectCause(subject, "SubjectAdded", "gains")),
@@ -103,7 +96,7 @@ function subjectCause(
   reason: ReportCause["reason"],
   verb: "gains" | "loses",
 ): ReportCause {
-  const object = named(subject.kind, subject);
+  const object = reportObject(subject.kind, subject);
   return { object, reason, message: `${nameOf(object)} ${verb} access.` };
 }
 

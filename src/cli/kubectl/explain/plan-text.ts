@@ -1,9 +1,10 @@
 import type { ReportItem } from "../../../api/report.ts";
-import { nameOf } from "../../../domain/cause.ts";
+import { nameOf } from "../../../domain/report-object.ts";
 import { printable } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
 import type { Paint } from "../output.ts";
 import { hasChanges, type PlanReport } from "./plan-report.ts";
+import { asSentence } from "./report.ts";
 
 const actions = ["create", "replace", "delete", "empty", "release"] as const;
 const marks = { create: "+", replace: "~", delete: "-", empty: "-", release: "!" } as const;
@@ -52,7 +53,7 @@ function itemLines({ object, source, state, message, causes }: ReportItem, paint
 }
 
 function sentences({ message, causes }: Pick<ReportItem, "message" | "causes">): string {
-  return [message, ...causes.map((cause) => cause.message)].join(" ");
+  return [asSentence(message), ...causes.map((cause) => cause.message)].join(" ");
 }
 
 function summary(report: PlanReport): string {

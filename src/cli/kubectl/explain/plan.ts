@@ -3,8 +3,10 @@ import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import { parseSharedSecret, type SharedSecret } from "../../../api/shared-secret.ts";
 import { timestamp } from "../../../domain/plan/conditions.ts";
+import { explainAccess } from "../../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../../domain/sync/sync-objects.ts";
+import { emptyProjectItems, sourceItem } from "../../../domain/sync/sync-report.ts";
 import { withChanges } from "../../../domain/sync/sync-snapshot.ts";
 import type { ObjectChange } from "../../../domain/sync/plan-change.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
@@ -13,7 +15,6 @@ import type { Action, Cli, Invocation } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { commands } from "../command-table.ts";
 import { exitCodes } from "../failure.ts";
-import { paintWith } from "../output.ts";
 import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
 import { type ManifestText, parseManifests, readManifestFiles } from "./plan-manifests.ts";
 import {
@@ -35,15 +36,9 @@ import {
   planNow,
 } from "./plan-sync.ts";
 import { planText } from "./plan-text.ts";
-import { reportText } from "./report.ts";
+import { plainItem, printReport } from "./report.ts";
 import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
-import { findingItem } from "./why-report.ts";
-import {
-  accessFindings,
-  areNamespacesListed,
-  emptyProjectFindings,
-  sourceFindings,
-} from "./why-shared-secret.ts";
+import { areNamespacesListed } from "./why-shared-secret.ts";
 
 type Flags = Invocation<typeof commands.plan.flags>["flags"];
 
@@ -55,8 +50,7 @@ export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) =
     flags.filename.length === 0
       ? await currentPlan(flags, cluster)
       : await filePlan(texts, flags, { cli, cluster });
-  const paint = paintWith(cli.terminal.hasColors);
-  cli.terminal.print(reportText(flags.output, planItems(report), () => planText(report, paint)));
+  printReport(planItems(report), (paint) => planText(report, paint), { ...flags, ...cli });
   return flags.exitCode && hasChanges(report) ? exitCodes.unhealthy.code : exitCodes.done.code;
 };
 
@@ -127,10 +121,13 @@ async function filePlan(
   );
   const notes = [
     ...sources.flatMap((source) => sourceNotes(source, { objects: after, live }, flags)),
-    ...skipped.map((object) => ({
-      ...{ object, state: "info" as const, reason: "NotPlanned" },
-      ...{ message: "Sync does not depend on it, so it is not planned.", causes: [] },
-    })),
+    ...skipped.map((object) =>
+      plainItem(
+        object,
+        ["info", "NotPlanned"],
+        "Sync does not depend on it, so it is not planned.",
+      ),
+    ),
   ];
   return reportOf({ objects: applied.map(objectItem), ...items, access, notes }, live);
 }
@@ -141,11 +138,12 @@ function reportOf(
 ): PlanReport {
   const rights = missingRights(missing);
   const hidden = missing.length - rights.length;
-  const assumed: ReportItem = {
-    ...{ object: { kind: resources.secrets.kind }, state: "unknown", reason: "Assumed" },
-    message: `You may not read ${hidden} of the Secrets; they are assumed to be as their SharedSecrets say.`,
-    causes: [],
-  };
+  const assumed = plainItem(
+    { kind: resources.secrets.kind },
+    ["unknown", "Assumed"],
+    `You may not read ${hidden} of the Secrets; ` +
+      "they are assumed to be as their SharedSecrets say.",
+  );
   const notes = [...parts.notes, ...(hidden === 0 ? [] : [assumed])];
   return { ...parts, notes, missing: rights };
 }
@@ -200,11 +198,11 @@ function sourceNotes(
   { objects, live }: Pick<KnownSync, "objects"> & { readonly live: LiveSync },
   { userPrefix: user, teamPrefix: team }: Flags,
 ): readonly ReportItem[] {
-  const isInvalid = source.options.problem !== undefined;
+  const invalid = source.options.problem === undefined ? undefined : sourceItem(source);
   const empty = areNamespacesListed(live) ? emptyProjectsOf(source, objects) : [];
   return [
-    ...(isInvalid ? sourceFindings(source) : []),
-    ...accessFindings(source, { user, team }),
-    ...emptyProjectFindings(source, empty),
-  ].map(findingItem);
+    ...(invalid === undefined ? [] : [invalid]),
+    ...explainAccess(source.secret, { user, team }),
+    ...emptyProjectItems(source, empty),
+  ];
 }

@@ -1,14 +1,53 @@
-import type { ReportItem } from "../../../api/report.ts";
-import { type MissingRight, rightText } from "../missing-right.ts";
-import { resultText } from "../output.ts";
+import type {
+  ReportCause,
+  ReportItem,
+  ReportObject,
+  ReportReason,
+  Verdict,
+} from "../../../api/report.ts";
+import type { Cli } from "../cli.ts";
+import { type MissingRight, type Readable, rightText } from "../missing-right.ts";
+import { type Paint, paintWith, resultText } from "../output.ts";
+
+/** A format for programs; text for people without one. */
+type Output = "json" | "yaml" | undefined;
+
+/** Prints the answer of a command: its items for programs, or a text for people. */
+export function printReport(
+  items: readonly ReportItem[],
+  text: (paint: Paint) => string,
+  { output, terminal }: { readonly output: Output; readonly terminal: Cli["terminal"] },
+): void {
+  terminal.print(reportText(items, output, () => text(paintWith(terminal.hasColors))));
+}
 
 /** Items as a report in the chosen format; `text` without one. */
 export function reportText(
-  output: "json" | "yaml" | undefined,
   items: readonly ReportItem[],
+  output: Output,
   text: () => string,
 ): string {
-  return resultText(output, { kind: "Report", items }, text);
+  return resultText(output, { kind: "Report", items: items.map(publicItem) }, text);
+}
+
+/** The documented fields of an item in their order, of which a command may know more. */
+function publicItem(item: ReportItem): ReportItem {
+  const { object, source, state, reason, message, causes, targets, target } = item;
+  return {
+    object: publicObject(object),
+    source: source && publicObject(source),
+    ...{ state, reason, message: asSentence(message) },
+    causes: causes.map(publicCause),
+    ...{ targets, target },
+  };
+}
+
+function publicCause({ object, field, value, reason, message }: ReportCause): ReportCause {
+  return { object: publicObject(object), field, value, reason, message: asSentence(message) };
+}
+
+function publicObject({ kind, namespace, name }: ReportObject): ReportObject {
+  return { kind, namespace, name };
 }
 
 /** Whether nothing is wrong, as far as it is known. */
@@ -16,20 +55,29 @@ export function isWell(items: readonly Pick<ReportItem, "state">[]): boolean {
   return items.every(({ state }) => state !== "problem");
 }
 
-/** The item of a right that is missing, so that objects could not be read. */
-export function missingItem(right: MissingRight): ReportItem {
+/** An item whose message says everything. */
+export function plainItem(
+  object: ReportObject,
+  [state, reason]: readonly [Verdict, ReportReason],
+  message: string,
+): ReportItem {
+  return { object, state, reason, message, causes: [] };
+}
+
+/** Items, and one for each right that is missing, so that objects could not be read. */
+export function withMissing({ found, missing }: Readable<readonly ReportItem[]>) {
+  return [...found, ...missing.map(missingItem)];
+}
+
+function missingItem(right: MissingRight): ReportItem {
   const { resource, namespace, name } = right;
-  return {
-    object: {
-      kind: resource.kind,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(name === undefined ? {} : { name }),
-    },
-    state: "unknown",
-    reason: "Forbidden",
-    message: `You may not ${rightText(right)}.`,
-    causes: [],
-  };
+  const object = { kind: resource.kind, namespace, name };
+  return plainItem(object, ["unknown", "Forbidden"], `You may not ${rightText(right)}.`);
+}
+
+/** The color of what is in a state. */
+export function colorOf({ state }: Pick<ReportItem, "state">): "good" | "bad" | "faint" {
+  return state === "ok" ? "good" : state === "problem" ? "bad" : "faint";
 }
 
 /**

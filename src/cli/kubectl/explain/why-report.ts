@@ -1,115 +1,82 @@
-import type { ObjectRef } from "../../../api/object.ts";
-import type { ReportCause, ReportItem, Verdict } from "../../../api/report.ts";
-import { type Cause, nameOf, type NamedObject, reportCause } from "../../../domain/cause.ts";
+import type { ReportCause, ReportItem, ReportObject } from "../../../api/report.ts";
+import { nameOf } from "../../../domain/report-object.ts";
 import { printable } from "../failure.ts";
-import { type MissingRight, rightText } from "../missing-right.ts";
+import { type MissingRight, type Readable, rightText } from "../missing-right.ts";
 import type { Paint } from "../output.ts";
-import { asSentence, missingItem } from "./report.ts";
+import { asSentence, colorOf } from "./report.ts";
 
-/** The answer to one question. */
-export interface Finding {
-  readonly object: NamedObject;
-  /** The SharedSecret of a Secret. */
-  readonly source?: NamedObject;
-  readonly state: Verdict;
-  readonly reason: string;
-  readonly sentence: string;
-  /** The fields that decide, the first one to change first; empty if nothing is wrong. */
-  readonly causes: readonly Cause[];
-  /** More about how it was decided, such as the entries of a scope. */
-  readonly details?: readonly DecidingField[];
+/** The answer of `why` about an object. */
+export interface WhyReport extends Readable<readonly ReportItem[]> {
+  readonly object: ReportObject;
 }
 
-/** A field that decides, and how. */
-export type DecidingField = ReportCause & { readonly field: string };
-
-/** The answer of `why`. */
-export interface WhyReport {
-  readonly object: NamedObject;
-  readonly findings: readonly Finding[];
-  readonly missing: readonly MissingRight[];
-}
-
-/** A kind and a reference as one object, without other fields. */
-export function named(kind: string, { namespace, name }: ObjectRef): NamedObject {
-  return { kind, ...(namespace === undefined ? {} : { namespace }), name };
-}
-
-/** The answer for programs: the findings, then the rights that are missing. */
-export function whyItems({ findings, missing }: WhyReport): readonly ReportItem[] {
-  return [...findings.map(findingItem), ...missing.map(missingItem)];
-}
-
-/** A finding for programs. */
-export function findingItem(finding: Finding): ReportItem {
-  const { object, source, state, reason, sentence, causes, details = [] } = finding;
-  return {
-    object,
-    ...(source === undefined ? {} : { source }),
-    ...{ state, reason, message: asSentence(sentence) },
-    causes: [...causes.map(reportCause), ...details],
-  };
-}
-
-/** Maximum number of findings of a state in the text. */
-const most: Readonly<Record<Verdict, number>> = { problem: 10, unknown: 10, ok: 100, info: 5 };
-
-const marks: Readonly<Record<Verdict, string>> = {
-  problem: "PROBLEM",
-  unknown: "unknown",
-  ok: "ok",
-  info: "info",
-};
-
-const order: readonly Verdict[] = ["problem", "unknown", "ok", "info"];
+/** The states in the order of the text: their marks, and the maximum number of items. */
+const states = [
+  { state: "problem", mark: "PROBLEM", most: 10 },
+  { state: "unknown", mark: "unknown", most: 10 },
+  { state: "ok", mark: "ok", most: 100 },
+  { state: "info", mark: "info", most: 5 },
+] as const;
 
 /** The report as text: problems first, those that one change solves before others. */
-export function whyText({ object, findings, missing }: WhyReport, paint: Paint): string {
-  const lines = order.flatMap((state) => {
-    const inState = findings
-      .filter((finding) => finding.state === state)
-      .toSorted((one, other) => one.causes.length - other.causes.length);
-    const left = inState.length - most[state];
+export function whyText({ object, found, missing }: WhyReport, paint: Paint): string {
+  const lines = states.flatMap(({ state, mark, most }) => {
+    const inState = found
+      .filter((item) => item.state === state)
+      .toSorted((one, other) => changesOf(one).length - changesOf(other).length);
+    const left = inState.length - most;
     return [
-      ...inState.slice(0, most[state]).flatMap((one) => findingLines(one, object, paint)),
-      ...(left > 0 ? [paint(`  ${marks[state]}  and ${left} more; -o json has all`, "faint")] : []),
+      ...inState
+        .slice(0, most)
+        .flatMap((item) => [
+          paint(
+            `  ${mark}  ${printable(`${subjectOf(item, object)}${asSentence(item.message)}`)}`,
+            colorOf(item),
+          ),
+          ...item.causes.filter(isEntry).map(entryLine),
+          ...(state === "problem" ? changesOf(item).flatMap(changeLines) : []),
+        ]),
+      ...(left > 0 ? [paint(`  ${mark}  and ${left} more; -o json has all`, "faint")] : []),
     ];
   });
   return [printable(nameOf(object)), ...lines, ...missingLines(missing), ""].join("\n");
 }
 
-function findingLines(finding: Finding, object: NamedObject, paint: Paint): readonly string[] {
-  const { state, sentence, causes, details = [] } = finding;
-  const other = [finding.object, finding.source].find(
-    (one) => one !== undefined && nameOf(one) !== nameOf(object),
-  );
-  const place = other === undefined ? "" : `${nameOf(other)}: `;
-  const title = `  ${marks[state]}  ${printable(`${place}${asSentence(sentence)}`)}`;
-  const color = state === "ok" ? "good" : state === "problem" ? "bad" : "faint";
+/** What an item is about, if that is not the object that the question is about. */
+function subjectOf({ object, source }: ReportItem, asked: ReportObject): string {
+  const other = [object, source].find((one) => one !== undefined && nameOf(one) !== nameOf(asked));
+  return other === undefined ? "" : `${nameOf(other)}: `;
+}
+
+/** Whether a cause says what an entry of a scope decides about the request. */
+function isEntry({ reason }: ReportCause): boolean {
+  return reason === "EntryAllows" || reason === "EntryDenies";
+}
+
+function entryLine({ object, field, message }: ReportCause): string {
+  return `    ${printable(`${nameOf(object)}, ${field}: ${message}`)}`;
+}
+
+/** The causes that name what to change. */
+function changesOf({ causes }: ReportItem): readonly ReportCause[] {
+  return causes.filter((cause) => !isEntry(cause));
+}
+
+function changeLines({ object, field = "", value, message }: ReportCause): readonly string[] {
   return [
-    paint(title, color),
-    ...details.map(
-      (one) => `    ${printable(`${nameOf(one.object)}, ${one.field}: ${one.message}`)}`,
-    ),
-    ...(state === "problem" ? causes.flatMap(causeLines) : []),
+    `    ${printable(`${nameOf(object)}, ${field}${valueText(field, value)}`)}`,
+    `      ${printable(message)}`,
   ];
 }
 
-function causeLines({ object, field, found, fix }: Cause): readonly string[] {
-  return [
-    `    ${printable(`${nameOf(object)}, ${field}${valueText(field, found)}`)}`,
-    `      ${printable(`${fix}.`)}`,
-  ];
-}
-
-const longestFound = 160;
+const longestValue = 160;
 
 /** A field without a known value may be secret, except a label or annotation. */
-function valueText(field: string, found: string | undefined): string {
-  if (found === undefined)
+function valueText(field: string, value: string | undefined): string {
+  if (value === undefined)
     return field.startsWith("metadata.") && field.endsWith("]") ? ": not set" : "";
-  const isLong = found.length > longestFound;
-  return `: ${JSON.stringify(isLong ? `${found.slice(0, longestFound)}...` : found)}`;
+  const isLong = value.length > longestValue;
+  return `: ${JSON.stringify(isLong ? `${value.slice(0, longestValue)}...` : value)}`;
 }
 
 function missingLines(missing: readonly MissingRight[]): readonly string[] {

@@ -1,22 +1,22 @@
 import type { ReviewedRequest } from "../../../api/access-review.ts";
 import type { ServedResource } from "../../../api/discovery.ts";
 import { parseLatchkeyMetadata } from "../../../api/parse.ts";
+import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import { scopedRequest } from "../../../authn/authorize-request.ts";
-import { explainKey, objectOf } from "../../../domain/access-key/explain-key.ts";
-import { explainKeyRequest, explainScopes } from "../../../domain/access-key/explain-request.ts";
+import { explainKey } from "../../../domain/access-key/explain-key.ts";
+import { explainRequest } from "../../../domain/access-key/explain-request.ts";
 import { effectiveScopes } from "../../../domain/access-key/key-state.ts";
 import { identityOf } from "../../../domain/access-key/key-identity.ts";
 import { locationOf } from "../../../domain/scope/request-location.ts";
 import type { ScopedRequest } from "../../../domain/scope/request.ts";
-import type { EntryVerdict } from "../../../domain/scope/scope-entries.ts";
 import { unknownRoles } from "../../../domain/scope/roles.ts";
 import { requestText } from "../../../domain/scope/allows.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { LiveKey } from "./live-keys.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
+import { plainItem } from "./report.ts";
 import { namedResource, servedResources } from "./served-resources.ts";
-import type { DecidingField, Finding } from "./why-report.ts";
 
 /** The words of a request: a verb, and a resource or a path. */
 interface AskedRequest {
@@ -30,19 +30,19 @@ interface AskedRequest {
 type RequestCluster = Pick<Cluster, "send" | "getMetadata" | "review">;
 
 /** Answers for a request with a key: what its scopes say, entry by entry, and then RBAC. */
-export async function requestFindings(
+export async function requestItems(
   asked: AskedRequest,
   live: LiveKey,
   { cluster, now }: { readonly cluster: RequestCluster; readonly now: number },
-): Promise<Readable<readonly Finding[]>> {
-  if (!explainKey(live.resolved, now).isAccepted) return { found: [], missing: [] };
+): Promise<Readable<readonly ReportItem[]>> {
+  if (explainKey(live.resolved, now).state === "problem") return { found: [], missing: [] };
   const served = asked.resource.startsWith("/") ? [] : await servedResources(cluster);
   const reviewed = reviewedRequest(asked, served);
   const namespace = reviewed.kind === "resource" ? reviewed.namespace : "";
   const place = await namespaceLabels(namespace, cluster);
   const request = scopedBy(reviewed, served, place.found);
-  const scope = scopeFinding(request, live, { now, isPlaceKnown: place.missing.length === 0 });
-  const rbac = await rbacFinding(request, live, cluster);
+  const scope = scopeItem(request, live, { now, isPlaceKnown: place.missing.length === 0 });
+  const rbac = await rbacItem(request, live, cluster);
   return { found: [scope, rbac.found], missing: [...place.missing, ...rbac.missing] };
 }
 
@@ -105,33 +105,22 @@ function scopedBy(
  * What the scopes say, as far as the user may read them: a denial may be wrong without a role or the
  * labels of the namespace, and what the scopes allow without a parent key.
  */
-function scopeFinding(
+function scopeItem(
   request: ScopedRequest,
   live: LiveKey,
   { now, isPlaceKnown }: { readonly now: number; readonly isPlaceKnown: boolean },
-): Finding {
+): ReportItem {
   const { resolved, roles } = live;
-  const object = objectOf(resolved);
-  const explained = explainKeyRequest(resolved, { request, roles }, now);
-  const details = explainScopes(resolved, { request, roles }).flatMap((scope) =>
-    scope.entries.map((entry) => ({ object: scope.object, ...entryVerdict(entry) })),
+  const item = explainRequest(resolved, { request, roles }, now);
+  const hidden =
+    item.state === "problem" ? hiddenFromDenial(live, isPlaceKnown) : hiddenFromConsent(live);
+  if (hidden.length === 0) return item;
+  return plainItem(
+    item.object,
+    ["unknown", "ScopeUnknown"],
+    `it is not known whether the scope allows ${requestText(request)}, ` +
+      `because you may not read ${hidden.join(" and ")}.`,
   );
-  const isDenied = explained.kind === "denied";
-  const hidden = isDenied ? hiddenFromDenial(live, isPlaceKnown) : hiddenFromConsent(live);
-  if (hidden.length > 0) {
-    const sentence = `it is not known whether the scope allows ${requestText(request)}, because you may not read ${hidden.join(" and ")}.`;
-    return { object, state: "unknown", reason: "ScopeUnknown", sentence, causes: [] };
-  }
-  if (isDenied)
-    return {
-      ...{ object, state: "problem", reason: "OutsideScope", details },
-      ...{ sentence: `${explained.sentence}.`, causes: explained.causes },
-    };
-  const isLimited = explained.entries.length > 0;
-  const sentence = isLimited
-    ? `the scope allows ${requestText(request)}.`
-    : `the key has no scope, so it is not limited to less than its user.`;
-  return { object, state: "ok", reason: "WithinScope", sentence, causes: [], details };
 }
 
 function hiddenFromDenial(
@@ -151,63 +140,51 @@ function hiddenFromConsent({ isParentHidden }: LiveKey): readonly string[] {
   return isParentHidden ? ["the access key that it was created with, whose scope counts, too"] : [];
 }
 
-function entryVerdict({
-  field,
-  isAllowed,
-  mismatches,
-}: EntryVerdict): Omit<DecidingField, "object"> {
-  if (isAllowed) return { field, reason: "EntryAllows", message: "It allows the request." };
-  const parts = mismatches.map((mismatch) => {
-    const name = mismatch.field.slice(field.length + 1);
-    const found = mismatch.found.length === 0 ? "lists nothing" : `is ${mismatch.found.join(", ")}`;
-    const wanted = mismatch.wanted === undefined ? "" : ` and the request has ${mismatch.wanted}`;
-    return `${name} ${found}${wanted}`;
-  });
-  const message =
-    parts.length === 0
-      ? "An entry of this kind cannot allow the request."
-      : `It does not allow the request, because ${parts.join("; ")}.`;
-  return { field, reason: "EntryDenies", message };
-}
-
 /** Whether RBAC allows the request to the identity of the key, which decides after the scope. */
-async function rbacFinding(
+async function rbacItem(
   request: ScopedRequest,
   { resolved }: LiveKey,
   { review }: RequestCluster,
-): Promise<Readable<Finding>> {
+): Promise<Readable<ReportItem>> {
   const identity = identityOf(resolved.key.spec, resolved.config.prefixes);
   if (identity.kind === "nobody") throw new TypeError("an accepted key has an identity");
   const { username, groups } = identity;
-  const object = { kind: "User", name: username };
-  const right = { verb: "create", resource: resources.accessReviews } as const;
   const spec = {
     user: username,
     groups: [...groups, "system:authenticated"],
     ...attributes(request),
   };
   const { found: status, missing } = await readWith(
-    right,
+    { verb: "create", resource: resources.accessReviews },
     () => review(resources.accessReviews, spec),
     undefined,
   );
-  const what = requestText(request);
-  if (status === undefined) {
-    const sentence = `RBAC of user "${username}" decides after the scope; an administrator can ask kubectl auth can-i with --as.`;
-    return {
-      found: { object, state: "unknown", reason: "RBACUnknown", sentence, causes: [] },
-      missing,
-    };
-  }
-  if (status["allowed"] === true) {
-    const sentence = `RBAC allows ${what} to user "${username}".`;
-    return { found: { object, state: "ok", reason: "RBACAllows", sentence, causes: [] }, missing };
-  }
-  const sentence = `RBAC does not allow ${what} to user "${username}", and a key has no more rights than its user.`;
-  const fix = "Bind the user, or a group of the key, to a Role that allows it";
+  return { found: rbacAnswer(requestText(request), username, status), missing };
+}
+
+function rbacAnswer(
+  what: string,
+  username: string,
+  status: Readonly<Record<string, unknown>> | undefined,
+): ReportItem {
+  const object = { kind: "User", name: username };
+  if (status === undefined)
+    return plainItem(
+      object,
+      ["unknown", "RBACUnknown"],
+      `RBAC of user "${username}" decides after the scope; ` +
+        "an administrator can ask kubectl auth can-i with --as.",
+    );
+  if (status["allowed"] === true)
+    return plainItem(object, ["ok", "RBACAllows"], `RBAC allows ${what} to user "${username}".`);
   const reason = "RBACDenies";
-  const causes = [{ object, field: "RBAC", found: `no rule allows ${what}`, reason, fix }];
-  return { found: { object, state: "problem", reason, sentence, causes }, missing };
+  const message =
+    `RBAC does not allow ${what} to user "${username}", ` +
+    "and a key has no more rights than its user.";
+  const fix = "Bind the user, or a group of the key, to a Role that allows it.";
+  const value = `no rule allows ${what}`;
+  const causes = [{ object, field: "RBAC", value, reason, message: fix }];
+  return { object, state: "problem", reason, message, causes };
 }
 
 function attributes(request: ScopedRequest): Readonly<Record<string, unknown>> {

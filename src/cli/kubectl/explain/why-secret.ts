@@ -1,27 +1,18 @@
 import { byAge, keyOf, type Metadata, type ObjectRef } from "../../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../../api/parse.ts";
+import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
+import { nameOf, reportObject } from "../../../domain/report-object.ts";
 import { copiedSource, type Source } from "../../../domain/sync/copy.ts";
-import {
-  arrives,
-  explain,
-  type Explanation,
-  explainGone,
-  type Target,
-} from "../../../domain/sync/explain.ts";
-import { explainCopy } from "../../../domain/sync/explain-copy.ts";
-import { isAtTarget, reasonOf } from "../../../domain/sync/outcome-reasons.ts";
-import { causesOf, factsOf } from "../../../domain/sync/outcome-texts.ts";
+import { explain, explainGone, type Target } from "../../../domain/sync/explain.ts";
 import { placeholderRequestOf } from "../../../domain/sync/placeholder.ts";
 import { syncIndexes, type SyncObjects } from "../../../domain/sync/sync-objects.ts";
-import { namesProject, projectOf } from "../../../domain/sync/sync-target.ts";
+import { copyItem, isAtTarget, targetItem } from "../../../domain/sync/sync-report.ts";
 import { syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
+import { namesProject, projectOf } from "../../../domain/sync/sync-target.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";
+import { plainItem } from "./report.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { type Finding, named } from "./why-report.ts";
-
-/** A finding without the objects that it is about. */
-type Judgement = Omit<Finding, "object" | "source">;
 
 /** A target, and the live objects that decide about it. */
 interface SeenTarget {
@@ -31,22 +22,25 @@ interface SeenTarget {
 }
 
 /**
- * Answers for a Secret: a finding for each SharedSecret that would arrive under its name; none if
- * there is no such SharedSecret.
+ * Answers for a Secret: an item for each SharedSecret that would arrive under its name; none if there
+ * is no such SharedSecret.
  */
-export function secretFindings(target: Target, live: LiveSync): readonly Finding[] {
+export function secretItems(target: Target, live: LiveSync): readonly ReportItem[] {
   const seen = { target, objects: syncObjectsOf(live.snapshot), missing: live.missing };
   const secret = existingAt(seen);
   const request = secret === undefined ? undefined : placeholderRequestOf(secret);
   if (secret !== undefined && request !== undefined && request.source === undefined)
-    return [{ object: named(resources.secrets.kind, target), ...copyReport(secret) }];
+    return [copyItem(secret)];
   const claimed = request?.source ?? (secret === undefined ? undefined : copiedSource(secret));
   const sources = sourcesFor(seen, claimed);
-  const findings = sources.map((source) => targetFinding(source, seen));
+  const answers = sources.map((source) => ({
+    item: targetItemFor(source, seen),
+    isMeant: isMeantFor(source, seen),
+  }));
   const isClaimFound = sources.some(({ secret: { metadata } }) => isSame(metadata, claimed));
-  const isUnexplained = secret !== undefined && claimed !== undefined && !isClaimFound;
-  const all = [...findings, ...(isUnexplained ? [copyFinding(secret, claimed, seen)] : [])];
-  return quieted(all, (finding) => namesTarget(finding, seen));
+  if (secret !== undefined && claimed !== undefined && !isClaimFound)
+    answers.push({ item: claimedItem(secret, claimed, seen), isMeant: true });
+  return quieted(answers);
 }
 
 /**
@@ -54,24 +48,21 @@ export function secretFindings(target: Target, live: LiveSync): readonly Finding
  * project. An older source, a foreign Secret and a paused one stay problems.
  */
 function quieted(
-  findings: readonly Finding[],
-  isMeant: (finding: Finding) => boolean,
-): readonly Finding[] {
-  const isThere = findings.some(({ reason }) => reason === "Arrives");
-  const isAnyMeant = findings.some((finding) => finding.state === "problem" && isMeant(finding));
-  const isQuiet = (finding: Finding): boolean =>
-    isThere ? !isAtTarget(finding.reason) : isAnyMeant && !isMeant(finding);
-  return findings.map((finding) =>
-    finding.state === "problem" && isQuiet(finding) ? { ...finding, state: "info" } : finding,
-  );
+  answers: readonly { readonly item: ReportItem; readonly isMeant: boolean }[],
+): readonly ReportItem[] {
+  const isThere = answers.some(({ item }) => item.reason === "Arrives");
+  const isAnyMeant = answers.some(({ item, isMeant }) => item.state === "problem" && isMeant);
+  return answers.map(({ item, isMeant }) => {
+    const isQuiet = isThere ? !isAtTarget(item.reason) : isAnyMeant && !isMeant;
+    return item.state === "problem" && isQuiet ? { ...item, state: "info" } : item;
+  });
 }
 
-/** Whether the source of a finding names the project of the target, or the target has none. */
-function namesTarget(finding: Finding, { target, objects }: SeenTarget): boolean {
-  const source = finding.source && objects.sharedSecrets.get(keyOf(finding.source));
+/** Whether a source names the project of the target, or the target has none. */
+function isMeantFor(source: Source, { target, objects }: SeenTarget): boolean {
   const namespace = objects.namespaces.get(target.namespace);
   const project = namespace === undefined ? undefined : projectOf(namespace);
-  if (source === undefined || project === undefined) return true;
+  if (project === undefined) return true;
   return source.options.projectsAreUnreadable === true || namesProject(source, project);
 }
 
@@ -98,96 +89,71 @@ function sourcesFor(
   return [...byKey.values()].toSorted((one, other) => byAge(one.secret, other.secret));
 }
 
-/** Why a source has, or does not have, its data at a target. */
-export function targetFinding(source: Source, seen: SeenTarget): Finding {
+/**
+ * Why a source has, or does not have, its data at a target. What the user may not read comes from
+ * what the controller recorded.
+ */
+export function targetItemFor(source: Source, seen: SeenTarget): ReportItem {
   const { target, objects, missing } = seen;
-  const explanation = explain(source, target, objects);
-  const about = {
-    object: named(resources.secrets.kind, target),
-    source: named(resources.sharedSecrets.kind, source.secret.metadata),
-  };
+  const item = targetItem(explain(source, target, objects));
   if (isHidden(missing, resources.namespaces, { name: target.namespace })) {
-    const reported = copyOrStatus(source, seen);
-    if (reported !== undefined) return { ...reported, ...about };
-    const sentence = `Namespace "${target.namespace}" cannot be read, so it is not known whether it accepts ${JSON.stringify(keyOf(source.secret.metadata))}.`;
-    return { ...about, state: "unknown", reason: "NamespaceUnknown", sentence, causes: [] };
+    const name = JSON.stringify(keyOf(source.secret.metadata));
+    const unknown = plainItem(
+      item.object,
+      ["unknown", "NamespaceUnknown"],
+      `Namespace "${target.namespace}" cannot be read, ` +
+        `so it is not known whether it accepts ${name}.`,
+    );
+    return { ...(recordedItem(source, seen) ?? unknown), source: item.source };
   }
-  const isBlind = isHidden(missing, resources.secrets, target);
-  if (isBlind && isUndecided(explanation)) {
-    const reported = statusFinding(source, target);
-    if (reported !== undefined) return { ...reported, ...about };
-    const sentence = `Both sides allow the sync, and the status reports no failure, but Secret "${keyOf(target)}" cannot be read.`;
-    return { ...about, state: "unknown", reason: "SecretUnknown", sentence, causes: [] };
-  }
-  return {
-    ...about,
-    state: arrives(explanation) ? "ok" : "problem",
-    reason: reasonOf(explanation),
-    sentence: factsOf(explanation),
-    causes: causesOf(explanation),
-  };
+  // Without the Secret, only what both sides allow is known.
+  const isDecided = item.state === "problem" && !isAtTarget(item.reason);
+  if (isDecided || !isHidden(missing, resources.secrets, target)) return item;
+  const unknown = plainItem(
+    item.object,
+    ["unknown", "SecretUnknown"],
+    "Both sides allow the sync, and the status reports no failure, " +
+      `but ${nameOf(item.object)} cannot be read.`,
+  );
+  return { ...(reportedItem(source, target) ?? unknown), source: item.source };
 }
 
-/** Without the Secret, only what both sides allow is known. */
-function isUndecided(explanation: Explanation): boolean {
-  return arrives(explanation) || isAtTarget(reasonOf(explanation));
-}
-
-function copyOrStatus(source: Source, seen: SeenTarget): Judgement | undefined {
+/** What the controller recorded in the copy of a source, or reports in the status of the source. */
+function recordedItem(source: Source, seen: SeenTarget): ReportItem | undefined {
   const secret = existingAt(seen);
   const origin = secret && (placeholderRequestOf(secret)?.source ?? copiedSource(secret));
   const isItsCopy = secret !== undefined && isSame(source.secret.metadata, origin);
-  return isItsCopy ? copyReport(secret) : statusFinding(source, seen.target);
+  return isItsCopy ? copyItem(secret) : reportedItem(source, seen.target);
 }
 
 /** What the status of a source reports about a target. */
-function statusFinding({ secret }: Source, target: Target): Judgement | undefined {
+function reportedItem({ secret }: Source, target: Target): ReportItem | undefined {
   const failures = listAt(recordAt(secret.status, "sync"), "failures");
   const entry = failures.find(
     (one) =>
       stringAt(one, "namespace") === target.namespace && stringAt(one, "name") === target.name,
   );
   if (entry === undefined) return undefined;
-  const found = `${stringAt(entry, "reason") ?? ""}: ${stringAt(entry, "message") ?? ""}`;
-  const object = named(resources.sharedSecrets.kind, secret.metadata);
+  const value = `${stringAt(entry, "reason") ?? ""}: ${stringAt(entry, "message") ?? ""}`;
+  const object = reportObject(resources.secrets.kind, target);
+  const source = reportObject(resources.sharedSecrets.kind, secret.metadata);
+  const cause = { object: source, field: "status.sync.failures", value, reason: "Reported" };
   return {
-    state: "problem",
-    reason: "Reported",
-    sentence: `the controller reports for Secret "${keyOf(target)}": ${found}.`,
-    causes: [
-      {
-        ...{ object, field: "status.sync.failures", found },
-        ...{ reason: "Reported", fix: "Follow the message" },
-      },
-    ],
+    ...{ object, source, state: "problem", reason: "Reported" },
+    message: `the controller reports for ${nameOf(object)}: ${value}.`,
+    causes: [{ ...cause, message: "Follow the message." }],
   };
 }
 
 /** A copy whose source was not found or cannot be read. */
-function copyFinding(
+function claimedItem(
   secret: Metadata & { readonly namespace: string },
   claimed: ObjectRef,
   { target, objects, missing }: SeenTarget,
-): Finding {
-  const about = {
-    object: named(resources.secrets.kind, target),
-    source: named(resources.sharedSecrets.kind, claimed),
-  };
-  if (isHidden(missing, resources.sharedSecrets, claimed))
-    return { ...about, ...copyReport(secret) };
-  const explanation = explainGone(claimed, target, objects);
-  return {
-    ...about,
-    state: "problem",
-    reason: reasonOf(explanation),
-    sentence: factsOf(explanation),
-    causes: causesOf(explanation),
-  };
-}
-
-function copyReport(secret: Metadata & { readonly namespace: string }): Judgement {
-  const { reason, sentence, causes } = explainCopy(secret);
-  return { state: causes.length === 0 ? "unknown" : "problem", reason, sentence, causes };
+): ReportItem {
+  return isHidden(missing, resources.sharedSecrets, claimed)
+    ? { ...copyItem(secret), source: reportObject(resources.sharedSecrets.kind, claimed) }
+    : targetItem(explainGone(claimed, target, objects));
 }
 
 /** The Secret at the target, with its namespace. */

@@ -1,26 +1,25 @@
 import type { Metadata } from "../../../api/object.ts";
+import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import type { Prefixes } from "../../../domain/names.ts";
-import { notObserved } from "../../../domain/object-state.ts";
+import { notObserved, readyOf } from "../../../domain/object-state.ts";
+import { reportObject } from "../../../domain/report-object.ts";
 import { explainAccess } from "../../../domain/shared-secret/explain-access.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
-import { explainSource, type Target } from "../../../domain/sync/explain.ts";
-import { isAtTarget, reasonOf } from "../../../domain/sync/outcome-reasons.ts";
-import { causesOf, emptyProjectCause, factsOf } from "../../../domain/sync/outcome-texts.ts";
+import type { Target } from "../../../domain/sync/explain.ts";
 import {
   emptyProjectsOf,
   syncIndexes,
   type SyncObjects,
   targetsOf,
 } from "../../../domain/sync/sync-objects.ts";
-import { syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
-import { type EmptyProject, emptyProjectsSentence } from "../../../domain/sync/sync-summary.ts";
-import { namesProject, projectOf, targetIn } from "../../../domain/sync/sync-target.ts";
 import { fitsAny } from "../../../domain/sync/sync-options.ts";
-import { readyOf } from "../keys/key-view.ts";
+import { emptyProjectItems, isAtTarget, sourceItem } from "../../../domain/sync/sync-report.ts";
+import { syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
+import type { EmptyProject } from "../../../domain/sync/sync-summary.ts";
+import { namesProject, projectOf, targetIn } from "../../../domain/sync/sync-target.ts";
 import type { LiveSync } from "./sync-objects.ts";
-import { type Finding, named } from "./why-report.ts";
-import { targetFinding } from "./why-secret.ts";
+import { targetItemFor } from "./why-secret.ts";
 
 /** A SharedSecret as it was read, and as the controller parses it. */
 interface SeenSource {
@@ -30,70 +29,32 @@ interface SeenSource {
 }
 
 /** Answers for a SharedSecret: its access rules, its sync options, its projects and its targets. */
-export function sharedSecretFindings(
+export function sharedSecretItems(
   { raw, source, prefixes }: SeenSource,
   live: LiveSync,
-): readonly Finding[] {
-  const found = [...accessFindings(source, prefixes), ...syncFindings(source, live)];
+): readonly ReportItem[] {
+  const found = [...explainAccess(source.secret, prefixes), ...syncItems(source, live)];
   const isExplained = found.some(({ state }) => state === "problem");
-  return [...found, ...(isExplained ? [] : reportedFindings(raw, source, live))];
+  return [...found, ...(isExplained ? [] : reportedItems(raw, source, live))];
 }
 
-/** The access rules that grant nothing. */
-export function accessFindings({ secret }: Source, prefixes: Prefixes): readonly Finding[] {
-  const object = named(resources.sharedSecrets.kind, secret.metadata);
-  return explainAccess(secret, prefixes).map((explained) => ({
-    ...{ object, ...explained },
-    state: explained.reason === "InvalidAccessRule" ? "problem" : "info",
-  }));
-}
-
-/** Why a SharedSecret is synced nowhere; none if its targets decide. */
-export function sourceFindings(source: Source): readonly Finding[] {
-  const object = named(resources.sharedSecrets.kind, source.secret.metadata);
-  const own = explainSource(source);
-  if (own === undefined) return [];
-  return [
-    {
-      ...{ object, state: own.kind === "not-offered" ? "info" : "problem" },
-      ...{ reason: reasonOf(own), sentence: factsOf(own), causes: causesOf(own) },
-    },
-  ];
-}
-
-/** The projects without a namespace that accepts copies: a problem if that is so for all. */
-export function emptyProjectFindings(
-  source: Source,
-  empty: readonly EmptyProject[],
-): readonly Finding[] {
-  const { metadata } = source.secret;
-  const isProblem = empty.length === source.options.projects.length;
-  return empty.map((project) => ({
-    object: named(resources.sharedSecrets.kind, metadata),
-    state: isProblem ? "problem" : "info",
-    reason: "ProjectWithoutNamespace",
-    sentence: `${emptyProjectsSentence([project], metadata.namespace ?? "")}.`,
-    causes: [emptyProjectCause(source, project.project)],
-  }));
-}
-
-function syncFindings(source: Source, live: LiveSync): readonly Finding[] {
-  const own = sourceFindings(source);
-  if (own.length > 0) return own;
+function syncItems(source: Source, live: LiveSync): readonly ReportItem[] {
+  const own = sourceItem(source);
+  if (own !== undefined) return [own];
   const objects = syncObjectsOf(live.snapshot);
   const empty = emptyProjectsOf(source, objects);
   // As in the condition Synced: a project without a target counts if all are.
   const needed = empty.length === source.options.projects.length ? empty : [];
-  const unmatched = emptyProjectFindings(source, empty).filter(
+  const unmatched = emptyProjectItems(source, empty).filter(
     (_, at) => areNamespacesListed(live) && empty[at]?.namespaces === 0,
   );
   return [
     ...unmatched,
     ...namespacesOf(source, objects).map((namespace) =>
-      placeFinding(source, namespace, { needed, live, objects }),
+      namespaceItem(source, namespace, { needed, live, objects }),
     ),
     ...placeholdersOf(source, objects).map((target) =>
-      targetFinding(source, { target, objects, missing: live.missing }),
+      targetItemFor(source, { target, objects, missing: live.missing }),
     ),
   ];
 }
@@ -109,17 +70,17 @@ interface SeenProjects {
  * A namespace that does not accept the source is a problem if no other one of its project does: not
  * every namespace of a project has to ask.
  */
-function placeFinding(
+function namespaceItem(
   source: Source,
   namespace: Metadata,
   { needed, live, objects }: SeenProjects,
-): Finding {
+): ReportItem {
   const target = targetIn(namespace.name, source);
-  const finding = targetFinding(source, { target, objects, missing: live.missing });
+  const item = targetItemFor(source, { target, objects, missing: live.missing });
   const project = projectOf(namespace) ?? "";
   const isNeeded = needed.some((one) => fitsAny(project, [one.project]));
-  const isOptional = finding.state === "problem" && !isAtTarget(finding.reason) && !isNeeded;
-  return isOptional ? { ...finding, state: "info" } : finding;
+  const isOptional = item.state === "problem" && !isAtTarget(item.reason) && !isNeeded;
+  return isOptional ? { ...item, state: "info" } : item;
 }
 
 /** The namespaces of the projects that the source names. */
@@ -137,25 +98,25 @@ function placeholdersOf(source: Source, objects: SyncObjects): readonly Target[]
   );
 }
 
-/** What the controller reports and no other finding explains. */
-function reportedFindings(raw: unknown, source: Source, live: LiveSync): readonly Finding[] {
-  const object = named(resources.sharedSecrets.kind, source.secret.metadata);
+/** What the controller reports and no other item explains. */
+function reportedItems(raw: unknown, source: Source, live: LiveSync): readonly ReportItem[] {
+  const object = reportObject(resources.sharedSecrets.kind, source.secret.metadata);
   const ready = readyOf(raw);
-  if (ready === undefined) return [{ object, state: "unknown", ...notObserved, causes: [] }];
+  if (ready === undefined) return [{ object, ...notObserved }];
   const types = areNamespacesListed(live) ? ["Ready"] : ["Ready", "Synced"];
   const failed = source.secret.conditions.filter(
     ({ type, status, reason }) =>
       types.includes(type) && status === "False" && reason !== "Progressing",
   );
-  const problems = failed.map(({ type, reason, message }): Finding => {
+  const problems = failed.map(({ type, reason, message }): ReportItem => {
     const field = `status.conditions[${JSON.stringify(type)}]`;
-    const causes = [{ object, field, found: reason, reason, fix: "Follow the message" }];
-    return { object, state: "problem", reason, sentence: message, causes };
+    const causes = [{ object, field, value: reason, reason, message: "Follow the message." }];
+    return { object, state: "problem", reason, message, causes };
   });
   const { status, reason, message } = ready;
   return problems.length > 0 || status !== "True"
     ? problems
-    : [{ object, state: "ok", reason, sentence: message, causes: [] }];
+    : [{ object, state: "ok", reason, message, causes: [] }];
 }
 
 /** Whether all namespaces could be read. */

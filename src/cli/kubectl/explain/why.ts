@@ -1,26 +1,25 @@
 import { parseEndpointToken } from "../../../api/endpoint-token.ts";
-import { type ObjectRef, keyOf } from "../../../api/object.ts";
+import { keyOf } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
 import { explainToken } from "../../../domain/endpoint-token/explain-token.ts";
-import { notObserved } from "../../../domain/object-state.ts";
+import { reportObject } from "../../../domain/report-object.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
-import { type AskedKind, parseAsked } from "./asked-kinds.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
-import type { Cluster } from "../connection/cluster.ts";
+import type { Action, Invocation } from "../cli.ts";
 import type { commands } from "../command-table.ts";
+import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure } from "../failure.ts";
-import { readLiveKey } from "./live-keys.ts";
 import { rightText } from "../missing-right.ts";
-import { paintWith } from "../output.ts";
-import { isWell, reportText } from "./report.ts";
+import { type AskedKind, parseAsked } from "./asked-kinds.ts";
+import { readLiveKey } from "./live-keys.ts";
+import { isWell, printReport, withMissing } from "./report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
-import { keyFinding } from "./why-key.ts";
-import { named, whyItems, type WhyReport, whyText } from "./why-report.ts";
-import { requestFindings } from "./why-request.ts";
-import { secretFindings } from "./why-secret.ts";
-import { sharedSecretFindings } from "./why-shared-secret.ts";
+import { keyItem } from "./why-key.ts";
+import { type WhyReport, whyText } from "./why-report.ts";
+import { requestItems } from "./why-request.ts";
+import { secretItems } from "./why-secret.ts";
+import { sharedSecretItems } from "./why-shared-secret.ts";
 
 type WhyFlags = Invocation<typeof commands.why.flags>["flags"];
 
@@ -46,16 +45,9 @@ export const why: Action<typeof commands.why.flags> = async (
     throw new UsageError(`the resource of the request "${words[0]}" is missing`);
   const cluster = await cli.connect(flags);
   const report = await answers[kind]({ name, flags, words, cluster, now: cli.clock.now() });
-  printReport(report, flags, cli);
-  return isWell(report.findings) || !flags.exitCode
-    ? exitCodes.done.code
-    : exitCodes.unhealthy.code;
+  printReport(withMissing(report), (paint) => whyText(report, paint), { ...flags, ...cli });
+  return isWell(report.found) || !flags.exitCode ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
-
-function printReport(report: WhyReport, { output }: WhyFlags, { terminal }: Cli): void {
-  const paint = paintWith(terminal.hasColors);
-  terminal.print(reportText(output, whyItems(report), () => whyText(report, paint)));
-}
 
 const answers = {
   secret: whySecret,
@@ -71,14 +63,15 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   const live = await readSyncObjects(cluster, {
     ...{ secrets: target, namespaces: [namespace], requireSyncFrom, copyKeys },
   });
-  const findings = secretFindings(target, live);
-  const object = named(resources.secrets.kind, target);
-  if (findings.length > 0) return { object, findings, missing: live.missing };
+  const found = secretItems(target, live);
+  const object = reportObject(resources.secrets.kind, target);
+  if (found.length > 0) return { object, found, missing: live.missing };
   const hidden = live.missing.map(rightText);
   if (hidden.length === 0)
     throw new Failure(`no SharedSecret syncs to Secret "${keyOf(target)}"`, "notFound");
   throw new Failure(
-    `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"; you do not have the rights ${hidden.join(", ")}`,
+    `no SharedSecret that you may read syncs to Secret "${keyOf(target)}"; ` +
+      `you do not have the rights ${hidden.join(", ")}`,
     "notFound",
   );
 }
@@ -98,8 +91,8 @@ async function whySharedSecret({ name, flags, cluster }: Question): Promise<WhyR
   const source = live.snapshot.sharedSecrets.find(isAsked) ?? asked;
   const prefixes = { user, team };
   return {
-    object: named(resources.sharedSecrets.kind, { namespace, name }),
-    findings: sharedSecretFindings({ raw, source, prefixes }, live),
+    object: reportObject(resources.sharedSecrets.kind, { namespace, name }),
+    found: sharedSecretItems({ raw, source, prefixes }, live),
     missing: live.missing,
   };
 }
@@ -109,12 +102,12 @@ async function whyKey({ name, flags, words, cluster, now }: Question): Promise<W
   const raw = await cluster.get(resources.ownedAccessKeys, { name });
   const config = { namespace: latchkeyNamespace, maximumKeyTtl, prefixes: { user, team } };
   const live = await readLiveKey(raw, config, cluster);
-  const own = keyFinding(raw, live, now);
+  const own = keyItem(raw, live, now);
   const [verb, resource, objectName] = words;
   const asked =
     verb === undefined || resource === undefined
       ? { found: [], missing: [] }
-      : await requestFindings(
+      : await requestItems(
           {
             ...{ verb, resource, name: objectName },
             namespace: flags.allNamespaces ? undefined : cluster.choice.namespace,
@@ -123,25 +116,14 @@ async function whyKey({ name, flags, words, cluster, now }: Question): Promise<W
           { cluster, now },
         );
   return {
-    object: named(resources.ownedAccessKeys.kind, { name }),
-    findings: [own, ...asked.found],
+    object: own.object,
+    found: [own, ...asked.found],
     missing: [...live.missing, ...asked.missing],
   };
 }
 
 async function whyToken({ name, cluster }: Question): Promise<WhyReport> {
-  const ref: ObjectRef = { name };
-  const object = named(resources.endpointTokens.kind, ref);
-  const explained = explainToken(
-    parseEndpointToken(await cluster.get(resources.endpointTokens, ref)),
-  );
-  if (explained === undefined)
-    return {
-      object,
-      findings: [{ object, state: "unknown", ...notObserved, causes: [] }],
-      missing: [],
-    };
-  const { isValid, reason, sentence, causes } = explained;
-  const state = isValid ? "ok" : "problem";
-  return { object, findings: [{ object, state, reason, sentence, causes }], missing: [] };
+  const raw = await cluster.get(resources.endpointTokens, { name });
+  const item = explainToken(parseEndpointToken(raw));
+  return { object: item.object, found: [item], missing: [] };
 }

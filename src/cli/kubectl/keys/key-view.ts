@@ -1,4 +1,3 @@
-import type { Condition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/names.ts";
 import { parseTerms } from "../../../api/owned-access-key.ts";
 import {
@@ -15,18 +14,6 @@ import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import { endText } from "./end-text.ts";
 import type { OwnColumns } from "../objects/listing.ts";
 import { scopeText } from "./scope-flags.ts";
-
-/** Whether the status of an object is of its current generation. */
-export function isObserved(object: unknown): boolean {
-  const generation = numberAt(recordAt(object, "metadata"), "generation");
-  return numberAt(recordAt(object, "status"), "observedGeneration") === generation;
-}
-
-/** The condition Ready, if it is of the current generation. */
-export function readyOf(object: unknown): Condition | undefined {
-  const conditions = isObserved(object) ? parseConditions(recordAt(object, "status")) : [];
-  return conditions.find(({ type }) => type === "Ready");
-}
 
 /** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */
 export const keyColumns: OwnColumns = {

@@ -46,51 +46,59 @@ function meter(part, whole) {
   return made;
 }
 
-const desired = ({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0);
-const notReady = ({ state }) => state === "not-ready";
+const desired = ({ targets }) => Object.values(targets).reduce((sum, count) => sum + count, 0);
+const isProblem = ({ state }) => state === "problem";
+const nameOf = ({ object: { namespace, name } }) => (namespace ? namespace + "/" : "") + name;
 
 function stateBadge({ state, reason }) {
-  return badge(reason, state === "ready" ? "" : state === "not-ready" ? "bad" : "warn");
+  return badge(reason, state === "ok" ? "" : isProblem({ state }) ? "bad" : "warn");
 }
 
-function targetRow({ target, state, failure }) {
-  const row = element("li", "", element("span", "where", target));
-  if (state) row.append(badge(state, failure ? "bad" : state === "paused" ? "warn" : ""));
-  if (failure) row.append(badge(failure.reason, "bad"), element("p", "text", failure.message));
+function targetRow(secret) {
+  const { state, reason, message, target } = secret;
+  const row = element("li", "", element("span", "where", nameOf(secret)));
+  if (state === "info") row.append(badge("paused", "warn"));
+  if (target) row.append(badge(target, isProblem(secret) ? "bad" : ""));
+  if (isProblem(secret)) row.append(badge(reason, "bad"), element("p", "text", message));
   return row;
 }
 
 function targetRows(source) {
-  const hidden = source.areNamed ? 0 : desired(source) - source.targets.length;
-  const note = hidden > 0 ? hidden + " targets in namespaces that you may not read" : source.targets.length === 0 && "It has no targets.";
-  return [...source.targets.map(targetRow), ...(note ? [element("li", "", element("span", "text", note))] : [])];
+  const hidden = source.areNamed ? 0 : desired(source) - source.secrets.length;
+  const note = hidden > 0
+    ? hidden + " targets in namespaces that you may not read"
+    : source.secrets.length === 0 && "It has no targets.";
+  return [...source.secrets.map(targetRow), ...(note ? [element("li", "", element("span", "text", note))] : [])];
 }
 
 function sourceRow(source) {
-  const { name, state, message, counts, summary } = source;
-  const details = element("details", notReady(source) ? "bad" : "");
+  const { state, message, targets, summary } = source;
+  const name = nameOf(source);
+  const details = element("details", isProblem(source) ? "bad" : "");
   details.append(element("summary", "", element("span", "name", name),
-    meter(counts.synced, desired(source)), element("span", "count", summary), stateBadge(source)));
+    meter(targets.synced, desired(source)), element("span", "count", summary), stateBadge(source)));
   const rows = targetRows(source);
-  if (state !== "ready") rows.unshift(element("li", "", element("p", "text", message)));
+  if (state !== "ok") rows.unshift(element("li", "", element("p", "text", message)));
   details.append(element("ul", "targets", ...rows));
-  details.open = opened.get(name) ?? notReady(source);
+  details.open = opened.get(name) ?? isProblem(source);
   details.addEventListener("toggle", () => opened.set(name, details.open));
   return element("li", "", details);
 }
 
 function lifetimeRow(found) {
-  const { name, state, message, endsIn } = found;
+  const { state, reason, message, endsIn } = found;
   const end = endsIn === undefined || endsIn < 0 ? "" : "ends in " + span(endsIn);
-  const row = element("li", "row", element("span", "name", name), element("span", "count", end), stateBadge(found));
-  if (state !== "ready" && state !== "expiring") row.append(element("p", "text", message));
+  const row = element("li", "row", element("span", "name", nameOf(found)),
+    element("span", "count", end), stateBadge(found));
+  if (state !== "ok" && reason !== "Expiring") row.append(element("p", "text", message));
   return row;
 }
 
 function fill(id, rows, empty) {
   const most = rows.slice(0, mostRows);
   if (rows.length === 0) most.push(element("li", "empty", empty));
-  if (rows.length > mostRows) most.push(element("li", "empty", "and " + (rows.length - mostRows) + " more"));
+  if (rows.length > mostRows)
+    most.push(element("li", "empty", "and " + (rows.length - mostRows) + " more"));
   byId(id).replaceChildren(...most);
 }
 
@@ -100,14 +108,15 @@ function card(value, label, kind) {
 
 function drawCards({ sharedSecrets, keys, tokens }) {
   const targets = ["synced", "conflict", "failed", "pending"].map((state) =>
-    [state, sharedSecrets.reduce((sum, { counts }) => sum + counts[state], 0)]);
-  const ill = [...sharedSecrets, ...keys, ...tokens].filter(notReady).length;
+    [state, sharedSecrets.reduce((sum, source) => sum + source.targets[state], 0)]);
+  const ill = [...sharedSecrets, ...keys, ...tokens].filter(isProblem).length;
   byId("cards").replaceChildren(
     card(String(ill), "not ready", ill === 0 ? "good" : "bad"),
     card(String(sharedSecrets.length), "SharedSecrets", ""),
     card(String(keys.length), "keys expire soon or are not ready", ""),
     card(String(tokens.length), "direct tokens", ""),
-    ...targets.map(([state, count]) => card(String(count), "targets " + state, count > 0 && ["conflict", "failed"].includes(state) ? "bad" : "")));
+    ...targets.map(([state, count]) => card(String(count), "targets " + state,
+      count > 0 && ["conflict", "failed"].includes(state) ? "bad" : "")));
   document.title = (ill === 0 ? "" : "(" + ill + ") ") + "Latchkey status";
 }
 
@@ -116,14 +125,16 @@ function draw() {
   if (!report) return;
   const words = byId("filter").value.toLowerCase();
   const fits = (source) =>
-    (!byId("only").checked || notReady(source)) &&
-    [source.name, ...source.targets.map(({ target }) => target)].some((text) => text.toLowerCase().includes(words));
+    (!byId("only").checked || isProblem(source)) &&
+    [source, ...source.secrets].some((item) => nameOf(item).toLowerCase().includes(words));
   drawCards(report);
-  const shown = report.sharedSecrets.filter(fits).sort((one, other) => notReady(other) - notReady(one));
+  const shown = report.sharedSecrets.filter(fits)
+    .sort((one, other) => isProblem(other) - isProblem(one));
   fill("sources", shown.slice(0, mostRows + 1).map(sourceRow), "There is none to show.");
   fill("keys", report.keys.map(lifetimeRow), "None.");
   fill("tokens", report.tokens.map(lifetimeRow), "None.");
-  byId("hidden").replaceChildren(...report.notVisible.map(({ message }) => element("li", "", message)));
+  const hidden = report.notVisible.map(({ message }) => element("li", "", message));
+  byId("hidden").replaceChildren(...hidden);
   byId("hidden-section").hidden = report.notVisible.length === 0;
 }
 

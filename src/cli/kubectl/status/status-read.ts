@@ -1,13 +1,14 @@
+import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
+import { plainItem } from "../explain/report.ts";
 import { copiesByUid } from "./copies.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";
 import {
   lifetimeStatus,
   type LifetimeStatus,
-  type NotVisible,
   sourceStatus,
   type StatusReport,
 } from "./status-report.ts";
@@ -31,29 +32,31 @@ export async function readStatus(
   { namespace, endsWithin }: StatusSelection,
   { cluster, clock }: StatusDeps,
 ): Promise<StatusReport> {
-  const notVisible: NotVisible[] = [];
+  const notVisible: ReportItem[] = [];
+  const hide = (object: ReportObject, message: string): void =>
+    void notVisible.push(plainItem(object, ["unknown", "Forbidden"], message));
   const read = (resource: Resource, place?: string) =>
-    readVisible({ resource, namespace: place }, cluster, (message) => {
-      const where = place === undefined ? {} : { namespace: place };
-      notVisible.push({ object: { kind: resource.kind, ...where }, message });
-    });
+    readVisible({ resource, namespace: place }, cluster, (message) =>
+      hide({ kind: resource.kind, namespace: place }, message),
+    );
+  const { ownedAccessKeys, endpointTokens } = resources;
   const sources = await read(resources.sharedSecrets, namespace);
-  const keys = await read(resources.ownedAccessKeys);
-  const tokens = await read(resources.endpointTokens);
+  const keys = await read(ownedAccessKeys);
+  const tokens = await read(endpointTokens);
   const copies = sources.length === 0 ? new Map() : await copiesByUid(cluster);
   if (copies === undefined)
-    notVisible.push({
-      object: { kind: resources.secrets.kind },
-      message: "you may not list Secrets in all namespaces, so targets are counted, not named",
-    });
+    hide(
+      { kind: resources.secrets.kind },
+      "you may not list Secrets in all namespaces, so targets are counted, not named",
+    );
   const now = clock.now();
+  const lifetimes = (resource: Resource, found: readonly unknown[], soon: number) =>
+    byEnd(found.map((raw) => lifetimeStatus(resource, raw, { now, endsWithin: soon })));
   return {
-    sharedSecrets: sources.map((object) => sourceStatus(object, copies)),
-    keys: byEnd(keys.map((key) => lifetimeStatus(key, now, endsWithin))).filter(
-      ({ state }) => state !== "ready",
-    ),
+    sharedSecrets: sources.map((raw) => sourceStatus(raw, copies)),
+    keys: lifetimes(ownedAccessKeys, keys, endsWithin).filter(({ state }) => state !== "ok"),
     // Most tokens live for less than what is soon for a key.
-    tokens: byEnd(tokens.map((token) => lifetimeStatus(token, now, 0))),
+    tokens: lifetimes(endpointTokens, tokens, 0),
     notVisible,
   };
 }
@@ -73,8 +76,8 @@ async function readVisible(
 /** Without those that have expired: what is not ready first, then what ends first. */
 function byEnd(found: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
   const rank = ({ state, endsIn = Infinity }: LifetimeStatus): number =>
-    state === "not-ready" ? -Infinity : endsIn;
+    state === "problem" ? -Infinity : endsIn;
   return found
-    .filter(({ state }) => state !== "expired")
+    .filter(({ reason }) => reason !== "Expired")
     .toSorted((one, other) => (rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other))));
 }

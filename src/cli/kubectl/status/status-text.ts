@@ -1,7 +1,9 @@
-import type { ObjectState } from "../../../domain/object-state.ts";
+import type { ReportItem } from "../../../api/report.ts";
+import { placeOf } from "../../../domain/report-object.ts";
+import { colorOf } from "../explain/report.ts";
 import { printable } from "../failure.ts";
 import { type Paint, spanText } from "../output.ts";
-import type { LifetimeStatus, SourceStatus, StatusReport, TargetStatus } from "./status-report.ts";
+import type { LifetimeStatus, SourceStatus, StatusReport } from "./status-report.ts";
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
@@ -28,24 +30,20 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
-  const title = `${source.name}   ${source.reason}, ${source.summary}`;
-  const color = colorOf(source, "good");
+  const { object, state, reason, message, summary, secrets } = source;
+  const color = colorOf(source);
   const children = [
-    ...(source.state === "ready" ? [] : [paint(printable(source.message), color)]),
-    ...source.targets.map((target) => targetLine(target, paint)),
+    ...(state === "ok" ? [] : [paint(printable(message), color)]),
+    ...secrets.map((secret) => targetLine(secret, paint)),
   ];
+  const title = `${placeOf(object)}   ${reason}, ${summary}`;
   return [paint(printable(title), color), ...branches(children)];
 }
 
-function colorOf({ state }: ObjectState, ready: "good" | "faint"): "good" | "faint" | "bad" {
-  return state === "not-ready" ? "bad" : state === "ready" ? ready : "faint";
-}
-
-function targetLine({ target, state, failure }: TargetStatus, paint: Paint): string {
-  const title = `${target}   ${state ?? ""}`;
-  if (failure !== undefined)
-    return paint(printable(`${title} ${failure.reason}: ${failure.message}`), "bad");
-  return state === "paused" ? paint(printable(title), "faint") : printable(title);
+function targetLine({ object, state, reason, message, target }: ReportItem, paint: Paint): string {
+  const title = `${placeOf(object)}   ${state === "info" ? "paused" : (target ?? "")}`;
+  if (state === "problem") return paint(printable(`${title} ${reason}: ${message}`), "bad");
+  return state === "info" ? paint(printable(title), "faint") : printable(title);
 }
 
 function branches(lines: readonly string[]): readonly string[] {
@@ -57,9 +55,10 @@ const mostLines = 20;
 
 function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonly string[] {
   const lines = states.slice(0, mostLines).map((found) => {
-    const { name, reason, message, endsIn } = found;
+    const { object, state, reason, message, endsIn } = found;
     const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
-    return paint(printable(`${name}   ${reason}${end}: ${message}`), colorOf(found, "faint"));
+    const line = printable(`${placeOf(object)}   ${reason}${end}: ${message}`);
+    return paint(line, state === "problem" ? "bad" : "faint");
   });
   return states.length <= mostLines
     ? lines

@@ -2,7 +2,7 @@ import type { Clock } from "../../../runtime/clock.ts";
 import { aborted, sleep } from "../../../runtime/sleep.ts";
 import { paintWith } from "../output.ts";
 import { reportText } from "../explain/report.ts";
-import { statusItems } from "./status-items.ts";
+import { statusItems } from "./status-report.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
 import { statusText } from "./status-text.ts";
 import type { Terminal } from "../terminal.ts";
@@ -92,7 +92,7 @@ function onChange({ output }: WatchOptions, { terminal }: WatchDeps): Show {
     const separator =
       last === "" ? "" : output === undefined ? "\n" : output === "yaml" ? "---\n" : "";
     last = state;
-    const text = reportText(output, statusItems(report), () => statusText(report, paint));
+    const text = reportText(statusItems(report), output, () => statusText(report, paint));
     terminal.print(separator + text);
   };
 }

@@ -2,10 +2,9 @@ import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, Cli, Invocation } from "../cli.ts";
 import type { commands } from "../command-table.ts";
 import { exitCodes } from "../failure.ts";
-import { paintWith } from "../output.ts";
-import { isWell, reportText } from "../explain/report.ts";
+import { isWell, printReport } from "../explain/report.ts";
 import { readStatus } from "./status-read.ts";
-import { statusItems } from "./status-items.ts";
+import { statusItems } from "./status-report.ts";
 import { StatusSource } from "./status-source.ts";
 import { statusText } from "./status-text.ts";
 import { watchStatus } from "./status-watch.ts";
@@ -29,9 +28,8 @@ export const printStatus: Action<typeof commands.status.flags> = async ({ flags 
     return watchStatus(options, { source, ...cli, signal: cli.untilStopped() });
   }
   const report = await readStatus(selection, { cluster, clock: cli.clock });
-  const paint = paintWith(cli.terminal.hasColors);
   const items = statusItems(report);
-  cli.terminal.print(reportText(flags.output, items, () => statusText(report, paint)));
+  printReport(items, (paint) => statusText(report, paint), { ...flags, ...cli });
   return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 

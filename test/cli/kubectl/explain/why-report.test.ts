@@ -1,51 +1,52 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict } from "../../../../src/api/report.ts";
+import type { ReportItem, Verdict } from "../../../../src/api/report.ts";
+import { listAt } from "../../../../src/api/parse.ts";
 import { resources } from "../../../../src/api/resources.ts";
 import { paintWith } from "../../../../src/cli/kubectl/output.ts";
-import { asSentence, isWell } from "../../../../src/cli/kubectl/explain/report.ts";
 import {
-  type Finding,
-  named,
-  whyItems,
-  type WhyReport,
-  whyText,
-} from "../../../../src/cli/kubectl/explain/why-report.ts";
+  asSentence,
+  isWell,
+  reportText,
+  withMissing,
+} from "../../../../src/cli/kubectl/explain/report.ts";
+import { type WhyReport, whyText } from "../../../../src/cli/kubectl/explain/why-report.ts";
+import { reportObject } from "../../../../src/domain/report-object.ts";
 
-const object = named("Secret", { namespace: "web", name: "db" });
-const source = named("SharedSecret", { namespace: "team", name: "db" });
+const object = reportObject("Secret", { namespace: "web", name: "db" });
+const source = reportObject("SharedSecret", { namespace: "team", name: "db" });
 
-function finding(state: Verdict, changes: Partial<Finding> = {}): Finding {
-  const plain = { object, source, reason: "Arrives", sentence: "it is so.", causes: [] };
+function item(state: Verdict, changes: Partial<ReportItem> = {}): ReportItem {
+  const plain = { object, source, reason: "Arrives", message: "it is so.", causes: [] };
   return { ...plain, state, ...changes };
 }
 
-/** A finding about nothing but the object that was asked about. */
-function own(state: Verdict, changes: Partial<Finding> = {}): Finding {
-  const { source: _, ...rest } = finding(state, changes);
+/** An item about nothing but the object that was asked about. */
+function own(state: Verdict, changes: Partial<ReportItem> = {}): ReportItem {
+  const { source: _, ...rest } = item(state, changes);
   return rest;
 }
 
-function text(findings: readonly Finding[], missing: WhyReport["missing"] = []): string {
-  return whyText({ object, findings, missing }, paintWith(false));
+function text(found: readonly ReportItem[], missing: WhyReport["missing"] = []): string {
+  return whyText({ object, found, missing }, paintWith(false));
 }
 
-const cause = { object: source, field: "spec.data", reason: "InvalidKey", fix: "Change it" };
-const detail = {
+const cause = { object: source, field: "spec.data", reason: "InvalidKey", message: "Change it." };
+const entry = {
   ...{ object: source, field: "spec.scope.rules[0]" },
   ...{ reason: "EntryDenies", message: "It does not allow the request." },
 };
 
 describe("the text of an answer", () => {
-  test.for<[string, readonly Finding[], ...lines: readonly string[]]>([
+  test.for<[string, readonly ReportItem[], ...lines: readonly string[]]>([
     [
       "names another object than the one that was asked about",
-      [finding("ok")],
+      [item("ok")],
       '  ok  SharedSecret "team/db": It is so.',
     ],
     ["does not repeat the object that was asked about", [own("ok")], "  ok  It is so."],
     [
       "has the field, its value and what to change",
-      [finding("problem", { causes: [{ ...cause, found: "1" }] })],
+      [item("problem", { causes: [{ ...cause, value: "1" }] })],
       '  PROBLEM  SharedSecret "team/db": It is so.',
       '    SharedSecret "team/db", spec.data: "1"',
       "      Change it.",
@@ -58,8 +59,8 @@ describe("the text of an answer", () => {
       "      Change it.",
     ],
     [
-      "has details before causes",
-      [own("problem", { details: [detail], causes: [cause] })],
+      "has entries of a scope before what to change",
+      [own("problem", { causes: [cause, entry] })],
       "  PROBLEM  It is so.",
       '    SharedSecret "team/db", spec.scope.rules[0]: It does not allow the request.',
       '    SharedSecret "team/db", spec.data',
@@ -68,8 +69,8 @@ describe("the text of an answer", () => {
     [
       "keeps the case of a field, and has no causes where nothing has to change",
       [
-        own("info", { sentence: "spec.data: is so.", causes: [cause] }),
-        own("ok", { sentence: "management.service/sync is so." }),
+        own("info", { message: "spec.data: is so.", causes: [cause] }),
+        own("ok", { message: "management.service/sync is so." }),
       ],
       "  ok  management.service/sync is so.",
       "  info  spec.data: is so.",
@@ -81,19 +82,19 @@ describe("the text of an answer", () => {
     ],
     [
       "has no control characters of the cluster",
-      [own("problem", { sentence: "a\u{1b}[2Jb\nc" })],
+      [own("problem", { message: "a\u{1b}[2Jb\nc" })],
       "  PROBLEM  a\u{fffd}[2Jb c.",
     ],
-  ])("%s", ([, findings, ...lines]) => {
-    expect(text(findings)).toBe(['Secret "web/db"', ...lines, ""].join("\n"));
+  ])("%s", ([, found, ...lines]) => {
+    expect(text(found)).toBe(['Secret "web/db"', ...lines, ""].join("\n"));
   });
 
   test("shortens long values, and long lists of what is no problem", () => {
-    const long = text([finding("problem", { causes: [{ ...cause, found: "x".repeat(500) }] })]);
+    const long = text([item("problem", { causes: [{ ...cause, value: "x".repeat(500) }] })]);
     expect(long).toContain(`${"x".repeat(160)}..."`);
-    const infos = Array.from({ length: 14 }, () => finding("info"));
-    expect(text([finding("problem"), ...infos])).toContain("info  and 9 more; -o json has all");
-    expect(text([finding("problem"), ...infos]).match(/info {2}Shared/g)).toHaveLength(5);
+    const infos = Array.from({ length: 14 }, () => item("info"));
+    expect(text([item("problem"), ...infos])).toContain("info  and 9 more; -o json has all");
+    expect(text([item("problem"), ...infos]).match(/info {2}Shared/g)).toHaveLength(5);
   });
 
   test.for<[WhyReport["missing"][number], string]>([
@@ -111,37 +112,45 @@ describe("the text of an answer", () => {
       "  create subjectaccessreviews.authorization.k8s.io",
     ],
   ])("names a missing right: $0", ([right, line]) => {
-    expect(text([finding("ok")], [right]).split("\n")).toContain(line);
+    expect(text([item("ok")], [right]).split("\n")).toContain(line);
   });
 
   test("has colors on a terminal only", () => {
-    const painted = whyText(
-      { object, findings: [finding("problem")], missing: [] },
-      paintWith(true),
-    );
+    const painted = whyText({ object, found: [item("problem")], missing: [] }, paintWith(true));
     expect(painted).toContain("\u{1b}[31m");
-    expect(text([finding("problem")])).not.toContain("\u{1b}");
+    expect(text([item("problem")])).not.toContain("\u{1b}");
   });
 });
 
 describe("the answer for programs", () => {
-  test("has the findings, and then the missing rights", () => {
+  test("has the items, and then the missing rights", () => {
     const ref = { namespace: "web", name: "db" };
     const right = { verb: "get", resource: resources.secrets, ...ref } as const;
-    const findings = [finding("problem", { causes: [cause], details: [detail] }), own("ok")];
+    const found = [item("problem", { causes: [cause, entry] }), own("ok")];
     const said = { reason: "Arrives", message: "It is so." };
-    const deciding = { object: source, field: "spec.data", reason: "InvalidKey" };
-    expect(whyItems({ object, findings, missing: [right] })).toEqual([
-      {
-        ...{ object, source, state: "problem", ...said },
-        causes: [{ ...deciding, message: "Change it." }, detail],
-      },
-      { object, state: "ok", ...said, causes: [] },
-      {
-        ...{ object: { kind: "Secret", ...ref }, state: "unknown", reason: "Forbidden" },
-        ...{ message: "You may not get secrets/db in namespace web.", causes: [] },
-      },
+    const items = withMissing({ found, missing: [right] });
+    expect(JSON.parse(reportText(items, "json", () => ""))).toEqual({
+      kind: "Report",
+      items: [
+        { object, source, state: "problem", ...said, causes: [cause, entry] },
+        { object: { kind: "Secret", ...ref }, state: "ok", ...said, causes: [] },
+        {
+          ...{ object: { kind: "Secret", ...ref }, state: "unknown", reason: "Forbidden" },
+          ...{ message: "You may not get secrets/db in namespace web.", causes: [] },
+        },
+      ],
+    });
+  });
+
+  test("has the documented fields in one order, whatever else a command knows", () => {
+    const { causes, ...rest } = own("ok");
+    const known = { causes, ...rest, areNamed: true, targets: undefined };
+    const text = reportText([known], "json", () => "");
+    const [printed] = listAt(JSON.parse(text), "items");
+    expect(Object.keys(Object(printed))).toEqual([
+      ...["object", "state", "reason", "message", "causes"],
     ]);
+    expect(reportText([known], "yaml", () => "")).not.toMatch(/undefined|null|targets/);
   });
 
   test.for<[Verdict, boolean]>([
@@ -150,7 +159,7 @@ describe("the answer for programs", () => {
     ["unknown", true],
     ["problem", false],
   ])("is well: %s is %s", ([state, well]) => {
-    expect(isWell([finding(state)])).toBe(well);
+    expect(isWell([item(state)])).toBe(well);
   });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/names.ts";
 import { parseScope, type ScopeLimit } from "../../../../src/api/scope.ts";
 import { type LiveKey, readLiveKey } from "../../../../src/cli/kubectl/explain/live-keys.ts";
-import { requestFindings } from "../../../../src/cli/kubectl/explain/why-request.ts";
+import { requestItems } from "../../../../src/cli/kubectl/explain/why-request.ts";
 import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import { born } from "../../../support/observed-objects.ts";
 import { resolvedKeyWith } from "../../../support/review-fixture.ts";
@@ -31,7 +31,7 @@ async function scopeAnswer(
     review: async () => ({ allowed: true }),
   };
   const asked = { verb: "get", resource, namespace: "web" };
-  const { found } = await requestFindings(asked, live, { cluster, now });
+  const { found } = await requestItems(asked, live, { cluster, now });
   return found[0];
 }
 
@@ -58,8 +58,7 @@ describe("why says nothing about a scope that the user may not read", () => {
   ])("%s", async (_what, scope, seen, resource, hidden) => {
     const answer = await scopeAnswer(scope, seen, resource);
     expect(answer).toMatchObject({ state: "unknown", reason: "ScopeUnknown", causes: [] });
-    expect(answer).toHaveProperty("sentence", expect.stringContaining(hidden));
-    expect(answer).not.toHaveProperty("details");
+    expect(answer).toHaveProperty("message", expect.stringContaining(hidden));
   });
 
   test.each<[string, ScopeLimit, Partial<LiveKey>, string]>([

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../../src/api/names.ts";
 import { type Resource, resources } from "../../../../src/api/resources.ts";
 import type { MissingRight } from "../../../../src/cli/kubectl/missing-right.ts";
-import { secretFindings } from "../../../../src/cli/kubectl/explain/why-secret.ts";
+import { secretItems } from "../../../../src/cli/kubectl/explain/why-secret.ts";
 import type { Source } from "../../../../src/domain/sync/copy.ts";
 import {
   observedCopy,
@@ -23,11 +23,11 @@ interface Situation {
 
 const asks = { [annotations.sync]: "enabled" };
 
-function findings({ sources = [live], namespace, secret, missing = [] }: Situation) {
+function items({ sources = [live], namespace, secret, missing = [] }: Situation) {
   const marks = namespace === "unlabelled" ? {} : { [labels.project]: "web" };
   const own = observedMetadata({ name: target.namespace, labels: marks, annotations: asks });
   const hidden = namespace === "hidden" ? [right(resources.namespaces, { name: "pay" })] : [];
-  return secretFindings(target, {
+  return secretItems(target, {
     snapshot: {
       sharedSecrets: sources,
       namespaces: namespace === "hidden" ? [] : [own],
@@ -131,6 +131,6 @@ describe("the answer for a Secret", () => {
       "problem ProjectNotNamed",
     ],
   ])("%s", ([, situation, ...expected]) => {
-    expect(findings(situation)).toEqual(expected);
+    expect(items(situation)).toEqual(expected);
   });
 });

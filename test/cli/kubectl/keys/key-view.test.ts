@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import {
   endingTtl,
   keyLines,
-  readyOf,
   successorName,
   successorSpec,
 } from "../../../../src/cli/kubectl/keys/key-view.ts";
@@ -31,22 +30,6 @@ describe("the ttl with which a key ends after the overlap", () => {
   ])("%s", (_what, overlap, endsAt, ttl) => {
     expect(endingTtl({ now, overlap, startsAt: now - 3_600_000, endsAt })).toBe(ttl);
   });
-});
-
-test("the state of an older generation is not the state of the object", () => {
-  const condition = {
-    type: "Ready",
-    status: "True",
-    reason: "Active",
-    message: "m",
-    lastTransitionTime: "t",
-  };
-  const object = (observedGeneration: number) => ({
-    metadata: { generation: 2 },
-    status: { observedGeneration, conditions: [condition] },
-  });
-  expect(readyOf(object(1))).toBeUndefined();
-  expect(readyOf(object(2))).toEqual(condition);
 });
 
 test("the description of a key has no key", () => {

@@ -6,7 +6,7 @@ import type { StatusView } from "../../../../src/cli/kubectl/status/status-sourc
 import { findChromium } from "../../../support/chromium.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { systemClock } from "../../../../src/runtime/clock.ts";
-import { inConflict, sampleReport } from "./status-sample.ts";
+import { inConflict, sampleReport, target } from "./status-sample.ts";
 
 const program = findChromium("the tests of the status page in a browser are skipped");
 
@@ -94,20 +94,22 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
 
   test("shows names and messages with HTML as they are", async () => {
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
-    const state = { name: hostile, state: "not-ready", reason: hostile, message: hostile } as const;
+    const object = { kind: hostile, namespace: hostile, name: hostile };
+    const state = { object, state: "problem", reason: hostile, message: hostile } as const;
+    const item = { ...state, causes: [{ object, reason: hostile, message: hostile }] };
     const { page, problems } = await open({
       sharedSecrets: [
         {
-          ...{ ...inConflict, ...state, summary: hostile },
-          targets: [
-            { target: hostile, state: "paused" },
-            { target: `${hostile}2`, state: "failed", failure: state },
+          ...{ ...inConflict, ...item, summary: hostile },
+          secrets: [
+            { ...item, state: "info" },
+            { ...item, target: "failed" },
           ],
         },
       ],
-      keys: [{ ...state, expiresAt: hostile, endsIn: undefined }],
-      tokens: [{ ...state, expiresAt: hostile, endsIn: 1 }],
-      notVisible: [{ object: { kind: hostile }, message: hostile }],
+      keys: [{ ...item, expiresAt: hostile, endsIn: undefined }],
+      tokens: [{ ...item, expiresAt: hostile, endsIn: 1 }],
+      notVisible: [item],
     });
     await page.locator("#sources .name").getByText(hostile).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
@@ -120,8 +122,8 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     await page.getByText("team-a/database").click();
     const [, ...others] = sampleReport.sharedSecrets;
     const [first] = sampleReport.sharedSecrets;
-    const targets = [{ target: "web-new/database", state: "synced" }] as const;
-    show({ report: { ...sampleReport, sharedSecrets: [{ ...first!, targets }, ...others] } });
+    const secrets = [target(first!.object, "web-new", "synced")];
+    show({ report: { ...sampleReport, sharedSecrets: [{ ...first!, secrets }, ...others] } });
     await page.getByText("web-new/database").waitFor();
     show({ problem: "the API server does not answer: ECONNREFUSED" });
     await page.getByText("Not current: the API server does not answer").waitFor();
@@ -186,7 +188,8 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
   });
 
   test.each([320, 600, 1400])("is not wider than a window of %d pixels", async (width) => {
-    const long = { ...inConflict, name: `team/${"long-name-".repeat(20)}` };
+    const object = { ...inConflict.object, name: "long-name-".repeat(20) };
+    const long = { ...inConflict, object };
     const { page } = await open({ ...sampleReport, sharedSecrets: [long] }, { width });
     await page.locator("#sources .name").waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);

@@ -51,7 +51,7 @@ describe("the page answers", () => {
     expect(status).toBe(200);
     expect(JSON.parse(body)).toMatchObject({
       ...{ title: "namespace team-a", readAt: 0 },
-      report: { sharedSecrets: [{ name: "team-a/database" }, {}, {}] },
+      report: { sharedSecrets: [{ object: { namespace: "team-a", name: "database" } }, {}, {}] },
     });
   });
 
@@ -59,7 +59,7 @@ describe("the page answers", () => {
     const { body } = await ask(data, { ...view, problem: "the API server does not answer" });
     expect(JSON.parse(body)).toMatchObject({
       problem: "the API server does not answer",
-      report: { tokens: [{ name: "laptop" }] },
+      report: { tokens: [{ object: { name: "laptop" } }] },
     });
   });
 });
@@ -155,7 +155,7 @@ test("data has no value of a secret, of a token or of a key", async () => {
   const selection = { namespace: undefined, endsWithin: 60 };
   const report = await readStatus(selection, { cluster, clock: new TestClock() });
   const { body } = await ask(data, { ...view, report });
-  expect(body).toContain("team-a/db");
+  expect(body).toContain('"namespace":"team-a","name":"db"');
   for (const value of ["Y2FuYXJ5LXZhbHVl", "canary-value", "canary-token", "canary-key"])
     expect(body).not.toContain(value);
 });

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { statusItems } from "../../../../src/cli/kubectl/status/status-items.ts";
-import { lifetimeStatus, sourceStatus } from "../../../../src/cli/kubectl/status/status-report.ts";
+import { resources } from "../../../../src/api/resources.ts";
+import {
+  lifetimeStatus,
+  sourceStatus,
+  statusItems,
+} from "../../../../src/cli/kubectl/status/status-report.ts";
 import { sampleReport } from "./status-sample.ts";
 
 const now = Date.parse("2026-11-23T09:00:00Z");
@@ -29,29 +33,33 @@ const failing = {
     failures: [{ namespace: "web", name: "db", reason: "NotManaged", message: "exists" }],
   },
 };
+const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
+
+function secret(namespace: string, state: string, target?: string) {
+  return { object: { kind: "Secret", namespace, name: "db" }, source, state, target };
+}
+
 const conflict = {
-  ...{ target: "web/db", state: "conflict" },
-  failure: { reason: "NotManaged", message: "exists" },
+  ...secret("web", "problem", "conflict"),
+  ...{ reason: "NotManaged", message: "exists" },
 };
 
 describe("the targets of a SharedSecret", () => {
-  const targetsOf = (status: object, ...copies: readonly ReturnType<typeof copy>[]) =>
+  const statusOf = (status: object, ...copies: readonly ReturnType<typeof copy>[]) =>
     sourceStatus(object("True", status), new Map([["u", copies]]));
 
   test("are those that the status lists as failures, then its copies by name", () => {
-    expect(targetsOf(failing, copy("web-b/db"), copy("web-a/db"))).toMatchObject({
-      ...{ name: "team-a/db", areNamed: true, summary: "2 of 3 targets synced, 1 conflict" },
-      targets: [
-        conflict,
-        { target: "web-a/db", state: "synced" },
-        { target: "web-b/db", state: "synced" },
-      ],
+    const { object: web, ...why } = conflict;
+    expect(statusOf(failing, copy("web-b/db"), copy("web-a/db"))).toMatchObject({
+      ...{ object: source, areNamed: true, summary: "2 of 3 targets synced, 1 conflict" },
+      causes: [{ object: web, reason: why.reason, message: why.message }],
+      secrets: [conflict, secret("web-a", "ok", "synced"), secret("web-b", "ok", "synced")],
     });
   });
 
   test("are only the failures if copies cannot be listed", () => {
     const found = sourceStatus(object("True", failing), undefined);
-    expect(found).toMatchObject({ areNamed: false, targets: [conflict] });
+    expect(found).toMatchObject({ areNamed: false, secrets: [conflict] });
   });
 
   test("have a failure that a copy records and the status no longer lists, or are paused", () => {
@@ -61,37 +69,38 @@ describe("the targets of a SharedSecret", () => {
       copy("x/db", { error: "spec.data is not valid" }),
       copy("y/db", { isPaused: true }),
     ];
-    expect(targetsOf(failing, ...copies).targets).toEqual([
+    expect(statusOf(failing, ...copies).secrets).toMatchObject([
       conflict,
       {
-        ...{ target: "x/db", state: undefined },
-        failure: { reason: "NotCurrent", message: "spec.data is not valid" },
+        ...{ ...secret("x", "problem"), reason: "NotCurrent" },
+        message: "spec.data is not valid",
       },
       {
-        ...{ target: "z/db", state: "failed" },
-        failure: { reason: "Invalid", message: "the type cannot change" },
+        ...{ ...secret("z", "problem", "failed"), reason: "Invalid" },
+        message: "the type cannot change",
       },
-      { target: "y/db", state: "paused" },
+      { object: secret("y", "info").object, state: "info", reason: "CopyPaused" },
     ]);
   });
 
   test("have no state if more copies exist than are synced", () => {
     const pending = { sync: { desired: 2, synced: 1 } };
-    expect(targetsOf(pending, copy("a/db"), copy("b/db")).targets).toEqual([
-      { target: "a/db", state: undefined },
-      { target: "b/db", state: undefined },
+    expect(statusOf(pending, copy("a/db"), copy("b/db")).secrets).toMatchObject([
+      secret("a", "ok"),
+      secret("b", "ok"),
     ]);
   });
 });
 
 test.each([
-  ["has no end", {}, "ready", undefined],
-  ["ends later", { expiresAt: "2026-12-23T09:00:00Z" }, "ready", 2_592_000],
-  ["ends soon", { expiresAt: "2026-11-23T10:00:00Z" }, "expiring", 3600],
-  ["has ended", { expiresAt: "2026-11-23T08:00:00Z" }, "ready", -3600],
+  ["has no end", {}, "ok", undefined],
+  ["ends later", { expiresAt: "2026-12-23T09:00:00Z" }, "ok", 2_592_000],
+  ["ends soon", { expiresAt: "2026-11-23T10:00:00Z" }, "info", 3600],
+  ["has ended", { expiresAt: "2026-11-23T08:00:00Z" }, "ok", -3600],
 ])("a key or token that %s", (_what, status, state, endsIn) => {
-  const found = lifetimeStatus(object("True", { ...status, token: "never-shown" }), now, 86_400);
-  expect(found).toMatchObject({ name: "db", state, endsIn });
+  const raw = object("True", { ...status, token: "never-shown" });
+  const found = lifetimeStatus(resources.endpointTokens, raw, { now, endsWithin: 86_400 });
+  expect(found).toMatchObject({ object: { name: "db" }, state, endsIn });
   expect(JSON.stringify(found)).not.toContain("never-shown");
 });
 

@@ -1,36 +1,57 @@
+import type { ReportItem, TargetState } from "../../../../src/api/report.ts";
 import type {
   SourceStatus,
   StatusReport,
-  TargetStatus,
 } from "../../../../src/cli/kubectl/status/status-report.ts";
 
 const ready = {
-  state: "ready",
+  state: "ok",
   reason: "Ready",
   message: "The object matches its spec.",
+  causes: [],
   areNamed: true,
 } as const;
 const none = { synced: 0, conflict: 0, failed: 0, pending: 0 };
-const synced = (target: string): TargetStatus => ({ target, state: "synced" });
+
+function sharedSecret(namespace: string, name: string): ReportItem["object"] {
+  return { kind: "SharedSecret", namespace, name };
+}
+
+/** A target of a SharedSecret that records no error; without a state it is paused. */
+export function target(
+  source: ReportItem["object"],
+  namespace: string,
+  state?: TargetState,
+): ReportItem {
+  return {
+    ...{ object: { kind: "Secret", namespace, name: source.name }, source, target: state },
+    ...(state === undefined
+      ? { state: "info", reason: "CopyPaused", message: "It is paused." }
+      : { state: "ok", reason: "CopyFound", message: "It is a copy." }),
+    causes: [],
+  };
+}
+
+const [database, registry] = [
+  sharedSecret("team-a", "database"),
+  sharedSecret("team-a", "registry"),
+];
+const conflict = {
+  reason: "NotManaged",
+  message: 'Secret "web-prod/registry" already exists and is not managed by Latchkey',
+};
 
 /** A SharedSecret with a target in conflict. */
 export const inConflict: SourceStatus = {
-  name: "team-a/registry",
-  state: "not-ready",
-  reason: "Conflict",
+  ...{ object: registry, state: "problem", reason: "Conflict" },
   message: "1 of 2 targets has a conflict.",
-  counts: { ...none, synced: 1, conflict: 1 },
+  causes: [{ object: target(registry, "web-prod").object, ...conflict }],
+  targets: { ...none, synced: 1, conflict: 1 },
   summary: "1 of 2 targets synced, 1 conflict",
   areNamed: true,
-  targets: [
-    {
-      ...{ target: "web-prod/registry", state: "conflict" },
-      failure: {
-        reason: "NotManaged",
-        message: 'Secret "web-prod/registry" already exists and is not managed by Latchkey',
-      },
-    },
-    synced("web-dev/registry"),
+  secrets: [
+    { ...target(registry, "web-prod", "conflict"), state: "problem", ...conflict },
+    target(registry, "web-dev", "synced"),
   ],
 };
 
@@ -38,42 +59,37 @@ export const inConflict: SourceStatus = {
 export const sampleReport: StatusReport = {
   sharedSecrets: [
     {
-      ...{ name: "team-a/database", ...ready, counts: { ...none, synced: 2 } },
+      ...{ object: database, ...ready, targets: { ...none, synced: 2 } },
       summary: "2 of 2 targets synced",
-      targets: [
-        ...["web-dev/database", "web-prod/database"].map(synced),
-        { target: "web-test/database", state: "paused" },
+      secrets: [
+        target(database, "web-dev", "synced"),
+        target(database, "web-prod", "synced"),
+        target(database, "web-test"),
       ],
     },
     inConflict,
     {
-      ...{ name: "team-b/smtp", ...ready, counts: { ...none, synced: 4 } },
-      ...{ summary: "4 of 4 targets synced", areNamed: false, targets: [] },
+      ...{ object: sharedSecret("team-b", "smtp"), ...ready, targets: { ...none, synced: 4 } },
+      ...{ summary: "4 of 4 targets synced", areNamed: false, secrets: [] },
     },
   ],
   keys: [
     {
-      name: "ci-pipeline",
-      state: "expiring",
-      reason: "Expiring",
-      message: "The key is accepted.",
-      expiresAt: "2026-11-26T09:00:00Z",
-      endsIn: 259_200,
+      object: { kind: "OwnedAccessKey", name: "ci-pipeline" },
+      ...{ state: "info", reason: "Expiring", message: "The key is accepted.", causes: [] },
+      ...{ expiresAt: "2026-11-26T09:00:00Z", endsIn: 259_200 },
     },
   ],
   tokens: [
     {
-      name: "laptop",
-      state: "ready",
-      reason: "Minted",
-      message: "status.token contains a valid token.",
-      expiresAt: "2026-11-23T09:42:00Z",
-      endsIn: 2520,
+      object: { kind: "DirectClusterEndpointToken", name: "laptop" },
+      ...{ state: "ok", reason: "Minted", message: "status.token contains a valid token." },
+      ...{ causes: [], expiresAt: "2026-11-23T09:42:00Z", endsIn: 2520 },
     },
   ],
   notVisible: [
     {
-      object: { kind: "Secret" },
+      ...{ object: { kind: "Secret" }, state: "unknown", reason: "Forbidden", causes: [] },
       message: "you may not list Secrets in all namespaces, so targets are counted, not named",
     },
   ],

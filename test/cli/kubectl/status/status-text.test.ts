@@ -35,7 +35,10 @@ test("an empty report says so, and has no section about rights", () => {
 
 test("more than 20 tokens are counted", () => {
   const [token] = sampleReport.tokens;
-  const tokens = Array.from({ length: 25 }, (_, at) => ({ ...token!, name: `token-${at}` }));
+  const tokens = Array.from({ length: 25 }, (_, at) => ({
+    ...token!,
+    object: { kind: "DirectClusterEndpointToken", name: `token-${at}` },
+  }));
   const text = statusText({ ...sampleReport, tokens }, plain);
   expect(text).toContain("  and 5 more\n");
   expect(text).not.toContain("token-20");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { explainCopy } from "../../../src/domain/sync/explain-copy.ts";
+import { copyItem } from "../../../src/domain/sync/sync-report.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 
 const copyOf = { [annotations.copyOf]: "team/db -> pay/db" };
@@ -29,9 +29,10 @@ test.for<[string, Readonly<Record<string, string>>, string, string | undefined]>
   ],
 ])("a Secret says of itself that it is: %s", ([reason, given, text, decides]) => {
   const metadata = observedMetadata({ name: "db", annotations: given });
-  const explained = explainCopy({ ...metadata, namespace: "pay" });
+  const explained = copyItem({ ...metadata, namespace: "pay" });
   expect(explained.reason).toBe(reason);
-  expect(explained.sentence).toContain(text);
+  expect(explained.state).toBe(decides === undefined ? "unknown" : "problem");
+  expect(explained.message).toContain(text);
   expect(explained.causes.map((cause) => cause.field)).toEqual(
     decides === undefined ? [] : [decides],
   );

@@ -1,0 +1,150 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import type { ReportItem, ReportObject } from "../../api/report.ts";
+import { resources } from "../../api/resources.ts";
+import { annotationField, nameOf, quoted, reportObject } from "../report-object.ts";
+import { copiedSource, isCopiedByUser, type Source } from "./copy.ts";
+import { arrives, type Explanation, explainSource, type OutcomeKind } from "./explain.ts";
+import { conflictReasons, notManagedText } from "./outcome.ts";
+import { outcomeTexts, secretOf, sourceOf } from "./outcome-texts.ts";
+import { placeholderRequestOf } from "./placeholder.ts";
+import { isPaused } from "./sync-options.ts";
+import { type EmptyProject, emptyProjectsSentence } from "./sync-summary.ts";
+
+/**
+ * What a source has at a target: the facts, without what to change, and the fields that decide, the
+ * first one to change first; none if the copy arrives.
+ */
+export function targetItem(explanation: Explanation): ReportItem {
+  return {
+    object: secretOf(explanation),
+    source: sourceOf(explanation),
+    state: arrives(explanation) ? "ok" : "problem",
+    ...contentOf(explanation),
+  };
+}
+
+/** Why a source is synced nowhere; undefined if its targets decide. */
+export function sourceItem(source: Source): ReportItem | undefined {
+  const explanation = explainSource(source);
+  if (explanation === undefined) return undefined;
+  const state = explanation.kind === "not-offered" ? "info" : "problem";
+  return { object: sourceOf(explanation), state, ...contentOf(explanation) };
+}
+
+type Content = Pick<ReportItem, "reason" | "message" | "causes">;
+
+function contentOf(explanation: Explanation): Content {
+  const texts = explanation.kinds.map((kind) => outcomeTexts[kind]);
+  return {
+    reason: outcomeTexts[explanation.kind].reason,
+    message: `${texts.map(({ fact }) => fact(explanation)).join("; ")}.`,
+    causes: texts.flatMap(({ reason, cause }) =>
+      cause === undefined ? [] : [{ ...cause(explanation), reason }],
+    ),
+  };
+}
+
+/** Whether a reason is about the Secret at the target, and not about what both sides allow. */
+export function isAtTarget(reason: string): boolean {
+  return atTarget.has(reason);
+}
+
+const atTargetKinds: readonly OutcomeKind[] = [
+  ...(["refused", "older-source", "other-request", "unfillable"] as const),
+  ...(["not-managed", "copied-by-user", "source-paused", "copy-paused"] as const),
+];
+const atTarget: ReadonlySet<string> = new Set(
+  atTargetKinds.map((kind) => outcomeTexts[kind].reason),
+);
+
+/** The projects without a namespace that accepts copies: a problem if that is so for all. */
+export function emptyProjectItems(
+  { secret: { metadata }, options }: Source,
+  empty: readonly EmptyProject[],
+): readonly ReportItem[] {
+  const object = reportObject(resources.sharedSecrets.kind, metadata);
+  const reason = "ProjectWithoutNamespace";
+  return empty.map((one) => {
+    const fix =
+      `Set the label ${labels.project} of a namespace to ${quoted(one.project)},` +
+      " or correct the list.";
+    const field = annotationField(annotations.syncToProjects);
+    const value = metadata.annotations[annotations.syncToProjects];
+    return {
+      object,
+      state: empty.length === options.projects.length ? "problem" : "info",
+      reason,
+      message: `${emptyProjectsSentence([one], metadata.namespace ?? "")}.`,
+      causes: [{ object, field, value, reason, message: fix }],
+    };
+  });
+}
+
+type CopyMetadata = Metadata & { readonly namespace: string };
+
+/**
+ * What the metadata of a Secret says about sync, for a user who cannot read its SharedSecret: the
+ * controller records the last error there.
+ */
+export function copyItem(secret: CopyMetadata): ReportItem {
+  const content = copyContent(secret);
+  const state = content.causes.length === 0 ? "unknown" : "problem";
+  return { object: reportObject(resources.secrets.kind, secret), state, ...content };
+}
+
+function copyContent(secret: CopyMetadata): Content {
+  const object = reportObject(resources.secrets.kind, secret);
+  const source = copiedSource(secret);
+  const request = placeholderRequestOf(secret);
+  const error = secret.annotations[annotations.syncError] ?? request?.problem;
+  const errorField = { object, field: annotationField(annotations.syncError), value: error };
+  if (request !== undefined && (source === undefined || error !== undefined)) {
+    const reason = "NotFilled";
+    if (error === undefined)
+      return { reason, message: `${nameOf(object)} asks to be filled and is not yet.`, causes: [] };
+    const causes = [{ ...errorField, reason, message: "Follow the message." }];
+    return { reason, message: `${nameOf(object)} is not filled: ${error}.`, causes };
+  }
+  if (source === undefined) return unmanagedContent(secret);
+  const copy = `${nameOf(object)} is a copy of`;
+  const sourceName = nameOf(reportObject(resources.sharedSecrets.kind, source));
+  if (error !== undefined) {
+    const reason = "NotCurrent";
+    const fix = `Correct ${sourceName}, or ask a user who may change it.`;
+    const causes = [{ ...errorField, reason, message: fix }];
+    return { reason, message: `${copy} ${sourceName} and is not current: ${error}.`, causes };
+  }
+  return isPaused(secret)
+    ? pausedContent(object)
+    : {
+        reason: "CopyFound",
+        message: `${copy} ${sourceName} and has no recorded error.`,
+        causes: [],
+      };
+}
+
+function unmanagedContent(secret: CopyMetadata): Content {
+  const object = reportObject(resources.secrets.kind, secret);
+  const { fact, fix } = notManagedText(secret);
+  const reason = conflictReasons.notManaged;
+  const field = annotationField(annotations.copyOf);
+  const value = isCopiedByUser(secret) ? secret.annotations[annotations.copyOf] : undefined;
+  return {
+    reason,
+    message: `${fact}.`,
+    causes: [{ object, field, value, reason, message: `${fix}.` }],
+  };
+}
+
+function pausedContent(object: ReportObject): Content {
+  const reason = "CopyPaused";
+  const field = annotationField(annotations.disableSync);
+  return {
+    reason,
+    message:
+      `annotation ${annotations.disableSync} of ${nameOf(object)} is "true", ` +
+      "so it is not changed.",
+    causes: [{ object, field, value: "true", reason, message: "Remove the annotation." }],
+  };
+}
