@@ -1,7 +1,7 @@
 import { type CommandActions, runCommandLine, usageExitCode } from "./cli/app.ts";
 import { nodeVersionProblem } from "./cli/node-version.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
-import { readEnvironment } from "./runtime/config.ts";
+import { readEnvironment } from "./runtime/environment.ts";
 
 const exit = (code: number): void => process.exit(code);
 

@@ -1,8 +1,8 @@
-import { controllerOptions } from "../../src/runtime/controller-config.ts";
-import { directEndpointOptions } from "../../src/runtime/direct-endpoint-config.ts";
-import { gatewayOptions } from "../../src/runtime/gateway-config.ts";
+import { controllerOptions } from "../../src/controllers/controller-options.ts";
+import { directEndpointOptions } from "../../src/gateway/direct-endpoint-options.ts";
+import { gatewayOptions } from "../../src/gateway/gateway-options.ts";
 import type { OptionTable } from "../../src/runtime/options.ts";
-import { webhookOptions } from "../../src/runtime/webhook-config.ts";
+import { webhookOptions } from "../../src/webhooks/webhook-options.ts";
 import { type Chart, handWritten, type Source } from "./chart.ts";
 import { type Kustomize, nameOf } from "./kustomize.ts";
 import {

@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
 
 /** Dependencies of {@link followCertificateFiles}. */
 interface CertificateFilesDeps {

@@ -12,9 +12,9 @@ import {
   type StricliProcess,
   version,
 } from "@stricli/core";
-import { checkControllerConfig, controllerOptions } from "../runtime/controller-config.ts";
-import { directEndpointOptions } from "../runtime/direct-endpoint-config.ts";
-import { gatewayOptions } from "../runtime/gateway-config.ts";
+import { checkControllerConfig, controllerOptions } from "../controllers/controller-options.ts";
+import { directEndpointOptions } from "../gateway/direct-endpoint-options.ts";
+import { gatewayOptions } from "../gateway/gateway-options.ts";
 import {
   type ConfigOf,
   type Environment,
@@ -23,7 +23,7 @@ import {
   type OptionTable,
   parseConfig,
 } from "../runtime/options.ts";
-import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
+import { checkWebhookConfig, webhookOptions } from "../webhooks/webhook-options.ts";
 import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
 import { latchkeyVersion } from "../runtime/latchkey-version.ts";
 import { isUsageError, usageText } from "./usage-text.ts";

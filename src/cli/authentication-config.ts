@@ -13,7 +13,7 @@ import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
 import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
 import type { Client } from "../kube/client/client.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
-import { connectedClusterName, type TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import { connectedClusterName, type TrustConfigOptions } from "./trust-config-options.ts";
 import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
 import { notFound } from "./not-found.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";

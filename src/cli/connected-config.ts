@@ -6,7 +6,7 @@ import {
   webhookKubeconfig,
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import type { TrustConfigOptions } from "./trust-config-options.ts";
 import { authenticationOutput, comments } from "./authentication-config.ts";
 import type { TrustConfigDeps } from "./trust-config.ts";
 import { authorizedMinor, webhookAccess } from "./webhook-access.ts";

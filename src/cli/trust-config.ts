@@ -9,7 +9,7 @@ import {
 } from "../domain/webhook/trust-config.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client/client.ts";
-import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import type { TrustConfigOptions } from "./trust-config-options.ts";
 import { comments } from "./authentication-config.ts";
 import { authorizedMinor, webhookAccess } from "./webhook-access.ts";
 import { writeFiles } from "./write-files.ts";

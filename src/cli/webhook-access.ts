@@ -5,8 +5,8 @@ import { oldestMinor, type WebhookAccess } from "../domain/webhook/trust-config.
 import type { Client } from "../kube/client/client.ts";
 import { minorOf } from "../kube/client/server-version.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
-import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
-import { webhookServices } from "../runtime/webhook-config.ts";
+import type { TrustConfigOptions } from "./trust-config-options.ts";
+import { webhookServices } from "../webhooks/webhook-options.ts";
 import {
   clientDataOf,
   parseWebhookCertificates,

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { errorCode } from "../runtime/error-code.ts";
 import { ConfigError } from "../runtime/config-values.ts";
+import { errorCode } from "../runtime/read-text-file.ts";
 
 /** A file for kube-apiserver. */
 export interface OutputFile {

@@ -1,5 +1,5 @@
-import { createKeyResolver } from "../authn/key-resolver.ts";
 import { resources } from "../api/resources.ts";
+import { createKeyResolver } from "../authn/key-resolver.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/informer/list-watch.ts";
@@ -11,7 +11,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Enqueuer } from "./enqueuer.ts";
-import type { ControllerOptions } from "./world.ts";
+import type { ControllerOptions, World } from "./world.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";
@@ -20,7 +20,6 @@ import { reconcile } from "./reconcile.ts";
 import { send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
 import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
-import type { World } from "./world.ts";
 
 /** Dependencies of the controller; both clients are fenced by the Lease. */
 interface ControllerDeps {

@@ -1,7 +1,7 @@
-import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
+import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
 import { untilFresh, staleReasons, watchReadings } from "../kube/informer/cache-freshness.ts";
 import { provingWatchTimes } from "../kube/informer/watch-times.ts";
@@ -9,8 +9,8 @@ import { Informer } from "../kube/informer/informer.ts";
 import type { InformerDeps } from "../kube/informer/informer-deps.ts";
 import { rawKey, selects } from "../kube/informer/raw-object.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
+import { aborted } from "../runtime/clock.ts";
 import type { WatchReading } from "../runtime/metrics.ts";
-import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import { watchKinds } from "./kinds/kinds.ts";

@@ -1,7 +1,7 @@
-import type { ServiceNames } from "../certificates/service-certificates.ts";
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
+import type { ServiceNames } from "../certificates/service-certificates.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { ControllerConfig } from "../runtime/controller-config.ts";
+import type { ControllerConfig } from "./controller-options.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";

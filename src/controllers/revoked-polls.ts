@@ -5,9 +5,8 @@ import {
 } from "../domain/endpoint-token/revocation-seq.ts";
 import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import { type HttpRequest, type Peer, plain } from "../runtime/routes.ts";
-import { sleep } from "../runtime/sleep.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import type { Informers } from "./informers.ts";

@@ -1,8 +1,8 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import { readPodApiServer, uniqueIdentity } from "../runtime/config.ts";
-import type { ControllerConfig } from "../runtime/controller-config.ts";
+import { readPodApiServer, uniqueIdentity } from "../runtime/environment.ts";
+import type { ControllerConfig } from "./controller-options.ts";
 import { httpRefusals, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";

@@ -17,13 +17,13 @@ import {
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import { ServerProbe } from "../kube/client/server-version.ts";
-import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
+import { gatewayMetrics } from "./gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import { bodyShares } from "./body-shares.ts";
+import { bodyShares } from "./own-body.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
-import { cutReasons, LiveRequests } from "./live-requests.ts";
+import { cutReasons, InFlightRequests } from "./in-flight-requests.ts";
 import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { type NamePrefixes, tokenAuthenticator, tokenResults } from "./token-authenticator.ts";
 
@@ -44,7 +44,7 @@ export function assembleDirectEndpoint(
   const transport = ownTransport(deps);
   const client = createClient(transport, directFieldManager);
   const following = provingInformerDeps(transport, deps);
-  const live = new LiveRequests({
+  const inFlight = new InFlightRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => revoked.isKnown(),
     onCut: metrics.gateway.cuts(cutReasons),
@@ -57,16 +57,16 @@ export function assembleDirectEndpoint(
     ...{ ...deps, client, keptIn: ownObjects.directKeys },
     onKeys(known) {
       tokens.replaceKeys(known);
-      live.changed();
+      inFlight.changed();
     },
-    onList: () => live.changed(),
+    onList: () => inFlight.changed(),
   });
   const discovery = createDiscovery({ transport, clock, log });
   const limits = { headTimeoutMs, connections: mostAnswers };
   const forwarder = createForwarder({ credentials, clock, ...limits });
   const own = { credentials, discovery, forwarder };
   const handler = gatewayHandler({
-    ...{ clock, live, log, routes: directRoutes(namedUpstream(clusterName)) },
+    ...{ clock, inFlight, log, routes: directRoutes(namedUpstream(clusterName)) },
     authenticator: tokenAuthenticator({
       ...{ tokens, keys, revoked, clock, prefixes, namespace },
       onResult: metrics.gateway.authentications(tokenResults),
@@ -82,12 +82,13 @@ export function assembleDirectEndpoint(
     directory: "direct-endpoint",
   });
   const probe = new ServerProbe({ transport, clock });
-  metrics.gateway.live(() => live.counts());
+  metrics.gateway.live(() => inFlight.counts());
   return {
-    ...{ handler, live, useCa: () => {} },
+    ...{ handler, inFlight, useCa: () => {} },
     warnings: () => followed.warnings(),
     problems: () => [...followed.problems(), ...probe.problems(), ...impersonation.problems()],
-    run: (signal) => runAll([probe, ...followed.parts, discovery, impersonation], { live, signal }),
+    run: (signal) =>
+      runAll([probe, ...followed.parts, discovery, impersonation], { inFlight, signal }),
     keepCertificates: (signal, onTls) =>
       serviceCertificates("direct", options, { ...following, client, metrics, onTls }).run(signal),
     close: async () =>

@@ -16,9 +16,9 @@ import {
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { gatewayMetrics } from "../runtime/gateway-metrics.ts";
+import { gatewayMetrics } from "./gateway-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { bodyShares } from "./body-shares.ts";
+import { bodyShares } from "./own-body.ts";
 import { ClusterProbes } from "./cluster-probes.ts";
 import { connectCluster, largeAnswers } from "./connect-cluster.ts";
 import { ConnectedClusters, type ConnectedClustersDeps } from "./connected-clusters.ts";
@@ -26,7 +26,7 @@ import { headTimeoutMs } from "./forward-upgrade.ts";
 import { gatewayHandler } from "./gateway-handler.ts";
 import { ImpersonationRight } from "./impersonation-right.ts";
 import { keyAuthenticator } from "./key-authenticator.ts";
-import { cutReasons, LiveRequests } from "./live-requests.ts";
+import { cutReasons, InFlightRequests } from "./in-flight-requests.ts";
 import { type FrontAssembly, mostAnswers, runAll } from "./process-parts.ts";
 import { PublishedClusterList } from "./published-cluster-list.ts";
 import { findUpstreamIn } from "./upstreams.ts";
@@ -52,13 +52,13 @@ export function assembleGateway(
   const transport = ownTransport(deps);
   const client = createClient(transport, gatewayFieldManager);
   const following = provingInformerDeps(transport, deps);
-  const live = new LiveRequests({
+  const inFlight = new InFlightRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => accessKeys.isFresh(),
     onCut: metrics.gateway.cuts(cutReasons),
   });
   const accessKeys = createAccessKeyCache(
-    { ...following, onChange: () => live.changed() },
+    { ...following, onChange: () => inFlight.changed() },
     options,
   );
   const lastActivity = new LastActivity({ ...following, accessKeys, client, metrics });
@@ -70,14 +70,14 @@ export function assembleGateway(
     connections: mostAnswers,
   });
   const { clusters, clusterList } = connectedClusters(
-    { ...following, client, events, onChange: () => live.changed() },
+    { ...following, client, events, onChange: () => inFlight.changed() },
     options,
     deps,
   );
   const probes = new ClusterProbes({ clusters, clock });
-  exposeCache(metrics, { accessKeys, live, clusters, probes });
+  exposeCache(metrics, { accessKeys, inFlight, clusters, probes });
   const handler = gatewayHandler({
-    ...{ clock, live, log, routes: gatewayRoutes },
+    ...{ clock, inFlight, log, routes: gatewayRoutes },
     authenticator: keyAuthenticator({
       ...{ accessKeys, clock },
       onUse: (key) => lastActivity.note(key),
@@ -94,11 +94,11 @@ export function assembleGateway(
   const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });
   const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, probes, impersonation];
   return {
-    ...{ accessKeys, handler, live },
+    ...{ accessKeys, handler, inFlight },
     problems: () => [...accessKeys.staleReasons(), ...impersonation.problems()],
     warnings: () => [],
     useCa: (ca) => clusterList.useCa(ca),
-    run: (signal) => runAll(parts, { live, signal }),
+    run: (signal) => runAll(parts, { inFlight, signal }),
     keepCertificates: (signal, onTls) =>
       serviceCertificates("gateway", options, { ...following, client, metrics, onTls }).run(signal),
     close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
@@ -137,16 +137,16 @@ function exposeCache(
   metrics: Metrics,
   {
     accessKeys,
-    live,
+    inFlight,
     clusters,
     probes,
-  }: Pick<GatewayAssembly, "accessKeys" | "live"> & {
+  }: Pick<GatewayAssembly, "accessKeys" | "inFlight"> & {
     readonly clusters: Pick<ConnectedClusters, "watches">;
     readonly probes: Pick<ClusterProbes, "readings">;
   },
 ): void {
   metrics.watches(() => [...accessKeys.watches(), ...clusters.watches()]);
   metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());
-  metrics.gateway.live(() => live.counts());
+  metrics.gateway.live(() => inFlight.counts());
   metrics.gateway.clusters(() => probes.readings());
 }

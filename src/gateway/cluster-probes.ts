@@ -1,6 +1,5 @@
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, aborted, sleep } from "../runtime/clock.ts";
 import type { ClusterReadings } from "../runtime/metrics.ts";
-import { aborted, sleep } from "../runtime/sleep.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 
 /** Dependencies of {@link ClusterProbes}. */

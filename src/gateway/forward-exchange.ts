@@ -1,8 +1,8 @@
 import { answerPace, bodyPace, streamPace } from "../domain/gateway/body-pace.ts";
 import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal, statusObject } from "../domain/gateway/refusal.ts";
-import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
+import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { isProxied, isStream } from "../domain/gateway/stream-request.ts";
 import type {
   ForwardedRequest,
@@ -12,7 +12,6 @@ import type {
 } from "../kube/forward/forwarder.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { ClientPace } from "./client-pace.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import {
   type ForwardDeps,
@@ -22,8 +21,8 @@ import {
   sharerOf,
 } from "./forward-terms.ts";
 import { completesBody, OwnBodyReader } from "./own-body.ts";
-import { bodyOf, bodyTooSlow } from "./request-body.ts";
-import { sendRefusal } from "./respond.ts";
+import { ClientPace, pacedBody, bodyTooSlow } from "./request-body.ts";
+import { sendRefusal } from "./send-refusal.ts";
 
 /** Forwards an admitted request and its answer, byte for byte. */
 export class ForwardedExchange implements ForwardHandler {
@@ -164,7 +163,7 @@ export class ForwardedExchange implements ForwardHandler {
   async #requestBody(): Promise<ForwardedRequest["body"] | "refused"> {
     if (this.#admitted.framing.kind === "none") return undefined;
     if (!completesBody(this.#admitted, this.#exchange))
-      return bodyOf(this.#exchange, {
+      return pacedBody(this.#exchange, {
         clock: this.#deps.clock,
         pace: this.#isStream ? streamPace : bodyPace,
         onLate: () => void (this.#isBodyLate = true),

@@ -5,7 +5,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Sharer } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import type { BodyShares } from "./body-shares.ts";
+import type { BodyShares } from "./own-body.ts";
 import type { UpstreamServer } from "./upstreams.ts";
 
 /** How a forwarded request ended: the status that the client got, and why. */

@@ -8,11 +8,11 @@ import type { ForwardDeps } from "./forward-terms.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
 import { completesBody } from "./own-body.ts";
 import {
-  type Carrier,
+  type ResponseWriter,
   RequestInProgress,
   type RequestInProgressDeps,
 } from "./request-in-progress.ts";
-import { sendRefusal } from "./respond.ts";
+import { sendRefusal } from "./send-refusal.ts";
 import { TokenMint } from "./token-mint.ts";
 import { sendUpgradeRefusal } from "./upgrade-answer.ts";
 
@@ -67,12 +67,12 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
   };
 }
 
-async function handle(deps: GatewayDeps, carrier: Carrier): Promise<void> {
+async function handle(deps: GatewayDeps, writer: ResponseWriter): Promise<void> {
   const { clock, metrics, log } = deps;
   const began = clock.monotonic();
-  const request = new RequestInProgress(deps, carrier);
+  const request = new RequestInProgress(deps, writer);
   try {
-    const admitted = await admitRequest(carrier.head, deps, request);
+    const admitted = await admitRequest(writer.head, deps, request);
     if (request.isOver) return;
     if (admitted.kind === "refusal") return request.refuse(admitted);
     const forwarded = request.forward(admitted);

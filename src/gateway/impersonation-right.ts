@@ -5,8 +5,7 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { minorOf, serverVersion } from "../kube/client/server-version.ts";
 import type { Transport } from "../kube/client/transport.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 
 /** Dependencies of {@link ImpersonationRight}. */
 interface ImpersonationRightDeps {

@@ -6,11 +6,9 @@ import { longestWaitMs } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import type { Share, Sharer } from "../runtime/fair-shares.ts";
+import { type Share, type Sharer, FairShares, type ShareLimits } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type BodyShares, mostOwnBodyBytes, smallBodyBytes } from "./body-shares.ts";
-import type { ClientPaceDeps } from "./client-pace.ts";
-import { bodyOf, bodyTooSlow } from "./request-body.ts";
+import { type ClientPaceDeps, pacedBody, bodyTooSlow } from "./request-body.ts";
 
 /** Dependencies of an {@link OwnBodyReader}. */
 interface OwnBodyDeps extends Pick<ClientPaceDeps, "clock"> {
@@ -95,7 +93,7 @@ export class OwnBodyReader {
   async #whole(exchange: Exchange): Promise<Buffer | Refusal> {
     let isLate = false;
     const onLate = (): void => void (isLate = true);
-    const body = bodyOf(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
+    const body = pacedBody(exchange, { clock: this.#deps.clock, pace: bodyPace, onLate });
     const bytes = new ByteCollector(mostOwnBodyBytes);
     try {
       for await (const chunk of body) if (!bytes.add(chunk)) return tooLarge;
@@ -123,4 +121,29 @@ function completed(
 
 function formatOf({ rawHeaders }: Exchange["head"]): ReturnType<typeof bodyFormat> {
   return bodyFormat(valuesOfField(rawHeaders, "content-type")[0]);
+}
+
+/** The largest body that kube-apiserver reads (k8s.io/apiserver, MaxRequestBodyBytes). */
+export const mostOwnBodyBytes = 3 * 1024 * 1024;
+
+/** Bodies of this size do not wait for larger ones. */
+export const smallBodyBytes = 64 * 1024;
+
+const mebibyte = 1024 * 1024;
+
+/** The bytes of the bodies that are read as a whole, those in progress all together. */
+export const bodyLimits = {
+  small: { all: 16 * mebibyte, user: 8 * mebibyte, key: 8 * mebibyte },
+  large: { all: 48 * mebibyte, user: 16 * mebibyte, key: 8 * mebibyte },
+} as const satisfies Record<string, Required<ShareLimits>>;
+
+/** The room for small and for large bodies, each shared by users and keys. */
+export interface BodyShares {
+  readonly small: FairShares;
+  readonly large: FairShares;
+}
+
+/** Makes the room for bodies of a replica. */
+export function bodyShares(): BodyShares {
+  return { small: new FairShares(bodyLimits.small), large: new FairShares(bodyLimits.large) };
 }

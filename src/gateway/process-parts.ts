@@ -1,11 +1,11 @@
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { GatewayHandler } from "./gateway-handler.ts";
-import type { LiveRequests } from "./live-requests.ts";
+import type { InFlightRequests } from "./in-flight-requests.ts";
 
 /** A process that forwards requests, without its servers. */
 export interface FrontAssembly {
   readonly handler: GatewayHandler;
-  readonly live: LiveRequests;
+  readonly inFlight: InFlightRequests;
   /** Why no request can be served, in one sentence each; empty if requests can. */
   problems(): readonly string[];
   /** What will stop it without action, in one sentence each. */
@@ -25,8 +25,8 @@ export const mostAnswers = 128;
 /** Runs every part until the signal aborts. */
 export async function runAll(
   parts: readonly { run(signal: AbortSignal): Promise<void> }[],
-  { live, signal }: { readonly live: LiveRequests; readonly signal: AbortSignal },
+  { inFlight, signal }: { readonly inFlight: InFlightRequests; readonly signal: AbortSignal },
 ): Promise<void> {
-  live.watchFreshness(signal);
+  inFlight.watchFreshness(signal);
   await Promise.all(parts.map((part) => part.run(signal)));
 }

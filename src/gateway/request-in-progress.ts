@@ -10,7 +10,7 @@ import {
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { isStream } from "../domain/gateway/stream-request.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import type { GatewayMetrics } from "../runtime/gateway-metrics.ts";
+import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { Logger } from "../runtime/log.ts";
 import {
   type AdmittedRequest,
@@ -21,10 +21,10 @@ import {
 } from "./admit-request.ts";
 import { type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { ForwardResult } from "./forward-terms.ts";
-import type { LiveRequest, LiveRequests } from "./live-requests.ts";
+import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 
 /** What carries a request and its answer: an exchange, or a connection that changes its protocol. */
-export interface Carrier {
+export interface ResponseWriter {
   readonly head: Exchange["head"];
   /** Records that a credential of this user was accepted. */
   accepted(username: string): void;
@@ -35,11 +35,11 @@ export interface Carrier {
 }
 
 /** A request on its way to the API server. */
-type Forwarded = Pick<LiveRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
+type Forwarded = Pick<InFlightRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
 
 /** What following a request needs. */
 export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {
-  readonly live: LiveRequests;
+  readonly inFlight: InFlightRequests;
   readonly limits: LiveLimits;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
@@ -52,21 +52,21 @@ const isOver = new Error("the request is over");
  * A request from its head to its end. It counts from the moment at which its credential is known, so
  * also while it waits for the decision about it.
  */
-export class RequestInProgress implements Entry, LiveRequest {
+export class RequestInProgress implements Entry, InFlightRequest {
   kind: LiveKind = "answer";
   keyId = "";
   username = "";
   readonly #deps: RequestInProgressDeps;
-  readonly #carrier: Carrier;
+  readonly #writer: ResponseWriter;
   #left: AbortController | undefined;
   #credential: Credential | undefined;
   #admitted: AdmittedRequest | undefined;
   #forwarded: Forwarded | undefined;
-  #leaveLive = (): void => {};
+  #leave = (): void => {};
   #isOver = false;
 
-  constructor(deps: RequestInProgressDeps, carrier: Carrier) {
-    [this.#deps, this.#carrier] = [deps, carrier];
+  constructor(deps: RequestInProgressDeps, writer: ResponseWriter) {
+    [this.#deps, this.#writer] = [deps, writer];
   }
 
   get isOver(): boolean {
@@ -74,7 +74,7 @@ export class RequestInProgress implements Entry, LiveRequest {
   }
 
   accepted(username: string): void {
-    this.#carrier.accepted(username);
+    this.#writer.accepted(username);
   }
 
   enter(
@@ -87,9 +87,9 @@ export class RequestInProgress implements Entry, LiveRequest {
     const problem = this.#problem(credential.noun);
     if (problem !== undefined) return problem;
     this.#credential = credential;
-    this.#leaveLive = this.#deps.live.add(this);
+    this.#leave = this.#deps.inFlight.add(this);
     this.#left = new AbortController();
-    this.#carrier.onClose(() => {
+    this.#writer.onClose(() => {
       if (this.#forwarded === undefined) this.#over();
     });
     return this.#left.signal;
@@ -99,7 +99,7 @@ export class RequestInProgress implements Entry, LiveRequest {
   forward(admitted: AdmittedRequest): Forwarded | undefined {
     const { metrics, log } = this.#deps;
     this.#admitted = admitted;
-    const forwarded = this.#carrier.forward(admitted, (result) => {
+    const forwarded = this.#writer.forward(admitted, (result) => {
       this.#over();
       metrics.answered(admitted.request.verb, result.status);
       log.debug({ ...summaryOf(admitted), keyId: this.keyId, ...result }, "gateway request ended");
@@ -116,7 +116,7 @@ export class RequestInProgress implements Entry, LiveRequest {
     this.#over();
     metrics.refused(refused.cause, refused.status);
     log.debug({ status: refused.status, cause: refused.cause }, "gateway request refused");
-    this.#carrier.refuse(refused);
+    this.#writer.refuse(refused);
   }
 
   decide(): Decision {
@@ -146,23 +146,24 @@ export class RequestInProgress implements Entry, LiveRequest {
   }
 
   #kindOf({ request, target }: Pick<UnderstoodRequest, "request" | "target">): LiveKind {
-    if (this.#carrier.head.isUpgrade) return "upgrade";
+    if (this.#writer.head.isUpgrade) return "upgrade";
     return isStream(request, target.query) ? "stream" : "answer";
   }
 
   /** Why there is no room for it, once a request of another user was ended if that makes room. */
   #problem(noun: LimitTerms["noun"]): Refusal | undefined {
-    const { live, limits } = this.#deps;
+    const { inFlight, limits } = this.#deps;
     const terms = { group: liveGroup(this.kind), limits, noun };
-    const room = roomFor(live.loadOf(terms.group, this), terms);
-    if (room === "free" || (room === "displace" && live.displace(terms.group))) return undefined;
+    const room = roomFor(inFlight.loadOf(terms.group, this), terms);
+    if (room === "free" || (room === "displace" && inFlight.displace(terms.group)))
+      return undefined;
     return room === "displace" ? fullRefusal("all", terms) : room;
   }
 
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#leaveLive();
+    this.#leave();
     if (this.#forwarded === undefined) this.#left?.abort(isOver);
   }
 }

@@ -1,5 +1,5 @@
 import { readIssuerAuthority } from "../published/issuer-authority.ts";
-import type { DirectEndpointConfig } from "../runtime/direct-endpoint-config.ts";
+import type { DirectEndpointConfig } from "./direct-endpoint-options.ts";
 import type { ServerProcess } from "../runtime/shutdown.ts";
 import { assembleDirectEndpoint } from "./assemble-direct.ts";
 import { runFront } from "./run-front.ts";

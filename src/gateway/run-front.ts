@@ -1,12 +1,11 @@
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { readPodApiServer } from "../runtime/config.ts";
+import { aborted, type Clock, sleep } from "../runtime/clock.ts";
+import { readPodApiServer } from "../runtime/environment.ts";
 import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
-import type { HostPort } from "../runtime/config-values.ts";
+import type { HostPort, LogLevel } from "../runtime/config-values.ts";
 import { httpRefusals, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
-import type { LogLevel } from "../runtime/log-level.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
   healthRoute,
@@ -16,7 +15,6 @@ import {
   served,
 } from "../runtime/routes.ts";
 import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
-import { aborted, sleep } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
 import { asksForUpgrade } from "../domain/gateway/request-head.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
@@ -145,11 +143,11 @@ function frontOf(
 /** Serves until requests and connections end, for the drain timeout at most. */
 async function drain(
   server: FrontServer | undefined,
-  { live }: Pick<FrontAssembly, "live">,
+  { inFlight }: Pick<FrontAssembly, "inFlight">,
   { drainTimeout, clock }: { readonly drainTimeout: number; readonly clock: Clock },
 ): Promise<void> {
   if (server === undefined) return;
   const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
   await sleep(leastMs, { clock });
-  await Promise.all([server.drain(restMs), live.endStreams(watchesMs)]);
+  await Promise.all([server.drain(restMs), inFlight.endStreams(watchesMs)]);
 }

@@ -1,6 +1,6 @@
-import type { GatewayConfig } from "../runtime/gateway-config.ts";
 import type { ServerProcess } from "../runtime/shutdown.ts";
 import { assembleGateway } from "./assemble.ts";
+import type { GatewayConfig } from "./gateway-options.ts";
 import { runFront } from "./run-front.ts";
 
 /** Runs `latchkey gateway` until SIGTERM. */

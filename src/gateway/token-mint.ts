@@ -1,14 +1,14 @@
-import { objectPath } from "../kube/client/paths.ts";
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/object-defaults.ts";
 import { displaced } from "../domain/gateway/live-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
+import { objectPath } from "../kube/client/paths.ts";
 import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
+import { sleep } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import { sleep } from "../runtime/sleep.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import {
@@ -19,7 +19,7 @@ import {
   sharerOf,
 } from "./forward-terms.ts";
 import { type OwnBody, OwnBodyReader } from "./own-body.ts";
-import { sendRefusal } from "./respond.ts";
+import { sendRefusal } from "./send-refusal.ts";
 
 /** A whole answer of the API server. */
 interface Collected {

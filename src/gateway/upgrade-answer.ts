@@ -4,7 +4,7 @@ import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
-import { refusalHeaders } from "./respond.ts";
+import { refusalHeaders } from "./send-refusal.ts";
 
 /** Longest wait for a client that got everything and does not close the connection. */
 const lingerMs = 2_000;

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { keyOf } from "../api/object.ts";
+import { keyOf, type Manifest } from "../api/object.ts";
 import type { Event } from "../api/event.ts";
-import type { Manifest } from "../api/object.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
 
 import type { Clock } from "../runtime/clock.ts";

@@ -1,9 +1,8 @@
 import type { ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { sleep } from "../runtime/sleep.ts";
 import type { Client } from "./client/client.ts";
 import { isKubeError } from "./client/kube-error.ts";
 import { newLease, nextLease, parseLease } from "./lease-record.ts";

@@ -1,9 +1,7 @@
 import { recordAt, stringAt } from "../api/parse.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { HttpsDocument } from "../kube/client/https-document.ts";
-import { HttpsDocumentError } from "../kube/client/https-document.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
+import { type HttpsDocument, HttpsDocumentError } from "../kube/client/https-document.ts";
 import type { Logger } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
 import type { VerificationKeys } from "../tokens/compact-jws.ts";
 import { parseVerificationKeys } from "../tokens/verification-keys.ts";
 import type { KeptSecret } from "./kept-secret.ts";

@@ -1,6 +1,5 @@
 import { seqOrder } from "../domain/endpoint-token/revocation-seq.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import {
   hasList,
   isKept,

@@ -4,9 +4,8 @@ import {
   seqOrder,
 } from "../domain/endpoint-token/revocation-seq.ts";
 import { type HttpsDocument, HttpsDocumentError } from "../kube/client/https-document.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
 import type { VerificationKeys } from "../tokens/compact-jws.ts";
 import {
   isRevoked,

@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { type LogLevel, logLevels } from "./log-level.ts";
 
 /** An invalid command line or configuration; the message is one sentence. */
 export class UsageError extends Error {
@@ -97,7 +96,8 @@ export const pathSegment: ParseValue<string> = (value, option) => {
   throw new ConfigError(
     option,
     "(not shown)",
-    "must be 32 to 128 letters, digits, - and _, such as the output of openssl rand -hex 20; replace the placeholder of the manifest",
+    "must be 32 to 128 letters, digits, - and _, such as the output of openssl rand -hex 20; " +
+      "replace the placeholder of the manifest",
   );
 };
 
@@ -132,7 +132,8 @@ export const labelKeys: ParseValue<readonly string[]> = (value, option) => {
   throw new ConfigError(
     option,
     wrong,
-    "must be the key of a label or annotation, such as team or example.com/team, or <domain>/*, such as example.com/*; separate several by commas",
+    "must be the key of a label or annotation, such as team or example.com/team, " +
+      "or <domain>/*, such as example.com/*; separate several by commas",
   );
 };
 
@@ -183,7 +184,8 @@ export const httpsUrl: ParseValue<string> = (value, option) => {
   throw new ConfigError(
     option,
     shown,
-    "must be an https URL without credentials, query and fragment, such as https://latchkey.example.com",
+    "must be an https URL without credentials, query and fragment, " +
+      "such as https://latchkey.example.com",
   );
 };
 
@@ -268,3 +270,9 @@ export function duration({
     );
   };
 }
+
+/** Log levels, the most verbose first. */
+const logLevels = ["debug", "info", "warn", "error"] as const;
+
+/** Name of a log level. */
+export type LogLevel = (typeof logLevels)[number];

@@ -33,7 +33,7 @@ export interface Exchange {
    * Takes no request after this one from a connection of HTTP/1.1: two servers could see its begin at
    * two places. To be called before `respond`.
    */
-  distrust(): void;
+  closeAfterResponse(): void;
   /** Sends the head of the answer; header names and values in turn. */
   respond(status: number, headers: readonly string[]): void;
   readonly hasResponded: boolean;

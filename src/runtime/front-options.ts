@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { type ConnectionLimits, connectionLimits } from "./connections.ts";
+import { type ConnectionLimits, connectionLimits } from "./connection-pool.ts";
 import type { Exchange, UpgradeExchange } from "./exchange.ts";
 import type { ServerTls } from "./http-server.ts";
 

@@ -1,13 +1,13 @@
 import type { Http2Server } from "node:http2";
 import type { Server } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { Connections, recordConnections } from "./connections.ts";
-import { http1Server } from "./front-http1.ts";
-import { http2Server } from "./front-http2.ts";
+import { ConnectionPool, recordConnections } from "./connection-pool.ts";
+import { http1Server } from "./http1.ts";
+import { http2Server } from "./http2.ts";
 import { frontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
 import { shareHandshakes } from "./handshakes.ts";
 import type { ServerTls } from "./http-server.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./clock.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
 const drainIdleMs = 10_000;
@@ -34,7 +34,7 @@ export async function startFrontServer(options: FrontServerOptions): Promise<Fro
   let isDraining = false;
   let onEmpty = (): void => {};
   const { clock, onRefused = () => {} } = options;
-  const connections = new Connections(limits.connections, () => onRefused("connection"));
+  const connections = new ConnectionPool(limits.connections, () => onRefused("connection"));
   const unread = new UnreadAnswers({ clock, most: limits.unread, mostMs: limits.unreadMs });
   const server = http1Server(options, { limits, connections, unread, isClosing: () => isDraining });
   const http2 = http2Server(options, { limits, connections, unread, sessions });

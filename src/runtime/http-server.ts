@@ -1,19 +1,18 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { BodyBudget } from "./body-budget.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, sleep } from "./clock.ts";
 import {
   type ConnectionLimits,
   connectionLimits,
-  Connections,
+  ConnectionPool,
   recordConnections,
-} from "./connections.ts";
+} from "./connection-pool.ts";
 import { shareHandshakes } from "./handshakes.ts";
 import type { Logger } from "./log.ts";
 import { idOf, peerOf } from "./peer.ts";
-import { serve } from "./serve-request.ts";
-import { sleep } from "./sleep.ts";
 import type { Gate, Handler } from "./routes.ts";
+import { serve } from "./serve-request.ts";
 
 /** The serving certificate and the client CA of a server, in PEM. */
 export interface ServerTls {
@@ -52,7 +51,7 @@ export const httpRefusals = ["connection", "too-large", "too-slow", "overloaded"
 type HttpRefusal = (typeof httpRefusals)[number];
 
 /** The current load of a server. */
-interface HttpLoad extends ReturnType<Connections["load"]> {
+interface HttpLoad extends ReturnType<ConnectionPool["load"]> {
   /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
   readonly bodyBytes: { readonly certified: number; readonly others: number };
 }
@@ -117,7 +116,7 @@ const mostBodyBytes = 8 * 1_048_576;
 /** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const onRefused = options.onRefused ?? (() => {});
-  const connections = new Connections(options.connections ?? connectionLimits, () =>
+  const connections = new ConnectionPool(options.connections ?? connectionLimits, () =>
     onRefused("connection"),
   );
   const budgets = {

@@ -1,7 +1,5 @@
-import { pino } from "pino";
-import type { DestinationStream } from "pino";
-import type { LogLevel } from "./log-level.ts";
-import { scrubFields } from "./scrub.ts";
+import { pino, type DestinationStream } from "pino";
+import type { LogLevel } from "./config-values.ts";
 
 /**
  * Structured fields of a log line; errors go under `error`, the name of an object under `object`.
@@ -41,4 +39,102 @@ export function createLogger({ level, destination }: LoggerOptions): Logger {
     warn: (fields, message) => lines.warn(scrubFields(fields), message),
     error: (fields, message) => lines.error(scrubFields(fields), message),
   };
+}
+
+const redacted = "[redacted]";
+const deepest = 6;
+
+/**
+ * Names of fields whose values are never logged, at any depth; compared in lower case, without `-`
+ * and `_`.
+ */
+const secretFields: ReadonlySet<string> = new Set([
+  "accesstoken",
+  "authorization",
+  "body",
+  "cause",
+  "clientcertificatedata",
+  "clientkeydata",
+  "connectordata",
+  "cookie",
+  "credential",
+  "credentials",
+  "data",
+  "idtoken",
+  "key",
+  "oidclogin",
+  "password",
+  "privatekey",
+  "refreshtoken",
+  "secret",
+  "setcookie",
+  "stringdata",
+  "token",
+]);
+
+/**
+ * Patterns of secrets in texts: JWTs (RFC 7519), generated access keys, digests of keys, bearer
+ * headers, PEM keys.
+ */
+const secretTexts =
+  /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f.]{64,}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
+
+/**
+ * Returns a copy of `fields` without secrets: no values of fields with secret names, no texts that
+ * look like secrets, no additional properties of errors, no bytes.
+ */
+function scrubFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (fields instanceof Error) return { error: scrubError(fields) };
+  return scrubRecord(fields, 0);
+}
+
+function scrub(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return scrubText(value);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > deepest) return "[deep]";
+  if (value instanceof Error) return scrubError(value);
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "[bytes]";
+  if ("toJSON" in value && typeof value.toJSON === "function")
+    return scrub(value.toJSON(), depth + 1);
+  if (value instanceof Map || value instanceof Set)
+    return `[${value.constructor.name} of ${value.size}]`;
+  if (Array.isArray(value)) return value.map((entry) => scrub(entry, depth + 1));
+  return scrubRecord(value, depth);
+}
+
+function scrubRecord(record: object, depth: number): Record<string, unknown> {
+  const entries = Object.entries(record).map(([field, value]) => [
+    field,
+    isSecret(field) ? redacted : scrub(value, depth + 1),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Name, code, message and stack frames; the cause and enumerable properties may contain bodies and
+ * are omitted.
+ */
+function scrubError(error: Error): Record<string, unknown> {
+  const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return {
+    name: error.name,
+    ...code,
+    message: messageOf(error),
+    stack: frames.map((line) => line.trim()).join("\n"),
+  };
+}
+
+// A SyntaxError of JSON.parse quotes the invalid text.
+function messageOf(error: Error): string {
+  return error instanceof SyntaxError ? "invalid syntax" : scrubText(error.message);
+}
+
+function scrubText(text: string): string {
+  return text.replace(secretTexts, redacted);
+}
+
+function isSecret(field: string): boolean {
+  return secretFields.has(field.toLowerCase().replaceAll(/[-_]/g, ""));
 }

@@ -1,15 +1,11 @@
 import {
-  duration,
   hostNames,
   hostPort,
-  httpsUrl,
   level,
-  namePrefix,
   namespaceName,
   optional,
   type ParseValue,
   text,
-  userNames,
 } from "./config-values.ts";
 
 /**
@@ -79,8 +75,8 @@ export function parseConfig(table: OptionTable, { flags, env }: OptionSources): 
   return Object.fromEntries(fields);
 }
 
-/** Options that several commands have. */
-const sharedOptions = {
+/** Options that every server has. */
+export const processOptions = {
   /** Path of a kubeconfig; undefined in a pod. */
   kubeconfig: {
     env: "KUBECONFIG",
@@ -95,11 +91,6 @@ const sharedOptions = {
     help: "namespace that Latchkey runs in",
     parse: namespaceName,
   },
-} as const satisfies OptionTable;
-
-/** Options that every server has. */
-export const serverOptions = {
-  ...sharedOptions,
   httpAddress: {
     value: "<host:port>",
     initial: "0.0.0.0:8080",
@@ -112,59 +103,6 @@ export const serverOptions = {
     help: "debug, info, warn or error",
     parse: level,
   },
-  userPrefix: {
-    value: "<text>",
-    initial: "",
-    help: "prefix of usernames, as your authenticator sets it",
-    parse: namePrefix,
-  },
-  teamPrefix: {
-    value: "<text>",
-    initial: "",
-    help: "prefix of team names, which are groups, as your authenticator sets it",
-    parse: namePrefix,
-  },
-  /** Seconds; 0 is no limit. */
-  maximumKeyTtl: {
-    value: "<duration>",
-    initial: "0",
-    help: "maximum lifetime of an access key; 0 is no limit; set the same for controller, webhook and gateway",
-    parse: duration({ unit: 1, least: 0 }),
-  },
-} as const satisfies OptionTable;
-
-/** Options of what counts the objects of a requester. */
-export const quotaOptions = {
-  /** Usernames whose keys and tokens are not counted. */
-  quotaExempt: {
-    value: "<users>",
-    initial: "",
-    help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; set the same for controller and webhook",
-    parse: userNames,
-  },
-} as const satisfies OptionTable;
-
-/** Options of what mints direct tokens, and of what describes them to a connected cluster. */
-export const directTokenOptions = {
-  issuer: {
-    value: "<url>",
-    initial: "https://latchkey.latchkey-system.svc",
-    help: "`iss` of direct tokens; set the same for controller and trust-config",
-    parse: httpsUrl,
-  },
-  audience: {
-    value: "<text>",
-    initial: "management.service/direct",
-    help: "`aud` of direct tokens; that of a token for one cluster is <text>/<cluster>; set the same for controller, direct-endpoint and trust-config",
-    parse: text,
-  },
-  /** Seconds. */
-  maximumTokenTtl: {
-    value: "<duration>",
-    initial: "24h",
-    help: "maximum lifetime of a direct token; set the same for controller and trust-config",
-    parse: duration({ unit: 1, least: 1 }),
-  },
 } as const satisfies OptionTable;
 
 /** Options of servers whose clients get the CA from an administrator. */
@@ -173,14 +111,18 @@ export const clientServerOptions = {
   externalNames: {
     value: "<names>",
     initial: "",
-    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those that clients use",
+    help:
+      "more DNS names and IP addresses in the certificate that Latchkey makes, " +
+      "separated by commas, such as those that clients use",
     parse: hostNames,
   },
   /** Where certificates come from; undefined: Latchkey makes them. */
   certificateDirectory: {
     value: "<directory>",
     initial: "",
-    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    help:
+      "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, " +
+      "read again when they change; if unset, Latchkey makes its own certificates",
     parse: optional(text),
   },
 } as const satisfies OptionTable;

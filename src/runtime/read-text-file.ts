@@ -1,5 +1,4 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import { errorCode } from "./error-code.ts";
 import { ConfigError } from "./config-values.ts";
 
 /** The file that an option names. */
@@ -64,4 +63,9 @@ export function readAtMost(path: string, most: number): Buffer {
     closeSync(file);
   }
   throw new RangeError(`"${path}" is larger than ${most} bytes`);
+}
+
+/** The code of a file system error, such as ENOENT; undefined for any other error. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

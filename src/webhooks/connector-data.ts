@@ -14,9 +14,8 @@ import {
 } from "../domain/access-key/unreferenced-secrets.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
 import {
   connectorDataIn,
   connectorSecret,

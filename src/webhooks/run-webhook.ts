@@ -1,8 +1,8 @@
-import { readIssuerAuthority } from "../published/issuer-authority.ts";
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import type { Clock } from "../runtime/clock.ts";
-import { readPodApiServer } from "../runtime/config.ts";
+import { readIssuerAuthority } from "../published/issuer-authority.ts";
+import { aborted, type Clock } from "../runtime/clock.ts";
+import { readPodApiServer } from "../runtime/environment.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
@@ -14,13 +14,8 @@ import {
   served,
 } from "../runtime/routes.ts";
 import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
-import { aborted } from "../runtime/sleep.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
-import {
-  directWebhookConfig,
-  type WebhookConfig,
-  webhookServices,
-} from "../runtime/webhook-config.ts";
+import { directWebhookConfig, type WebhookConfig, webhookServices } from "./webhook-options.ts";
 import { assembleDirectAuthorizer } from "./assemble-direct.ts";
 import { assembleWebhook } from "./assemble.ts";
 import type { ProcessConnectionDeps } from "../kube/process-connection.ts";

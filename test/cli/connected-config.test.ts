@@ -5,7 +5,7 @@ import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { UsageError } from "../../src/runtime/config-values.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
-import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
+import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
 import {
   newWebhookCertificates,
   webhookCertificatesSecret,

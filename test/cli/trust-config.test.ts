@@ -8,7 +8,7 @@ import { listAt, recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
-import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
+import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
 import {
   newWebhookCertificates,
   webhookCertificatesSecret,

@@ -32,7 +32,7 @@ const event = '{"type":"ADDED"}\n';
 /** Takes alice's key away, and lets the gateway notice. */
 async function revoke({ deps }: Setup): Promise<void> {
   deps.keys.set(aliceKey, keyOf("alice", { disabled: true }));
-  deps.live.changed();
+  deps.inFlight.changed();
   await deps.clock.run(250);
 }
 
@@ -47,7 +47,7 @@ describe("a forwarded answer", () => {
     expect([exchange.text, exchange.isEnded, exchange.isAborted]).toEqual([
       ...['{"kind":"Status"}', true, false],
     ]);
-    expect([deps.answers, deps.live.count("answer")]).toEqual([["list 409"], 0]);
+    expect([deps.answers, deps.inFlight.count("answer")]).toEqual([["list 409"], 0]);
   });
 
   it("waits for a client that is slow, and goes on when it has read", async () => {
@@ -74,7 +74,7 @@ describe("a forwarded answer", () => {
     expect(exchange.isAborted).toBe(false);
     await deps.clock.run(2);
     expect([exchange.isAborted, forwarding.isAborted]).toEqual([true, true]);
-    expect([deps.live.count("answer"), deps.clock.pending]).toEqual([0, 0]);
+    expect([deps.inFlight.count("answer"), deps.clock.pending]).toEqual([0, 0]);
   });
 
   it("that is a stream waits for its client for ever", async () => {
@@ -82,22 +82,22 @@ describe("a forwarded answer", () => {
     exchange.reads = false;
     deps.forwarder.last().answer(200, event, { isOpen: true });
     await deps.clock.run(86_400_000);
-    expect([exchange.isAborted, deps.live.count("stream")]).toEqual([false, 1]);
+    expect([exchange.isAborted, deps.inFlight.count("stream")]).toEqual([false, 1]);
   });
 
   it("counts as under way until its client has it", async () => {
     const { deps, exchange } = await forwarded();
     exchange.reads = false;
     deps.forwarder.last().answer(200);
-    expect([exchange.isEnded, deps.live.count("answer"), deps.answers]).toEqual([true, 1, []]);
+    expect([exchange.isEnded, deps.inFlight.count("answer"), deps.answers]).toEqual([true, 1, []]);
     exchange.close();
-    expect([deps.live.count("answer"), deps.answers]).toEqual([0, ["list 200"]]);
+    expect([deps.inFlight.count("answer"), deps.answers]).toEqual([0, ["list 200"]]);
   });
 
   it("is given up when the client leaves", async () => {
     const { deps, exchange } = await forwarded(watch);
     exchange.close();
-    expect([deps.forwarder.last().isAborted, deps.live.count("stream")]).toEqual([true, 0]);
+    expect([deps.forwarder.last().isAborted, deps.inFlight.count("stream")]).toEqual([true, 0]);
   });
 
   it("that the API server breaks off does not look whole", async () => {
@@ -231,7 +231,7 @@ describe("a request that is not allowed any more", () => {
     await revoke(setup);
     const { deps, exchange } = setup;
     expect([exchange.answer?.status, deps.forwarder.last().isAborted]).toEqual([401, true]);
-    expect([deps.live.count("answer"), deps.cuts]).toEqual([0, ["denied"]]);
+    expect([deps.inFlight.count("answer"), deps.cuts]).toEqual([0, ["denied"]]);
   });
 
   it("ends as a watch with an ERROR event between two lines", async () => {
@@ -282,7 +282,7 @@ describe("a stream of a gateway that stops", () => {
   ])("%s", async (_what, text, isAborted) => {
     const { deps, exchange } = await forwarded(watch);
     deps.forwarder.last().answer(200, text, { isOpen: true });
-    const ended = deps.live.endStreams(1_000);
+    const ended = deps.inFlight.endStreams(1_000);
     await deps.clock.run(1_000);
     await ended;
     expect([exchange.isAborted, exchange.isEnded]).toEqual([isAborted, !isAborted]);

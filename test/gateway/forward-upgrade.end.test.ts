@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ForwardResult } from "../../src/gateway/forward-terms.ts";
 import { ForwardedUpgrade, type UpgradedRequest } from "../../src/gateway/forward-upgrade.ts";
 import { createForwarder } from "../../src/kube/forward/forwarder.ts";
-import { bodyShares } from "../../src/gateway/body-shares.ts";
+import { bodyShares } from "../../src/gateway/own-body.ts";
 import type { UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestClock } from "../support/test-clock.ts";

@@ -46,7 +46,7 @@ describe.each(frontWays)("through the $name", (way) => {
     return connection;
   }
 
-  const live = () => gateway.live.counts().upgrade;
+  const inFlight = () => gateway.inFlight.counts().upgrade;
   const lastUpstream = () => gateway.recorder.connections.at(-1);
 
   describe("an upgrade", () => {
@@ -82,10 +82,10 @@ describe.each(frontWays)("through the $name", (way) => {
       expect(connection.answer().text).toMatch(
         /^HTTP\/1\.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: s\r\n\r\nwelcome$/,
       );
-      expect(live()).toBe(1);
+      expect(inFlight()).toBe(1);
       connection.destroy();
-      await connection.until(() => live() === 0 && lastUpstream()?.isClosed() === true);
-      expect([live(), lastUpstream()?.isClosed()]).toEqual([0, true]);
+      await connection.until(() => inFlight() === 0 && lastUpstream()?.isClosed() === true);
+      expect([inFlight(), lastUpstream()?.isClosed()]).toEqual([0, true]);
     });
 
     it("ends for the client when it ends at the API server, with everything that was said", async () => {
@@ -98,8 +98,8 @@ describe.each(frontWays)("through the $name", (way) => {
       const answer = await connection.until(({ isClosed }) => isClosed);
       connection.socket.end();
       expect(answer.text.endsWith(`\r\n\r\n${big}`)).toBe(true);
-      await connection.until(() => live() === 0);
-      expect([answer.isClosed, live()]).toEqual([true, 0]);
+      await connection.until(() => inFlight() === 0);
+      expect([answer.isClosed, inFlight()]).toEqual([true, 0]);
     });
 
     it("ends at once on both sides when its key is not valid any more", async () => {
@@ -109,7 +109,7 @@ describe.each(frontWays)("through the $name", (way) => {
       gateway.revoke();
       const isOver = () => connection.answer().isClosed && lastUpstream()?.isClosed() === true;
       await connection.until(isOver);
-      expect([isOver(), live(), connection.answer().statuses]).toEqual([true, 0, [101]]);
+      expect([isOver(), inFlight(), connection.answer().statuses]).toEqual([true, 0, [101]]);
     });
 
     it("without an answer gets 401 when its key is not valid any more", async () => {
@@ -118,7 +118,7 @@ describe.each(frontWays)("through the $name", (way) => {
       await gateway.recorder.arrived(1);
       gateway.revoke();
       const answer = await connection.until(({ isClosed }) => isClosed);
-      expect([answer.statuses, live()]).toEqual([[401], 0]);
+      expect([answer.statuses, inFlight()]).toEqual([[401], 0]);
       await connection.until(() => lastUpstream()?.isClosed() === true);
       expect(lastUpstream()?.isClosed()).toBe(true);
     });
@@ -168,8 +168,8 @@ describe.each(frontWays)("through the $name", (way) => {
         expect(answer.text).toMatch(/^connection: close$/im);
         expect([gateway.recorder.requests.length, gateway.recorder.malformed]).toEqual([1, []]);
         expect(lastUpstream()?.text()).not.toMatch(/early|smuggled/);
-        await connection.until(() => live() === 0 && lastUpstream()?.isClosed() === true);
-        expect([live(), lastUpstream()?.isClosed()]).toEqual([0, true]);
+        await connection.until(() => inFlight() === 0 && lastUpstream()?.isClosed() === true);
+        expect([inFlight(), lastUpstream()?.isClosed()]).toEqual([0, true]);
       },
     );
 
@@ -181,10 +181,10 @@ describe.each(frontWays)("through the $name", (way) => {
       connection.write(next);
       await connection.until(() => false, 50);
       expect(lastUpstream()?.text()).not.toMatch(/early|smuggled/);
-      expect(live()).toBe(1);
+      expect(inFlight()).toBe(1);
       connection.destroy();
-      await connection.until(() => live() === 0 && lastUpstream()?.isClosed() === true);
-      expect([live(), lastUpstream()?.isClosed()]).toEqual([0, true]);
+      await connection.until(() => inFlight() === 0 && lastUpstream()?.isClosed() === true);
+      expect([inFlight(), lastUpstream()?.isClosed()]).toEqual([0, true]);
     });
 
     it("with a redirect to another server is 502", async () => {
@@ -215,8 +215,8 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([answer.statuses, answer.isClosed]).toEqual([[200], true]);
       expect(answer.text).not.toContain("0\r\n\r\n");
       expect(answer.text).toMatch(/content-length: 100|transfer-encoding: chunked/);
-      await connection.until(() => live() === 0);
-      expect(live()).toBe(0);
+      await connection.until(() => inFlight() === 0);
+      expect(inFlight()).toBe(0);
     });
 
     it("of a HEAD or without a body has none", async () => {
@@ -243,14 +243,18 @@ describe.each(frontWays)("through the $name", (way) => {
       );
       expect(first).not.toEqual(second);
       connection.destroy();
-      await connection.until(() => live() === 0);
+      await connection.until(() => inFlight() === 0);
     });
 
     it("is 502 at the second time", async () => {
       gateway.recorder.respond = (_request, socket) => void socket.write(answerText(401));
       const connection = await upgrade();
       const answer = await connection.until(({ isClosed }) => isClosed);
-      expect([answer.statuses, gateway.recorder.requests.length, live()]).toEqual([[502], 2, 0]);
+      expect([answer.statuses, gateway.recorder.requests.length, inFlight()]).toEqual([
+        [502],
+        2,
+        0,
+      ]);
     });
 
     it("may be a backend's if it is below /proxy: it is passed on, and sent once", async () => {
@@ -264,7 +268,7 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([answer.statuses, gateway.recorder.requests.length]).toEqual([[401], 1]);
       expect(answer.text).toMatch(/\r\nwww-authenticate: Basic realm="a"\r\n[^]*\r\n\r\nwho\?$/);
       expect(gateway.forgotten()).toBe(before + 1);
-      await connection.until(() => live() === 0);
+      await connection.until(() => inFlight() === 0);
     });
   });
 
@@ -281,7 +285,7 @@ describe.each(frontWays)("through the $name", (way) => {
       gateway.recorder.respond = (_request, socket) => void socket.destroy();
       const connection = await upgrade();
       const answer = await connection.until(({ isClosed }) => isClosed);
-      expect([answer.statuses, live()]).toEqual([[502], 0]);
+      expect([answer.statuses, inFlight()]).toEqual([[502], 0]);
     });
   });
 });
@@ -296,7 +300,7 @@ it("an upgrade whose client left while it was admitted is none", async () => {
   const before = gateway.identifications.length;
   await connection.until(() => gateway.identifications.length > before);
   await connection.until(() => false, 50);
-  expect([gateway.identifications.at(-1), gateway.live.counts().upgrade]).toEqual([
+  expect([gateway.identifications.at(-1), gateway.inFlight.counts().upgrade]).toEqual([
     ...["authenticated", 0],
   ]);
   expect(gateway.recorder.requests).toEqual([]);

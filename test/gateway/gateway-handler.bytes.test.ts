@@ -34,7 +34,7 @@ describe.each(frontWays)("a client of the $name", (way) => {
         expect(recorded).toHaveLength(row.forwarded);
         for (const request of recorded) expectOurs(request, row);
         expect(answer.isClosed).toBe(row.then === undefined && !(row.stays ?? row.forwarded === 1));
-        expect(gateway.live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
+        expect(gateway.inFlight.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
       },
     );
   });

@@ -183,7 +183,7 @@ describe.each(frontWays)("streams at the $name", (way) => {
     count: number,
   ): Promise<readonly RawSession[]> {
     const fields = requestFieldsOf({ ...way, alice: credential })([], { path: watch });
-    const before = front.live.count("stream");
+    const before = front.inFlight.count("stream");
     const sessions: RawSession[] = [];
     for (let opened = 0; opened < count; opened += 125) {
       const session = await rawSession(front);
@@ -192,16 +192,16 @@ describe.each(frontWays)("streams at the $name", (way) => {
       for (let stream = 0; stream < some; stream += 1)
         session.write(headers(2 * stream + 1, fields));
     }
-    await sessions[0]?.until(() => front.live.count("stream") === before + count);
+    await sessions[0]?.until(() => front.inFlight.count("stream") === before + count);
     return sessions;
   }
 
   async function statusOf(front: WayFixture, credential: string): Promise<string> {
     const connection = await rawConnection(front);
     connection.write(requestTextOf(way)("GET /api/v1/pods?watch=1").replace(way.alice, credential));
-    const isUnderWay = front.live.count("stream") + 1;
+    const isUnderWay = front.inFlight.count("stream") + 1;
     const { statuses, text } = await connection.until(
-      (answer) => answer.statuses.length > 0 || front.live.count("stream") === isUnderWay,
+      (answer) => answer.statuses.length > 0 || front.inFlight.count("stream") === isUnderWay,
     );
     connection.destroy();
     return statuses.length === 0 ? "open" : `${statuses[0]} ${text.split("\r\n\r\n")[1] ?? ""}`;
@@ -218,7 +218,7 @@ describe.each(frontWays)("streams at the $name", (way) => {
       new RegExp(`^429 .*at most 256 with one ${noun}\\)`),
     );
     expect(await statusOf(front, second)).toBe("open");
-    await open[0]?.until(() => front.live.count("stream") === 256);
+    await open[0]?.until(() => front.inFlight.count("stream") === 256);
     open.push(...(await openWatches(front, second, 256)));
     expect(await statusOf(front, third)).toMatch(/^429 .*at most 512 of one user\)/);
     expect(await statusOf(front, way.bob)).toBe("open");
@@ -230,8 +230,8 @@ describe.each(frontWays)("streams at the $name", (way) => {
     await session?.until(() => session.stream(1001).status !== undefined);
     expect(session?.stream(1001).resetCode).toBeUndefined();
     for (const each of open) each.destroy();
-    await session?.until(() => front.live.count("stream") === 0);
-    expect(front.live.count("stream")).toBe(0);
+    await session?.until(() => front.inFlight.count("stream") === 0);
+    expect(front.inFlight.count("stream")).toBe(0);
     await front.close();
   });
 });

@@ -44,7 +44,7 @@ describe.each(frontWays)("a client of the $name", (way) => {
         ]);
         expect(body.toString()).toBe(row.body ?? "");
       }
-      expect(gateway.live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
+      expect(gateway.inFlight.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
     });
   });
 

@@ -121,7 +121,7 @@ describe.each(frontWays)("through the $name", (way) => {
       await clock.run(45_000);
       const next = await rawConnection(gateway);
       next.write(requestText("GET /next"));
-      await next.until(() => gateway.live.count("answer") === 101);
+      await next.until(() => gateway.inFlight.count("answer") === 101);
       await clock.run(14_000);
       expect(next.answer().statuses).toEqual([]);
       await clock.run(1_500);
@@ -129,8 +129,8 @@ describe.each(frontWays)("through the $name", (way) => {
       expect(next.answer().statuses).toEqual([204]);
       // The buffers of the system may have taken a part later.
       await clock.run(60_000);
-      await next.until(() => gateway.live.count("answer") === 0);
-      expect(gateway.live.count("answer")).toBe(0);
+      await next.until(() => gateway.inFlight.count("answer") === 0);
+      expect(gateway.inFlight.count("answer")).toBe(0);
       next.destroy();
     });
   });
@@ -149,8 +149,8 @@ describe.each(frontWays)("through the $name", (way) => {
         await pause(1);
       }
       expect([session.stream(1).body.length, session.stream(1).isWhole]).toEqual([2_000_000, true]);
-      await session.until(() => gateway.live.count("answer") === 0);
-      expect(gateway.live.count("answer")).toBe(0);
+      await session.until(() => gateway.inFlight.count("answer") === 0);
+      expect(gateway.inFlight.count("answer")).toBe(0);
       session.destroy();
     });
   });
@@ -172,7 +172,7 @@ describe.each(frontWays)("through the $name", (way) => {
       await session.until(() => session.stream(1).isWhole);
       expect(session.stream(1)).toMatchObject({ isWhole: true });
       expect(session.stream(1).resetCode).toBeUndefined();
-      await session.until(() => gateway.live.count("answer") === 0);
+      await session.until(() => gateway.inFlight.count("answer") === 0);
       session.destroy();
     });
   });
@@ -196,7 +196,7 @@ describe.each(frontWays)("through the $name", (way) => {
       await clock.run(60_000);
       await session.until(() => have("resetCode") === 200);
       expect(have("resetCode")).toBe(200);
-      expect(gateway.live.count("answer")).toBe(0);
+      expect(gateway.inFlight.count("answer")).toBe(0);
       // The session is idle for a minute, and its client may read for two seconds more.
       await clock.run(62_000);
       await session.until(() => session.isClosed());

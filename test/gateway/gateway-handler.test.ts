@@ -31,7 +31,7 @@ describe("a replica", () => {
     const first = await send(deps, { key: "key-0" }, 188);
     for (let index = 1; index < 6; index += 1)
       expect(statuses(await send(deps, { key: `key-${index}` }, 188))).toEqual([]);
-    expect([statuses(first), deps.live.count("answer")]).toEqual([[], 1_128]);
+    expect([statuses(first), deps.inFlight.count("answer")]).toEqual([[], 1_128]);
     const [refused] = await send(deps, {});
     expect(refused?.answer?.status).toBe(503);
     expect(refused?.answer?.headers.join(" ")).toContain("retry-after 1");
@@ -80,7 +80,7 @@ describe("a replica", () => {
     for (let index = 0; index < 8; index += 1)
       expect(statuses(await send(deps, { ...watch, key: `key-${index}` }, 250))).toEqual([]);
     expect(statuses(await send(deps, { ...watch, key: bobKey }))).toEqual([]);
-    expect([deps.live.count("stream"), deps.cuts, deps.refusals]).toEqual([
+    expect([deps.inFlight.count("stream"), deps.cuts, deps.refusals]).toEqual([
       ...[2_000, ["displaced"], []],
     ]);
   });
@@ -93,9 +93,14 @@ describe("a request under way", () => {
     gatewayHandler(deps).onExchange(exchange);
     exchange.close();
     await settled();
-    expect(deps.live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
+    expect(deps.inFlight.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
     const alice = { username: "alice", keyId: "uid-alice" };
-    expect(deps.live.loadOf("streams", alice)).toEqual({ all: 0, user: 0, key: 0, mostOfUser: 0 });
+    expect(deps.inFlight.loadOf("streams", alice)).toEqual({
+      all: 0,
+      user: 0,
+      key: 0,
+      mostOfUser: 0,
+    });
     expect(deps.forwarder.forwardings).toEqual([]);
   });
 
@@ -104,7 +109,7 @@ describe("a request under way", () => {
     const forward = deps.forwarder.forward.bind(deps.forwarder);
     let under = 0;
     deps.forwarder.forward = (...args) => {
-      under = deps.live.count("answer");
+      under = deps.inFlight.count("answer");
       return forward(...args);
     };
     await send(deps, {});

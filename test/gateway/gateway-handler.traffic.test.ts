@@ -43,7 +43,8 @@ describe.each(frontWays)("through the $name", (way) => {
   });
   afterAll(() => gateway.close());
 
-  const live = () => Object.values(gateway.live.counts()).reduce((sum, count) => sum + count, 0);
+  const inFlight = () =>
+    Object.values(gateway.inFlight.counts()).reduce((sum, count) => sum + count, 0);
   const watchPath = "/api/v1/pods?watch=1";
   const begun =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -66,7 +67,7 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([answer.statuses, answer.isClosed]).toEqual([[200], true]);
       expect(answer.text).toMatch(/content-length: 100|transfer-encoding: chunked/i);
       expect(answer.text).not.toContain("\r\n0\r\n\r\n");
-      expect(live()).toBe(0);
+      expect(inFlight()).toBe(0);
     });
 
     it.each([
@@ -79,7 +80,7 @@ describe.each(frontWays)("through the $name", (way) => {
       await session.until(() => session.stream(1).resetCode !== undefined);
       const { status, isWhole, resetCode } = session.stream(1);
       expect([status, isWhole, resetCode]).toEqual([200, false, 8]);
-      expect([live(), session.isClosed()]).toEqual([0, false]);
+      expect([inFlight(), session.isClosed()]).toEqual([0, false]);
       session.destroy();
     });
   });
@@ -95,7 +96,7 @@ describe.each(frontWays)("through the $name", (way) => {
       expect([statuses, session.stream(1).status]).toEqual([[200], 200]);
       connection.destroy();
       session.destroy();
-      await session.until(() => live() === 0);
+      await session.until(() => inFlight() === 0);
     });
   });
 
@@ -106,7 +107,7 @@ describe.each(frontWays)("through the $name", (way) => {
       ask(session, watchPath);
       await session.until(() => session.stream(1).body.length === text.length);
       gateway.revoke();
-      await session.until(() => live() === 0);
+      await session.until(() => inFlight() === 0);
       await session.until(() => session.stream(1).isWhole, 100);
       session.destroy();
       return session;
@@ -129,13 +130,13 @@ describe.each(frontWays)("through the $name", (way) => {
         void socket.write(begun + chunk(`${"a".repeat(1_000_000)}\n`));
       const session = await rawSession(gateway, { settings: [4, 0] });
       ask(session, watchPath);
-      await session.until(() => live() === 1 && gateway.recorder.requests.length === 1);
+      await session.until(() => inFlight() === 1 && gateway.recorder.requests.length === 1);
       await pause(50);
       gateway.revoke();
-      await session.until(() => live() === 0);
+      await session.until(() => inFlight() === 0);
       const [connection] = gateway.recorder.requests.map((request) => request.connection);
       await session.until(() => connection?.isClosed() === true);
-      expect([live(), connection?.isClosed()]).toEqual([0, true]);
+      expect([inFlight(), connection?.isClosed()]).toEqual([0, true]);
       session.destroy();
     });
   });
@@ -165,8 +166,8 @@ describe.each(frontWays)("through the $name", (way) => {
         headers(1, requestFields([], { method: "POST", path: `${way.prefix}/early` }), 4),
         data(1, "{", 0),
       );
-      await session.until(() => session.stream(1).isWhole && live() === 0);
-      expect([answer.statuses, session.stream(1).status, live()]).toEqual([[403], 403, 0]);
+      await session.until(() => session.stream(1).isWhole && inFlight() === 0);
+      expect([answer.statuses, session.stream(1).status, inFlight()]).toEqual([[403], 403, 0]);
       session.destroy();
     });
   });
@@ -184,9 +185,9 @@ describe.each(frontWays)("through the $name", (way) => {
       ask(session, "/api");
       await session.until(() => session.stream(1).body.length >= 65_535);
       session.write(reset(1, code));
-      await session.until(() => still.live.count("answer") === 0);
+      await session.until(() => still.inFlight.count("answer") === 0);
       await session.until(() => still.recorder.connections.every((each) => each.isClosed()));
-      expect([still.live.count("answer"), session.isClosed()]).toEqual([0, false]);
+      expect([still.inFlight.count("answer"), session.isClosed()]).toEqual([0, false]);
       session.destroy();
       await still.close();
     });
@@ -202,13 +203,13 @@ describe.each(frontWays)("through the $name", (way) => {
           session.write(reset(stream));
         }
       const [first] = sessions;
-      await first?.until(() => gateway.live.counts().stream > 0, 100);
-      await first?.until(() => live() === 0);
+      await first?.until(() => gateway.inFlight.counts().stream > 0, 100);
+      await first?.until(() => inFlight() === 0);
       for (const session of sessions) session.destroy();
       await first?.until(() => gateway.recorder.connections.every((each) => each.isClosed()));
-      expect([live(), gateway.recorder.connections.filter((each) => !each.isClosed())]).toEqual([
-        ...[0, []],
-      ]);
+      expect([inFlight(), gateway.recorder.connections.filter((each) => !each.isClosed())]).toEqual(
+        [...[0, []]],
+      );
     });
 
     it.each(floodRows(way))("of $name ends its session, and no other", async (row) => {
@@ -259,7 +260,7 @@ describe("an object of Latchkey that is larger than 3 MiB, through the gateway,"
     gateway = await startGateway();
   });
   afterAll(() => gateway.close());
-  const live = () => gateway.live.count("answer");
+  const inFlight = () => gateway.inFlight.count("answer");
 
   it("is 413 over HTTP/1.1, and ends the connection", async () => {
     const connection = await rawConnection(gateway);
@@ -268,14 +269,14 @@ describe("an object of Latchkey that is larger than 3 MiB, through the gateway,"
     connection.write(big);
     const answer = await connection.until(({ isClosed }) => isClosed);
     expect([answer.statuses, answer.isClosed]).toEqual([[413], true]);
-    expect([gateway.recorder.requests, live(), bodyBytes(gateway.bodies)]).toEqual([[], 0, 0]);
+    expect([gateway.recorder.requests, inFlight(), bodyBytes(gateway.bodies)]).toEqual([[], 0, 0]);
   });
 
   it("is 413 over HTTP/2, and ends the stream alone", async () => {
     const session = await rawSession(gateway);
     const post = { method: "POST", path: managementPath + sharedSecrets };
     session.write(headers(1, requestFields([["content-type", "application/json"]], post), 4));
-    await session.until(() => live() === 1);
+    await session.until(() => inFlight() === 1);
     const granted = () =>
       65_535 +
       session
@@ -287,9 +288,9 @@ describe("an object of Latchkey that is larger than 3 MiB, through the gateway,"
       session.write(data(1, big.subarray(0, 16_000), 0));
       sent += 16_000;
     }
-    await session.until(() => live() === 0);
+    await session.until(() => inFlight() === 0);
     const { status, isWhole, resetCode } = session.stream(1);
-    expect([status, isWhole, resetCode, live(), bodyBytes(gateway.bodies)]).toEqual([
+    expect([status, isWhole, resetCode, inFlight(), bodyBytes(gateway.bodies)]).toEqual([
       ...[413, true, 0, 0, 0],
     ]);
     session.write(headers(3, requestFields()));

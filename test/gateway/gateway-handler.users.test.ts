@@ -90,7 +90,7 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
       const flood = await clientOf(gateway, user);
       for (let count = 0; count < 40; count += 1) flood.send("/api");
     }
-    await eventually(() => gateway.live.count("answer") === 120 && arrived.length === 14, {
+    await eventually(() => gateway.inFlight.count("answer") === 120 && arrived.length === 14, {
       what: "shares of 8, 4 and 2",
     });
     const honest = await clientOf(gateway, "honest");
@@ -114,7 +114,7 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
         for (let count = 0; count < 20; count += 1) sent.push(flood.send("/api"));
       }
     const refused = () => sent.filter((one) => one.status() !== undefined).length;
-    await eventually(() => gateway.live.count("answer") === 60 && refused() === 20, {
+    await eventually(() => gateway.inFlight.count("answer") === 60 && refused() === 20, {
       what: "both to have equal shares",
     });
     const honest = await clientOf(gateway, "honest");
@@ -137,9 +137,9 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
     await eventually(() => sent.filter((one) => one.status() === 429).length === 1, {
       what: "the eleventh to be refused",
     });
-    expect([gateway.live.count("answer"), gateway.discovery.waiting]).toEqual([10, 10]);
+    expect([gateway.inFlight.count("answer"), gateway.discovery.waiting]).toEqual([10, 10]);
     for (const one of sent) one.leave();
-    await eventually(() => gateway.live.count("answer") === 0, { what: "none to count" });
+    await eventually(() => gateway.inFlight.count("answer") === 0, { what: "none to count" });
     expect(gateway.discovery.waiting).toBe(0);
     gateway.discovery.isSlow = false;
     await answered((await clientOf(gateway, "honest")).send("/api"));
@@ -158,9 +158,12 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
           flood.send(own, { bytes: 64_000, sent: 1 });
         }
       }
-    await eventually(() => gateway.live.count("answer") >= 200 && gateway.bodies.large.used > 0, {
-      what: "the bodies",
-    });
+    await eventually(
+      () => gateway.inFlight.count("answer") >= 200 && gateway.bodies.large.used > 0,
+      {
+        what: "the bodies",
+      },
+    );
     const honest = (await clientOf(gateway, "honest")).send(own, { bytes, sent: 0 });
     honest.end();
     for (let time = 0; time < 3 && honest.status() === undefined; time += 1) {
@@ -175,7 +178,7 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
       await clock.run(10_000);
       await settled();
     }
-    await eventually(() => gateway.live.count("answer") === 0, { what: "all to end" });
+    await eventually(() => gateway.inFlight.count("answer") === 0, { what: "all to end" });
     expect([gateway.bodies.large.used, gateway.bodies.small.used]).toEqual([0, 0]);
   });
 
@@ -188,9 +191,9 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
         const flood = await clientOf(gateway, user, `${user}-${key}`);
         for (let count = 0; count < 10; count += 1) flood.send("/api/v1/pods?watch=1");
       }
-    await eventually(() => gateway.live.count("stream") === 40, { what: "all streams" });
+    await eventually(() => gateway.inFlight.count("stream") === 40, { what: "all streams" });
     const honest = await clientOf(gateway, "honest", "honest");
     for (let count = 0; count < 10; count += 1) await answered(honest.send("/api/v1/pods?watch=1"));
-    expect([gateway.live.count("stream"), gateway.cuts.length]).toEqual([40, 10]);
+    expect([gateway.inFlight.count("stream"), gateway.cuts.length]).toEqual([40, 10]);
   });
 });

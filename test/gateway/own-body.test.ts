@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ReviewedRequest } from "../../src/api/access-review.ts";
 import { group } from "../../src/api/names.ts";
-import { bodyShares, mostOwnBodyBytes } from "../../src/gateway/body-shares.ts";
-import { completesBody, OwnBodyReader } from "../../src/gateway/own-body.ts";
+import {
+  bodyShares,
+  mostOwnBodyBytes,
+  completesBody,
+  OwnBodyReader,
+} from "../../src/gateway/own-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { bodyBytes } from "../support/gateway-deps.ts";
 import { settled, TestClock } from "../support/test-clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bodyPace, streamPace } from "../../src/domain/gateway/body-pace.ts";
-import { bodyOf } from "../../src/gateway/request-body.ts";
+import { pacedBody } from "../../src/gateway/request-body.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -8,7 +8,7 @@ function reading(pace = bodyPace) {
   const [clock, exchange] = [new TestClock(), new FakeExchange()];
   const late: number[] = [];
   const onLate = (): void => void late.push(clock.monotonic());
-  const body = bodyOf(exchange, { clock, pace, onLate });
+  const body = pacedBody(exchange, { clock, pace, onLate });
   return { clock, exchange, body, late };
 }
 

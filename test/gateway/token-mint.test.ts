@@ -202,7 +202,7 @@ describe("the creation of a token ends", () => {
     const count = deps.forwarder.forwardings.length;
     exchange.close();
     await deps.clock.run(20_000);
-    expect([deps.forwarder.forwardings.length, deps.live.count("answer")]).toEqual([count, 0]);
+    expect([deps.forwarder.forwardings.length, deps.inFlight.count("answer")]).toEqual([count, 0]);
     expect(deps.clock.pending).toBe(0);
   });
 
@@ -210,7 +210,7 @@ describe("the creation of a token ends", () => {
     const { deps, exchange } = await minting();
     await answer(deps, 201, pending);
     deps.keys.set(aliceKey, keyOf("alice", { disabled: true }));
-    deps.live.changed();
+    deps.inFlight.changed();
     await deps.clock.run(250);
     expect([exchange.answer?.status, exchange.text.includes('"t"')]).toEqual([401, false]);
   });

@@ -44,7 +44,7 @@ const mirrored = [
  */
 const otherKeys = [
   // The audience of direct tokens, an option.
-  "runtime/options.ts: management.service/direct",
+  "authn/token-options.ts: management.service/direct",
   // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",

@@ -4,7 +4,7 @@ import { mostSubprotocols } from "../../src/domain/gateway/bearer.ts";
 import { answerPace, bodyPace, type Pace, streamPace } from "../../src/domain/gateway/body-pace.ts";
 import { type LiveCounts, liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { longestTarget, mostParameters } from "../../src/domain/gateway/request-target.ts";
-import { bodyLimits, mostOwnBodyBytes, smallBodyBytes } from "../../src/gateway/body-shares.ts";
+import { bodyLimits, mostOwnBodyBytes, smallBodyBytes } from "../../src/gateway/own-body.ts";
 import {
   clusterAnswers,
   mostDocumentBytes,
@@ -14,7 +14,7 @@ import { headTimeoutMs } from "../../src/gateway/forward-upgrade.ts";
 import { mostAnswers } from "../../src/gateway/process-parts.ts";
 import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
 import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
-import { connectionLimits } from "../../src/runtime/connections.ts";
+import { connectionLimits } from "../../src/runtime/connection-pool.ts";
 import type { ShareLimits } from "../../src/runtime/fair-shares.ts";
 import { frontLimits } from "../../src/runtime/front-options.ts";
 import { mostHandshakes } from "../../src/runtime/handshakes.ts";
@@ -39,7 +39,7 @@ const pace = ({ silentMs, bytesPerMs }: Pace): string =>
 
 test.each<[string, readonly string[]]>([
   ["connections", [count(connectionLimits.all)]],
-  ["connections without an accepted credential", [count(connectionLimits.withoutCredential)]],
+  ["connections without an accepted credential", [count(connectionLimits.unauthenticated)]],
   ["ordinary requests in progress", live(liveLimits.answers)],
   ["watches, followed logs, proxied answers, `exec`", live(liveLimits.streams)],
   ["ordinary requests at the API server", [count(mostAnswers)]],

@@ -33,7 +33,7 @@ const habits: readonly Habit[] = [
   {
     rule: "only one file reads the environment",
     pattern: /\bprocess\.env\b/,
-    at: ["runtime/config.ts"],
+    at: ["runtime/environment.ts"],
     breach: "const home = process.env.HOME;",
   },
   {
@@ -53,7 +53,7 @@ const habits: readonly Habit[] = [
   {
     rule: "only three files turn random bytes into names and keys",
     pattern: /\brandom(?:Bytes|UUID|Int)\b/,
-    at: ["tokens", "runtime/config.ts"],
+    at: ["tokens", "runtime/environment.ts"],
     breach: "const id = randomUUID();",
   },
   {

@@ -1,8 +1,7 @@
 import type { Manifest } from "../../src/api/object.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { Client } from "../../src/kube/client/client.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
-import type { KubeErrorCode } from "../../src/kube/client/kube-error.ts";
+import { KubeError, type KubeErrorCode } from "../../src/kube/client/kube-error.ts";
 
 /** A fault of the next request: it fails before or after its effect, or has no response. */
 export type Mishap = { readonly code: KubeErrorCode; readonly effect: "none" | "done" } | "silence";

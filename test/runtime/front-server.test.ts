@@ -192,7 +192,7 @@ describe("a front server that stops", () => {
 });
 
 describe("a full front server", () => {
-  const connections = { all: 12, withoutCredential: 6, reserved: 3 };
+  const connections = { all: 12, unauthenticated: 6, reserved: 3 };
 
   /** Accepts the credential of a client that names a user; others get 401, or wait for it. */
   function authenticate(exchange: Exchange): void {

@@ -4,10 +4,15 @@ import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { Pool } from "undici";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { startHttpServer } from "../../src/runtime/http-server.ts";
-import type { HttpServer } from "../../src/runtime/http-server.ts";
-import { gateOf, healthRoute, plain, routed } from "../../src/runtime/routes.ts";
-import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
+import { type HttpServer, startHttpServer } from "../../src/runtime/http-server.ts";
+import {
+  gateOf,
+  type Handler,
+  healthRoute,
+  type HttpResponse,
+  plain,
+  routed,
+} from "../../src/runtime/routes.ts";
 import {
   newWebhookCertificates,
   renewCertificates,
@@ -358,7 +363,7 @@ describe("over TLS", () => {
     const sockets = Array.from({ length: 200 }, () => connect(server.port, "127.0.0.1"));
     // The server resets those that never ask, whenever this process is slow.
     for (const socket of sockets) socket.on("error", () => {});
-    await expect.poll(() => server.load().withoutCredential, { timeout: 60_000 }).toBe(200);
+    await expect.poll(() => server.load().unauthenticated, { timeout: 60_000 }).toBe(200);
     const ask = (socket: Socket) => {
       const secure = connectTls({ socket, rejectUnauthorized: false });
       secure.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -381,7 +386,7 @@ describe("over TLS", () => {
       port: 0,
       handler: routed(routes),
       gate: gateOf(routes),
-      connections: { all: 1_000, withoutCredential: 700, reserved: 100 },
+      connections: { all: 1_000, unauthenticated: 700, reserved: 100 },
       onRefused: (why) => void refused.push(why),
       clock,
       log,
@@ -393,7 +398,7 @@ describe("over TLS", () => {
     const look = (): void => {
       const load = server.load();
       most = {
-        connections: Math.max(most.connections, load.withoutCredential),
+        connections: Math.max(most.connections, load.unauthenticated),
         bytes: Math.max(most.bytes, load.bodyBytes.others),
       };
     };
@@ -439,13 +444,13 @@ describe("over TLS", () => {
     await clock.run(3_000);
     await expect
       .poll(() => server.load())
-      .toMatchObject({ withoutCredential: 0, bodyBytes: { certified: 0, others: 0 } });
+      .toMatchObject({ unauthenticated: 0, bodyBytes: { certified: 0, others: 0 } });
     await client.destroy();
     for (const socket of sockets) socket.destroy();
   }, 300_000);
 
   describe("a full server", () => {
-    const full = { all: 12, withoutCredential: 6, reserved: 3 };
+    const full = { all: 12, unauthenticated: 6, reserved: 3 };
     const routes = [
       { method: "GET", path: "/open", handler: () => plain(200, "open") },
       { method: "GET", path: "/admit", handler: () => plain(200, "admitted"), isHidden: true },
@@ -502,11 +507,11 @@ describe("over TLS", () => {
         expect(await old.ask(path)).toBe(200);
         const first = await opened(20, attacker);
         await expect.poll(() => refused.length).toBe(14);
-        expect(server.load()).toMatchObject({ withoutCredential: 6, all: 7 });
+        expect(server.load()).toMatchObject({ unauthenticated: 6, all: 7 });
         const next = await connected(client);
         expect([await next.ask(path), await old.ask(path)]).toEqual([200, 200]);
         const last = await opened(20, attacker);
-        await expect.poll(() => server.load().withoutCredential).toBe(6);
+        await expect.poll(() => server.load().unauthenticated).toBe(6);
         expect([await old.ask(path), await next.ask(path), server.load().all]).toEqual([
           200, 200, 8,
         ]);
@@ -525,7 +530,7 @@ describe("over TLS", () => {
       });
       const [client, other] = [await connected(), await connected()];
       expect([await client.ask("/open"), await other.ask("/guess/admit")]).toEqual([200, 404]);
-      await expect.poll(() => server.load()).toMatchObject({ withoutCredential: 1, all: 1 });
+      await expect.poll(() => server.load()).toMatchObject({ unauthenticated: 1, all: 1 });
       const sockets = await opened(6, "127.0.0.1");
       await expect.poll(() => client.isClosed()).toBe(true);
       for (const socket of sockets) socket.destroy();

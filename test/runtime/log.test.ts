@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { createLogger } from "../../src/runtime/log.ts";
-import type { LogLevel } from "../../src/runtime/log-level.ts";
-import type { LogFields } from "../../src/runtime/log.ts";
+import type { LogLevel } from "../../src/runtime/config-values.ts";
+import { createLogger, type LogFields } from "../../src/runtime/log.ts";
 
 const canary = "canary-8f3a";
 

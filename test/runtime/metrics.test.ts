@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gatewayMetrics } from "../../src/runtime/gateway-metrics.ts";
+import { gatewayMetrics } from "../../src/gateway/gateway-metrics.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { createMetrics, type Metrics } from "../../src/runtime/metrics.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";

@@ -2,14 +2,16 @@ import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import {
   gateOf,
+  type Handler,
   healthRoute,
+  type HttpRequest,
   metricsRoute,
   plain,
+  type Readiness,
   readyRoute,
   revalidated,
   routed,
 } from "../../src/runtime/routes.ts";
-import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
 
 const anonymousClient = { clientName: undefined, address: "192.0.2.1" };
 const asked = (path: string, method = "GET"): HttpRequest => ({ method, path, body: "" });

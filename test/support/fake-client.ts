@@ -1,5 +1,4 @@
-import type { Manifest, ObjectRef } from "../../src/api/object.ts";
-import { keyOf } from "../../src/api/object.ts";
+import { keyOf, type Manifest, type ObjectRef } from "../../src/api/object.ts";
 import { isRecord } from "../../src/api/parse.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Client, DeletePreconditions, Patch } from "../../src/kube/client/client.ts";

@@ -42,7 +42,7 @@ export class FakeExchange implements Exchange {
   text = "";
   isEnded = false;
   isAborted = false;
-  isDistrusted = false;
+  isLastRequest = false;
   /** Whether the client takes what it gets. */
   reads = true;
   isCut = false;
@@ -79,8 +79,8 @@ export class FakeExchange implements Exchange {
     this.bodiesAccepted += 1;
   }
 
-  distrust(): void {
-    this.isDistrusted = true;
+  closeAfterResponse(): void {
+    this.isLastRequest = true;
   }
 
   respond(status: number, headers: readonly string[]): void {

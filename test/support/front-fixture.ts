@@ -1,5 +1,4 @@
-import type { Clock } from "../../src/runtime/clock.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../../src/runtime/exchange.ts";
 import type { FrontLimits } from "../../src/runtime/front-options.ts";
 import { type FrontServer, startFrontServer } from "../../src/runtime/front-server.ts";

@@ -65,7 +65,7 @@ const gateway: FrontWay = {
     return Object.assign(fixture, {
       revoke() {
         fixture.keys.set(aliceKey, keyOf("alice", { disabled: true }));
-        fixture.live.changed();
+        fixture.inFlight.changed();
       },
       restore: () => void fixture.keys.set(aliceKey, keyOf("alice")),
       async credential(user: string, uid: string) {
@@ -130,7 +130,7 @@ const direct: FrontWay = {
     return Object.assign(fixture, {
       revoke() {
         revoked.add("uid-alice");
-        fixture.live.changed();
+        fixture.inFlight.changed();
       },
       restore: () => revoked.clear(),
       credential: (user: string, uid: string) => directToken({ sub: user, jti: uid }),

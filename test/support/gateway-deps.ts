@@ -1,9 +1,8 @@
-import type { LiveLimits } from "../../src/domain/gateway/live-limits.ts";
-import { liveLimits } from "../../src/domain/gateway/live-limits.ts";
-import { type BodyShares, bodyShares } from "../../src/gateway/body-shares.ts";
+import { liveLimits, type LiveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { type BodyShares, bodyShares } from "../../src/gateway/own-body.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
-import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
 import { gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
@@ -90,7 +89,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
       },
       () => undefined,
     ),
-    live: new LiveRequests({
+    inFlight: new InFlightRequests({
       clock,
       yielder: new Yielder(clock),
       isFresh: () => state.isFresh,

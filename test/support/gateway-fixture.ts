@@ -6,11 +6,11 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
 import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
-import { type BodyShares, bodyShares } from "../../src/gateway/body-shares.ts";
+import { type BodyShares, bodyShares } from "../../src/gateway/own-body.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
 import { gatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
-import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import type { Discovery } from "../../src/kube/client/discovery.ts";
 import { createForwarder } from "../../src/kube/forward/forwarder.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
@@ -58,7 +58,7 @@ export interface GatewayFixture {
   readonly port: number;
   readonly ca: string;
   readonly recorder: UpstreamRecorder;
-  readonly live: LiveRequests;
+  readonly inFlight: InFlightRequests;
   readonly bodies: BodyShares;
   readonly front: FrontServer;
   readonly log: ReturnType<typeof recordingLog>;
@@ -69,7 +69,7 @@ export interface GatewayFixture {
   readonly cuts: readonly string[];
   /** How often the gateway's own credential was given up. */
   forgotten(): number;
-  /** The keys of now; a test may change them, and call `live.changed`. */
+  /** The keys of now; a test may change them, and call `inFlight.changed`. */
   readonly keys: Map<string, ResolvedKey>;
   isFresh: boolean;
   readonly discovery: FakeDiscovery;
@@ -125,7 +125,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const identifications: string[] = [];
   const log = recordingLog();
   const bodies = bodyShares();
-  const live = new LiveRequests({
+  const inFlight = new InFlightRequests({
     clock,
     yielder: new Yielder(clock),
     isFresh: () => fixture.isFresh,
@@ -142,7 +142,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
   const server = { forwarder, credentials: own.credentials, discovery };
   const { routes, authenticator } = options.credentials ?? keyCredentials(keys);
   const handler = gatewayHandler({
-    ...{ clock, live, log, bodies, routes },
+    ...{ clock, inFlight, log, bodies, routes },
     authenticator: authenticator({
       clock,
       isFresh: () => fixture.isFresh,
@@ -162,7 +162,18 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     isUpgrade: asksForUpgrade,
   });
   const fixture: GatewayFixture = {
-    ...{ port: front.port, ca, recorder, live, bodies, front, log, identifications, keys, ...seen },
+    ...{
+      port: front.port,
+      ca,
+      recorder,
+      inFlight,
+      bodies,
+      front,
+      log,
+      identifications,
+      keys,
+      ...seen,
+    },
     forgotten: own.forgotten,
     ...{ isFresh: true, discovery },
     async close() {

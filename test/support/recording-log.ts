@@ -1,4 +1,4 @@
-import type { LogLevel } from "../../src/runtime/log-level.ts";
+import type { LogLevel } from "../../src/runtime/config-values.ts";
 import type { LogFields, Logger } from "../../src/runtime/log.ts";
 
 /** A logged line. */

@@ -1,7 +1,7 @@
+import { keyOptions } from "../../authn/key-options.ts";
+import { namespaceOptions } from "../../controllers/controller-options.ts";
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
-import { namespaceOptions } from "../../runtime/controller-config.ts";
-import { serverOptions } from "../../runtime/options.ts";
-import { trustConfigOptions } from "../../runtime/trust-config-options.ts";
+import { trustConfigOptions } from "../trust-config-options.ts";
 import type { Command } from "./command.ts";
 import { resultOutput, systemNamespace } from "./connection/connection-flags.ts";
 import { flagWithDefault, listFlag, oneOf, optionalFlag, someText, switchFlag } from "./flag.ts";
@@ -9,7 +9,7 @@ import { flagsOfOptions } from "./option-flags.ts";
 import { shells } from "./completion/shells.ts";
 import { allNamespaces, sharedSecret } from "./secrets/secret-commands.ts";
 
-const { userPrefix, teamPrefix } = serverOptions;
+const { userPrefix, teamPrefix } = keyOptions;
 
 const completionWords = [...shells, "install"] as const;
 

@@ -1,5 +1,5 @@
 import { systemClock as clock } from "../../runtime/clock.ts";
-import { readEnvironment } from "../../runtime/config.ts";
+import { readEnvironment } from "../../runtime/environment.ts";
 import { nodeVersionProblem } from "../node-version.ts";
 import { runCompletion, runInvocation } from "./act.ts";
 import { entries } from "./actions.ts";

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../runtime/config-values.ts";
-import { errorCode } from "../../runtime/error-code.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 import { makeDirectory } from "../write-files.ts";
 
 /** A file that only its owner can read, which did not exist before. */

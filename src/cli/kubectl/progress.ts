@@ -1,5 +1,4 @@
-import type { Clock } from "../../runtime/clock.ts";
-import { sleep } from "../../runtime/sleep.ts";
+import { type Clock, sleep } from "../../runtime/clock.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Dependencies of {@link withProgress}. */

@@ -1,7 +1,7 @@
 import { cliFieldManager } from "../../api/names.ts";
 import { type Client, createClient } from "../../kube/client/client.ts";
 import { serverVersion } from "../../kube/client/server-version.ts";
-import { checkTrustConfigOptions } from "../../runtime/trust-config-options.ts";
+import { checkTrustConfigOptions } from "../trust-config-options.ts";
 import { printAuthenticationConfig } from "../authentication-config.ts";
 import { printConnectedConfig } from "../connected-config.ts";
 import { rotateSigningKey } from "../rotate-signing-key.ts";

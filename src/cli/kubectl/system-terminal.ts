@@ -1,9 +1,8 @@
 import { createInterface } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
 import { UsageError } from "../../runtime/config-values.ts";
-import { errorCode } from "../../runtime/error-code.ts";
 import type { Environment } from "../../runtime/options.ts";
-import { mostInputBytes } from "../../runtime/read-text-file.ts";
+import { errorCode, mostInputBytes } from "../../runtime/read-text-file.ts";
 import { printable } from "./failure.ts";
 import { programName } from "./help.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,5 +1,4 @@
-import type { Key } from "../../api/object.ts";
-import { refOf } from "../../api/object.ts";
+import { type Key, refOf } from "../../api/object.ts";
 import {
   type GrantBinding,
   type GrantRole,

@@ -4,10 +4,9 @@ import {
   type ResourceScope,
   type ServedResource,
 } from "../../api/discovery.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import { type Clock, sleep } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/log.ts";
 import { SharedWait } from "../../runtime/shared-wait.ts";
-import { sleep } from "../../runtime/sleep.ts";
 import { bodyOf } from "./response-body.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
 import type { Transport } from "./transport.ts";

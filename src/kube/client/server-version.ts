@@ -1,6 +1,5 @@
 import { stringAt } from "../../api/parse.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import { sleep } from "../../runtime/sleep.ts";
+import { type Clock, sleep } from "../../runtime/clock.ts";
 import { isKubeError } from "./kube-error.ts";
 import { bodyOf } from "./response-body.ts";
 import type { Transport } from "./transport.ts";

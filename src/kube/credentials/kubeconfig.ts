@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt } from "../../api/parse.ts";
-import { errorCode } from "../../runtime/error-code.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import {
   bearerFrom,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
-import { errorCode } from "../../runtime/error-code.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 import {
   type Credentials,
   CredentialsError,

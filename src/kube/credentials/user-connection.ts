@@ -2,8 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import { resolve } from "node:path";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
-import { errorCode } from "../../runtime/error-code.ts";
-import { mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
+import { errorCode, mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import { encodeBody } from "../client/request-body.ts";
 import { KubeError } from "../client/kube-error.ts";

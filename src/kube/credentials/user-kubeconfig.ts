@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
-import { errorCode } from "../../runtime/error-code.ts";
-import { mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
+import { errorCode, mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import type { KubeconfigFile } from "./kubeconfig-choice.ts";
 

@@ -1,7 +1,6 @@
 import type { Resource } from "../../api/resources.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import { type Clock, sleep } from "../../runtime/clock.ts";
 import type { WatchReading } from "../../runtime/metrics.ts";
-import { sleep } from "../../runtime/sleep.ts";
 
 /** Without an event for this long, the events that were missed before the watch have arrived. */
 const quietMs = 300;

@@ -1,5 +1,4 @@
-import type { Cancel, Clock } from "../../runtime/clock.ts";
-import { sleep } from "../../runtime/sleep.ts";
+import { type Cancel, type Clock, sleep } from "../../runtime/clock.ts";
 import { isKubeError } from "../client/kube-error.ts";
 
 /** An API server that does not answer for this long may have been restarted, in milliseconds. */

@@ -3,8 +3,7 @@ import type { Result } from "../../api/result.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/log.ts";
 import type { ControllerMetrics } from "../../runtime/work-metrics.ts";
-import { isKubeError } from "../client/kube-error.ts";
-import type { KubeError } from "../client/kube-error.ts";
+import { isKubeError, type KubeError } from "../client/kube-error.ts";
 import type { WorkQueue } from "./work-queue.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
 

@@ -6,7 +6,7 @@ import {
   acceptedAudiences,
   tokenAudience,
 } from "../../../src/domain/endpoint-token/token-audience.ts";
-import { clusterName } from "../../../src/runtime/direct-endpoint-config.ts";
+import { clusterName } from "../../../src/authn/token-options.ts";
 import { clusterNames, noClusterNames } from "../../support/cluster-names.ts";
 import { runs } from "../../support/property-runs.ts";
 import { isAlwaysAllowed } from "../../../src/domain/scope/always-allowed.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { WorkQueue } from "../../../src/kube/queue/work-queue.ts";
-import type { Priority } from "../../../src/kube/queue/work-queue.ts";
+import { type Priority, WorkQueue } from "../../../src/kube/queue/work-queue.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { QueueModel } from "./queue-model.ts";
 import { runs } from "../../support/property-runs.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { UsageError } from "../../../runtime/config-values.ts";
-import { errorCode } from "../../../runtime/error-code.ts";
+import { errorCode } from "../../../runtime/read-text-file.ts";
 import type { Environment } from "../../../runtime/options.ts";
 import { Failure } from "../failure.ts";
 

@@ -1,6 +1,6 @@
 import type { ReportItem } from "../../../api/report.ts";
 import { nameOf } from "../../../domain/report-object.ts";
-import { sleep } from "../../../runtime/sleep.ts";
+import { sleep } from "../../../runtime/clock.ts";
 import { runChecks } from "./checks.ts";
 import type { Action } from "../cli.ts";
 import type { commands } from "../command-table.ts";

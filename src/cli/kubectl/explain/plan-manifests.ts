@@ -13,8 +13,7 @@ import {
   objectName,
   UsageError,
 } from "../../../runtime/config-values.ts";
-import { errorCode } from "../../../runtime/error-code.ts";
-import { mostInputBytes, readFileBytes } from "../../../runtime/read-text-file.ts";
+import { errorCode, mostInputBytes, readFileBytes } from "../../../runtime/read-text-file.ts";
 
 /** A kind that decides which copies exist. */
 type PlannedKind = "SharedSecret" | "Namespace" | "Secret";

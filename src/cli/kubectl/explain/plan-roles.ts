@@ -1,5 +1,4 @@
-import type { Metadata, ObjectRef } from "../../../api/object.ts";
-import type { Manifest } from "../../../api/object.ts";
+import type { Manifest, Metadata, ObjectRef } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
 import {
   type ObservedRole,

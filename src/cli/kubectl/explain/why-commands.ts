@@ -1,4 +1,5 @@
-import { controllerOptions, namespaceOptions } from "../../../runtime/controller-config.ts";
+import { keyOptions } from "../../../authn/key-options.ts";
+import { namespaceOptions } from "../../../controllers/controller-options.ts";
 import { parseAsked } from "./asked-kinds.ts";
 import type { Command } from "../command.ts";
 import { resultOutput, systemNamespace } from "../connection/connection-flags.ts";
@@ -6,7 +7,7 @@ import { switchFlag } from "../flag.ts";
 import { flagsOfOptions } from "../option-flags.ts";
 import { requestName, requestResource, requestVerb } from "../typed-names.ts";
 
-const { maximumKeyTtl, userPrefix, teamPrefix } = controllerOptions;
+const { maximumKeyTtl, userPrefix, teamPrefix } = keyOptions;
 
 /** Commands that explain. */
 export const whyCommands = {

@@ -1,6 +1,5 @@
 import type { ScopeLimit } from "../../../api/scope.ts";
-import type { ParseValue } from "../../../runtime/config-values.ts";
-import { ConfigError } from "../../../runtime/config-values.ts";
+import { ConfigError, type ParseValue } from "../../../runtime/config-values.ts";
 import { type FlagsOf, type FlagTable, listFlag } from "../flag.ts";
 
 /** A name as the values of labels are, which may also be a whole DNS subdomain, or `*` for all. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { keyOf } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import { errorCode } from "../../../runtime/error-code.ts";
+import { errorCode } from "../../../runtime/read-text-file.ts";
 import { encodedValue, plainValues } from "../../../tokens/shared-values.ts";
 import type { Action, Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { keyOf } from "../../../api/object.ts";
-import { errorCode } from "../../../runtime/error-code.ts";
+import { errorCode } from "../../../runtime/read-text-file.ts";
 import type { Action, Cli } from "../cli.ts";
 import type { commands } from "../command-table.ts";
 import { runExitCodes } from "../failure.ts";

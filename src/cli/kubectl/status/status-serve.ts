@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Clock } from "../../../runtime/clock.ts";
+import { aborted, type Clock } from "../../../runtime/clock.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
-import { errorCode } from "../../../runtime/error-code.ts";
-import { aborted } from "../../../runtime/sleep.ts";
+import { errorCode } from "../../../runtime/read-text-file.ts";
 import { newPageToken } from "../../../tokens/random-text.ts";
 import { answerPage, type PageDeps } from "./status-page.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";

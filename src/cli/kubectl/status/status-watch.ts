@@ -1,5 +1,4 @@
-import type { Clock } from "../../../runtime/clock.ts";
-import { aborted, sleep } from "../../../runtime/sleep.ts";
+import { aborted, type Clock, sleep } from "../../../runtime/clock.ts";
 import { paintWith } from "../output.ts";
 import { reportText } from "../explain/report.ts";
 import { statusItems } from "./status-report.ts";

@@ -1,5 +1,5 @@
+import { clusterName } from "../../../authn/token-options.ts";
 import { duration } from "../../../runtime/config-values.ts";
-import { clusterName } from "../../../runtime/direct-endpoint-config.ts";
 import type { Command } from "../command.ts";
 import { systemNamespace } from "../connection/connection-flags.ts";
 import { flagWithDefault, optionalFlag, serverUrl, someText, switchFlag } from "../flag.ts";

@@ -1,3 +1,5 @@
+import { keyOptions, quotaOptions } from "../authn/key-options.ts";
+import { clusterName, directTokenOptions, issuerFollowingOptions } from "../authn/token-options.ts";
 import {
   dnsNames,
   duration,
@@ -8,17 +10,14 @@ import {
   trueOrFalse,
   UsageError,
   wholeNumber,
-} from "./config-values.ts";
-import { clusterName, issuerFollowingOptions } from "./direct-endpoint-config.ts";
+} from "../runtime/config-values.ts";
 import {
   type ConfigOf,
-  directTokenOptions,
   flagOf,
   type Option,
   type OptionTable,
-  quotaOptions,
-  serverOptions,
-} from "./options.ts";
+  processOptions,
+} from "../runtime/options.ts";
 
 /** The default name of the Service, which is also that of the ServiceAccount. */
 export const webhookServices = {
@@ -35,7 +34,9 @@ const directOptions = {
   clusterName: onlyDirect({
     value: "<name>",
     initial: "",
-    help: "required: name of this cluster in the scopes of tokens, such as east; <project>/<name> for a virtual cluster",
+    help:
+      "required: name of this cluster in the scopes of tokens, such as east; " +
+      "<project>/<name> for a virtual cluster",
     parse: optional(clusterName),
   }),
   jwksUrl: onlyDirect(issuerFollowingOptions.jwksUrl),
@@ -48,10 +49,13 @@ export const webhookOptions = {
   direct: {
     value: "",
     initial: "false",
-    help: "run in a connected cluster, beside its kube-apiserver: only authorize requests with direct tokens, by their scope and the issuer's list of revoked tokens",
+    help:
+      "run in a connected cluster, beside its kube-apiserver: only authorize requests with " +
+      "direct tokens, by their scope and the issuer's list of revoked tokens",
     parse: trueOrFalse,
   },
-  ...serverOptions,
+  ...processOptions,
+  ...keyOptions,
   ...quotaOptions,
   webhookAddress: {
     value: "<host:port>",
@@ -62,7 +66,9 @@ export const webhookOptions = {
   serviceName: {
     value: "<name>",
     initial: "",
-    help: "name of the webhook's Service; certificates are for <name>.<namespace>.svc; if unset, latchkey-webhook, with --direct latchkey-direct-authorizer",
+    help:
+      "name of the webhook's Service; certificates are for <name>.<namespace>.svc; " +
+      "if unset, latchkey-webhook, with --direct latchkey-direct-authorizer",
     parse: optional(text),
   },
   /** Maximum number of keys of one requester. */
@@ -83,27 +89,37 @@ export const webhookOptions = {
   certificateDirectory: {
     value: "<directory>",
     initial: "",
-    help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    help:
+      "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, " +
+      "read again when they change; if unset, Latchkey makes its own certificates",
     parse: optional(text),
   },
   /** The first segment of admission paths; undefined if Latchkey generates and publishes it. */
   admissionPath: {
     value: "<segment>",
     initial: "",
-    help: "first segment of admission paths, 32 to 128 of [A-Za-z0-9_-]; required with --certificate-directory; you then maintain path and caBundle in the webhook configurations; if unset, Latchkey makes a segment and maintains both",
+    help:
+      "first segment of admission paths, 32 to 128 of [A-Za-z0-9_-]; " +
+      "required with --certificate-directory; you then maintain path and caBundle in the " +
+      "webhook configurations; if unset, Latchkey makes a segment and maintains both",
     parse: optional(pathSegment),
   },
   requireAdmissionClientCertificate: {
     value: "",
     initial: "false",
-    help: "answer admission, too, only with kube-apiserver's client certificate; set it once every kube-apiserver has the --admission-control-config-file of kubectl latchkey trust-config --authorization",
+    help:
+      "answer admission, too, only with kube-apiserver's client certificate; " +
+      "set it once every kube-apiserver has the --admission-control-config-file of kubectl " +
+      "latchkey trust-config --authorization",
     parse: trueOrFalse,
   },
   /** Milliseconds; longer than kube-apiserver keeps an idle connection (90 s). */
   drainTimeout: {
     value: "<duration>",
     initial: "95s",
-    help: "maximum time after SIGTERM for kube-apiserver to end its connections; meanwhile the webhook answers requests and is not ready, for 5s at least; 0 ends at once",
+    help:
+      "maximum time after SIGTERM for kube-apiserver to end its connections; " +
+      "meanwhile the webhook answers requests and is not ready, for 5s at least; 0 ends at once",
     parse: duration({ unit: 1000, least: 0 }),
   },
   issuer: onlyDirect(directTokenOptions.issuer),
@@ -127,7 +143,8 @@ export function directWebhookConfig(config: WebhookConfig): DirectWebhookConfig 
   const { clusterName: name } = config;
   if (name !== undefined) return { ...config, clusterName: name };
   throw new UsageError(
-    "--cluster-name is required with --direct: the name of this cluster in the scopes of tokens, such as east",
+    "--cluster-name is required with --direct: the name of this cluster in the scopes of " +
+      "tokens, such as east",
   );
 }
 
@@ -143,7 +160,8 @@ export function checkWebhookConfig(config: WebhookConfig): void {
       ? flagOf("requireAdmissionClientCertificate")
       : flagOf("admissionPath");
     throw new UsageError(
-      `--${given} has no effect with --direct, because a connected cluster has no admission by Latchkey; remove it`,
+      `--${given} has no effect with --direct, because a connected cluster has no admission by ` +
+        "Latchkey; remove it",
     );
   }
   const set = Object.entries(config).find(
@@ -153,6 +171,8 @@ export function checkWebhookConfig(config: WebhookConfig): void {
     throw new UsageError(`--${flagOf(set[0])} has no effect without --direct; remove it`);
   if (certificateDirectory === undefined || admissionPath !== undefined) return;
   throw new UsageError(
-    "--admission-path is required with --certificate-directory, because the webhook then publishes no path: make a segment with openssl rand -hex 20, and write /<segment>/admit/<webhook> into clientConfig.service.path",
+    "--admission-path is required with --certificate-directory, " +
+      "because the webhook then publishes no path: make a segment with openssl rand -hex 20, " +
+      "and write /<segment>/admit/<webhook> into clientConfig.service.path",
   );
 }

@@ -2,36 +2,37 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Connection, Connections } from "./connections.ts";
-import { http1Exchange, http1Head } from "./exchange-http1.ts";
+import type { Connection, ConnectionPool } from "./connection-pool.ts";
+import type { Exchange, ExchangeHead } from "./exchange.ts";
 import type { FrontLimits, FrontServerOptions } from "./front-options.ts";
 import { idOf } from "./peer.ts";
+import { hasBody } from "./serve-request.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 const checkEveryMs = 500;
 const keepAliveProbeMs = 30_000;
 
 /** What the server for HTTP/1.1 needs beside its options. */
-interface Http1ServerTerms {
+interface Http1ServerOptions {
   readonly limits: FrontLimits;
-  readonly connections: Connections;
+  readonly connections: ConnectionPool;
   /** Whether each connection ends with its next answer. */
   readonly isClosing: () => boolean;
   readonly unread: UnreadAnswers;
 }
 
 /** A server for HTTP/1.1 over TLS, which does not listen yet. */
-export function http1Server(options: FrontServerOptions, terms: Http1ServerTerms): Server {
+export function http1Server(options: FrontServerOptions, serving: Http1ServerOptions): Server {
   const { tls, isUpgrade, onExchange, onUpgrade } = options;
-  const { limits, connections } = terms;
+  const { limits, connections } = serving;
   const connectionOf = (socket: Socket): Connection => connections.of(idOf(socket));
-  const turns = new Turns(limits.pipelined);
+  const pipelines = new PipelineQueue(limits.pipelined);
   const exchange =
     (expectsContinue: boolean) =>
     (incoming: IncomingMessage, outgoing: ServerResponse): void =>
-      turns.take({ socket: incoming.socket, outgoing }, () => {
+      pipelines.take({ socket: incoming.socket, outgoing }, () => {
         const connection = connectionOf(incoming.socket);
-        onExchange(http1Exchange(incoming, outgoing, { ...terms, connection, expectsContinue }));
+        onExchange(http1Exchange(incoming, outgoing, { ...serving, connection, expectsContinue }));
       });
   const server = createServer(
     {
@@ -56,7 +57,7 @@ export function http1Server(options: FrontServerOptions, terms: Http1ServerTerms
   server.maxHeadersCount = limits.fields;
   server.on("checkContinue", exchange(true));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, received: Buffer) => {
-    if (!turns.isFree(socket)) return void socket.destroy();
+    if (!pipelines.isFree(socket)) return void socket.destroy();
     const request = connectionOf(incoming.socket).began();
     socket.once("close", () => request.closed());
     const accepted = (user: string): void => request.accepted(user);
@@ -80,7 +81,7 @@ interface Waiting {
  * Handles the requests of a connection one after the other (RFC 9112, section 9.3.2), so that what
  * follows a request that ends the connection is never read as a request.
  */
-class Turns {
+class PipelineQueue {
   readonly #mostWaiting: number;
   /** The answer under way on a connection, and what waits for it. */
   readonly #busy = new WeakMap<Duplex, { outgoing: ServerResponse; readonly waiting: Waiting[] }>();
@@ -112,4 +113,92 @@ class Turns {
     });
     handle();
   }
+}
+
+/** The head of a request over HTTP/1.x. */
+function http1Head(incoming: IncomingMessage, isUpgrade: boolean): ExchangeHead {
+  return {
+    method: incoming.method ?? "",
+    target: incoming.url ?? "",
+    rawHeaders: incoming.rawHeaders,
+    httpVersion: incoming.httpVersion === "1.1" ? "1.1" : "1.0",
+    isUpgrade,
+    peerAddress: incoming.socket.remoteAddress ?? "",
+  };
+}
+
+/** What an exchange over HTTP/1.1 needs beside its two messages. */
+interface Http1ExchangeOptions {
+  readonly connection: Connection;
+  /** Whether the client waits for `100 Continue`. */
+  readonly expectsContinue: boolean;
+  /** Whether the connection ends with this answer. */
+  readonly isClosing: () => boolean;
+  readonly unread: UnreadAnswers;
+}
+
+/** An exchange over HTTP/1.1. */
+function http1Exchange(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { connection, expectsContinue, isClosing, unread }: Http1ExchangeOptions,
+): Exchange {
+  const request = connection.began();
+  outgoing.once("close", () => request.closed());
+  let isOver = false;
+  let isLastRequest = false;
+  let hasBegun = false;
+  outgoing.sendDate = false;
+  // Without a listener, an error would end the process.
+  outgoing.on("error", () => {});
+  return {
+    head: http1Head(incoming, false),
+    body: incoming,
+    isBodyCut: () => !incoming.complete,
+    get hasResponded() {
+      return outgoing.headersSent;
+    },
+    accepted: (user) => request.accepted(user),
+    acceptBody() {
+      if (expectsContinue) outgoing.writeContinue();
+    },
+    closeAfterResponse() {
+      isLastRequest = true;
+    },
+    respond(status, headers) {
+      // A body that is not read must not be taken for the next request.
+      const isLast = isLastRequest || isClosing() || (!incoming.complete && hasBody(incoming));
+      outgoing.writeHead(status, [...headers, ...(isLast ? ["connection", "close"] : [])]);
+      // Node keeps the head for the first part of a body, which a watch may not have for hours.
+      queueMicrotask(() => {
+        if (!hasBegun) outgoing.flushHeaders();
+      });
+    },
+    write(chunk) {
+      hasBegun = true;
+      // Node would send the head in the encoding of a text.
+      return outgoing.write(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    },
+    end() {
+      hasBegun = true;
+      outgoing.end();
+      request.answered();
+      if (outgoing.closed) return;
+      const wasRead = unread.add(request.owner, () => outgoing.destroy());
+      outgoing.once("close", wasRead);
+    },
+    abort() {
+      outgoing.destroy();
+    },
+    onDrain(listener) {
+      outgoing.on("drain", listener);
+    },
+    onClose(listener) {
+      if (isOver || outgoing.closed) return listener();
+      outgoing.once("close", () => {
+        isOver = true;
+        listener();
+      });
+    },
+  };
 }

@@ -3,9 +3,9 @@ import {
   checkControllerConfig,
   type ControllerConfig,
   controllerOptions,
-} from "../../src/runtime/controller-config.ts";
+} from "../../src/controllers/controller-options.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
-import { flagTexts } from "./flag-texts.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 /** Reads flags and variables, such as `--namespace=a LATCHKEY_NAMESPACE=b`. */
 function parse(given: string): ControllerConfig {

@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { LiveRequest } from "../../src/gateway/live-requests.ts";
-import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { type InFlightRequest, InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 let clock: TestClock;
-let live: LiveRequests;
+let inFlight: InFlightRequests;
 
 beforeEach(() => {
   clock = new TestClock();
-  live = new LiveRequests({
+  inFlight = new InFlightRequests({
     clock,
     yielder: new Yielder(clock),
     isFresh: () => true,
@@ -17,7 +16,7 @@ beforeEach(() => {
   });
 });
 
-function liveRequest(others: Partial<LiveRequest> = {}): LiveRequest {
+function inFlightRequest(others: Partial<InFlightRequest> = {}): InFlightRequest {
   return {
     ...{ kind: "stream", keyId: "uid", username: "alice" },
     decide: () => ({ kind: "no-opinion" }),
@@ -30,11 +29,11 @@ function liveRequest(others: Partial<LiveRequest> = {}): LiveRequest {
 describe("a gateway that has stopped", () => {
   test("waits neither for the end of a key nor for a change", () => {
     const stop = new AbortController();
-    live.watchFreshness(stop.signal);
-    live.add(liveRequest({ endsAt: () => clock.now() + 3_600_000 }));
+    inFlight.watchFreshness(stop.signal);
+    inFlight.add(inFlightRequest({ endsAt: () => clock.now() + 3_600_000 }));
     stop.abort();
-    live.add(liveRequest({ endsAt: () => clock.now() + 3_600_000 }));
-    live.changed();
+    inFlight.add(inFlightRequest({ endsAt: () => clock.now() + 3_600_000 }));
+    inFlight.changed();
     expect(clock.pending).toBe(0);
   });
 });

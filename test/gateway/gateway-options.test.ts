@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { gatewayOptions } from "../../src/runtime/gateway-config.ts";
+import { gatewayOptions } from "../../src/gateway/gateway-options.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
-import { flagTexts } from "./flag-texts.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 const externalUrl = (text: string): string | undefined =>
   parseConfig(gatewayOptions, { flags: flagTexts([`--external-url=${text}`]), env: {} })

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sleep } from "../../src/runtime/sleep.ts";
+import { sleep } from "../../src/runtime/clock.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 test("a sleep ends at its time, and leaves no timer", async () => {

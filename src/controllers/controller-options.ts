@@ -1,3 +1,5 @@
+import { keyOptions, quotaOptions } from "../authn/key-options.ts";
+import { directTokenOptions } from "../authn/token-options.ts";
 import {
   byteQuantity,
   ConfigError,
@@ -10,14 +12,8 @@ import {
   text,
   trueOrFalse,
   wholeNumber,
-} from "./config-values.ts";
-import {
-  type ConfigOf,
-  directTokenOptions,
-  type OptionTable,
-  quotaOptions,
-  serverOptions,
-} from "./options.ts";
+} from "../runtime/config-values.ts";
+import { type ConfigOf, type OptionTable, processOptions } from "../runtime/options.ts";
 
 const second = 1000;
 
@@ -32,32 +28,41 @@ export const namespaceOptions = {
   copyKeys: {
     value: "<keys>",
     initial: "",
-    help: "keys of labels and annotations that copies may have in every namespace: <key> or <domain>/*, separated by commas",
+    help:
+      "keys of labels and annotations that copies may have in every namespace: <key> or " +
+      "<domain>/*, separated by commas",
     parse: labelKeys,
   },
 } as const satisfies OptionTable;
 
 /** Every option of `latchkey controller`. */
 export const controllerOptions = {
-  ...serverOptions,
+  ...processOptions,
+  ...keyOptions,
   ...quotaOptions,
   identity: {
     value: "<name>",
     initial: "",
-    help: "name of this process in the Lease, unique among running processes; if unset, host name and a random part",
+    help:
+      "name of this process in the Lease, unique among running processes; " +
+      "if unset, host name and a random part",
     parse: optional(text),
   },
   ...directTokenOptions,
   jwksUrl: {
     value: "<url>",
     initial: "",
-    help: "URL at which other clusters read the public signing keys, for the discovery document; if unset, /openid/v1/jwks below the issuer",
+    help:
+      "URL at which other clusters read the public signing keys, for the discovery document; " +
+      "if unset, /openid/v1/jwks below the issuer",
     parse: optional(httpsUrl),
   },
   issuerAddress: {
     value: "<host:port>",
     initial: "0.0.0.0:8443",
-    help: "address at which the issuer serves its discovery document and public signing keys, over TLS",
+    help:
+      "address at which the issuer serves its discovery document and public signing keys, " +
+      "over TLS",
     parse: hostPort,
   },
   serviceName: {
@@ -69,21 +74,27 @@ export const controllerOptions = {
   externalNames: {
     value: "<names>",
     initial: "",
-    help: "more DNS names and IP addresses in the certificate that Latchkey makes, separated by commas, such as those of --issuer and --jwks-url",
+    help:
+      "more DNS names and IP addresses in the certificate that Latchkey makes, " +
+      "separated by commas, such as those of --issuer and --jwks-url",
     parse: hostNames,
   },
   /** Where the issuer's certificates come from; undefined: Latchkey makes them. */
   certificateDirectory: {
     value: "<directory>",
     initial: "",
-    help: "directory with tls.crt, tls.key and ca.crt of the issuer, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
+    help:
+      "directory with tls.crt, tls.key and ca.crt of the issuer, such as from cert-manager, " +
+      "read again when they change; if unset, Latchkey makes its own certificates",
     parse: optional(text),
   },
   /** Milliseconds. */
   signingKeyRotation: {
     value: "<duration>",
     initial: "30d",
-    help: "time for which a signing key signs before the next one replaces it; 0 to rotate only by kubectl latchkey rotate-signing-key",
+    help:
+      "time for which a signing key signs before the next one replaces it; " +
+      "0 to rotate only by kubectl latchkey rotate-signing-key",
     parse: duration({ unit: second, least: 0 }),
   },
   /** Seconds. */
@@ -104,7 +115,9 @@ export const controllerOptions = {
   quotaTokens: {
     value: "<number>",
     initial: "1000",
-    help: "maximum number of valid direct tokens of one requester, deleted tokens that have not expired included",
+    help:
+      "maximum number of valid direct tokens of one requester, " +
+      "deleted tokens that have not expired included",
     parse: wholeNumber({ least: 1, most: 1_000_000 }),
   },
   ...namespaceOptions,
@@ -112,7 +125,9 @@ export const controllerOptions = {
   grantSettleTime: {
     value: "<duration>",
     initial: "2s",
-    help: "time that access grants stay after the deletion of an object, and that the object stays after its grants",
+    help:
+      "time that access grants stay after the deletion of an object, " +
+      "and that the object stays after its grants",
     parse: duration({ unit: second, least: 0 }),
   },
   leaseDuration: {
@@ -149,7 +164,9 @@ export const controllerOptions = {
   maxBodyBytesInFlight: {
     value: "<bytes>",
     initial: "16Mi",
-    help: "maximum bytes of request and response bodies in memory at a time, without lists and watches; a larger request is sent alone",
+    help:
+      "maximum bytes of request and response bodies in memory at a time, " +
+      "without lists and watches; a larger request is sent alone",
     parse: byteQuantity({ least: 1024 * 1024, most: 1024 ** 3 }),
   },
 } as const satisfies OptionTable;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refusal, unauthorized } from "../../src/domain/gateway/refusal.ts";
-import { sendRefusal } from "../../src/gateway/respond.ts";
+import { sendRefusal } from "../../src/gateway/send-refusal.ts";
 import { FakeExchange } from "../support/fake-exchange.ts";
 
 describe("a refusal", () => {
@@ -45,7 +45,7 @@ describe("a refusal", () => {
     (cause, status, is) => {
       const exchange = new FakeExchange();
       sendRefusal(exchange, refusal(status, cause, "no"));
-      expect(exchange.isDistrusted).toBe(is);
+      expect(exchange.isLastRequest).toBe(is);
     },
   );
 });

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ConnectionLimits, Connections } from "../../src/runtime/connections.ts";
+import { type ConnectionLimits, ConnectionPool } from "../../src/runtime/connection-pool.ts";
 
-const limits: ConnectionLimits = { all: 12, withoutCredential: 6, reserved: 3 };
+const limits: ConnectionLimits = { all: 12, unauthenticated: 6, reserved: 3 };
 
-/** Connections of a server; those that a test opens have an id, an address, and a user at most. */
+/** ConnectionPool of a server; those that a test opens have an id, an address, and a user at most. */
 function opening(most = limits) {
   const closed: string[] = [];
   let refused = 0;
   const ends = new Map<string, () => void>();
-  const connections = new Connections(most, () => (refused += 1));
+  const connections = new ConnectionPool(most, () => (refused += 1));
   const open = (id: string, address: string): void => {
     const destroy = (): void => void closed.push(id);
     ends.set(id, connections.opened(id, address, { destroy }));
@@ -17,7 +17,7 @@ function opening(most = limits) {
   const openMany = (count: number, name: string, address = name): void => {
     for (let index = 0; index < count; index += 1) open(`${name}${index}`, address);
   };
-  /** Connections with an accepted credential of a user. */
+  /** ConnectionPool with an accepted credential of a user. */
   const log = (count: number, user: string, address = "lb"): void => {
     for (let index = 0; index < count; index += 1) {
       open(`${user}${index}`, address);
@@ -163,7 +163,7 @@ describe("a connection", () => {
     const { connections, openMany, endOf, closed } = opening();
     openMany(40, "a");
     for (let index = 0; index < 40; index += 1) endOf(`a${index}`)();
-    expect([closed.length, connections.load()]).toEqual([34, { withoutCredential: 0, all: 0 }]);
+    expect([closed.length, connections.load()]).toEqual([34, { unauthenticated: 0, all: 0 }]);
   });
 
   it("that is over is not found under the id of the next one", () => {
@@ -173,7 +173,7 @@ describe("a connection", () => {
     open("a", "b");
     endFirst();
     connections.of("a").accepted("bob");
-    expect(connections.load()).toEqual({ withoutCredential: 0, all: 1 });
+    expect(connections.load()).toEqual({ unauthenticated: 0, all: 1 });
   });
 
   it("that was closed for the sake of another one counts no longer, whatever happens on it", () => {
@@ -184,7 +184,7 @@ describe("a connection", () => {
     endOf("a0")();
     connection.began().accepted("alice");
     connections.of("a0").began().accepted("alice");
-    expect([closed, connections.load()]).toEqual([["a0"], { withoutCredential: 6, all: 6 }]);
+    expect([closed, connections.load()]).toEqual([["a0"], { unauthenticated: 6, all: 6 }]);
   });
 });
 
@@ -258,13 +258,13 @@ interface Modelled {
   readonly ended: () => void;
 }
 
-/** Connections as a test expects them. */
+/** ConnectionPool as a test expects them. */
 class Model {
   readonly #open = new Map<string, Modelled>();
   readonly #broken: string[] = [];
   #refused = 0;
   #lost = 0;
-  readonly #connections = new Connections(limits, () => (this.#refused += 1));
+  readonly #connections = new ConnectionPool(limits, () => (this.#refused += 1));
 
   open(id: string, owner: string): void {
     if (this.#open.has(id)) return;
@@ -296,12 +296,12 @@ class Model {
   /** Which of the rules do not hold now. */
   broken(): readonly string[] {
     const all = [...this.#open.values()];
-    const withoutCredential = all.filter(({ isAccepted }) => !isAccepted).length;
+    const unauthenticated = all.filter(({ isAccepted }) => !isAccepted).length;
     const load = this.#connections.load();
-    const isWithin = withoutCredential <= limits.withoutCredential && all.length <= limits.all;
+    const isWithin = unauthenticated <= limits.unauthenticated && all.length <= limits.all;
     return [
       ...this.#broken,
-      ...(load.withoutCredential === withoutCredential && load.all === all.length ? [] : ["load"]),
+      ...(load.unauthenticated === unauthenticated && load.all === all.length ? [] : ["load"]),
       ...(isWithin ? [] : ["limits"]),
       ...(this.#lost === this.#refused ? [] : ["count of closed connections"]),
     ];

@@ -6,7 +6,7 @@ import { idOf } from "./peer.ts";
 export interface ConnectionLimits {
   readonly all: number;
   /** Those of clients that have presented no accepted credential, unfinished TLS handshakes included. */
-  readonly withoutCredential: number;
+  readonly unauthenticated: number;
   /**
    * So many connections without an accepted credential are not closed for the sake of others: a
    * client whose user has taken all connections could otherwise close each new one of another user
@@ -23,7 +23,7 @@ export interface ConnectionLimits {
  */
 export const connectionLimits: ConnectionLimits = {
   all: 4_096,
-  withoutCredential: 1_024,
+  unauthenticated: 1_024,
   reserved: 512,
 };
 
@@ -63,11 +63,11 @@ interface OpenRequest {
  * connections closes its own, and clients that share the address of a load balancer lose only
  * connections that have not presented a credential yet.
  */
-export class Connections {
+export class ConnectionPool {
   readonly #limits: ConnectionLimits;
   readonly #onClosed: () => void;
   readonly #byId = new Map<string, OpenConnection>();
-  readonly #withoutCredential: Group = new ItemsByOwner();
+  readonly #unauthenticated: Group = new ItemsByOwner();
   readonly #accepted: Group = new ItemsByOwner();
 
   /** `onClosed` is called for each connection that is closed for the sake of another one. */
@@ -77,9 +77,9 @@ export class Connections {
   }
 
   /** Current numbers of connections. */
-  load(): { readonly withoutCredential: number; readonly all: number } {
-    const withoutCredential = this.#withoutCredential.size;
-    return { withoutCredential, all: withoutCredential + this.#accepted.size };
+  load(): { readonly unauthenticated: number; readonly all: number } {
+    const unauthenticated = this.#unauthenticated.size;
+    return { unauthenticated, all: unauthenticated + this.#accepted.size };
   }
 
   /**
@@ -89,7 +89,7 @@ export class Connections {
   opened(id: string, address: string, socket: Endable): () => void {
     const connection = new OpenConnection(address, { socket, accepted: this.#accepted });
     this.#byId.set(id, connection);
-    connection.enter(this.#withoutCredential, address);
+    connection.enter(this.#unauthenticated, address);
     const displaced = this.#displacedBy(connection);
     if (displaced !== undefined) {
       displaced.leave();
@@ -109,14 +109,14 @@ export class Connections {
 
   /** The connection to close now that there is a new one. */
   #displacedBy(added: OpenConnection): OpenConnection | undefined {
-    const { all, withoutCredential, reserved } = this.#limits;
+    const { all, unauthenticated, reserved } = this.#limits;
     const load = this.load();
-    if (load.withoutCredential > withoutCredential) return oldest(this.#withoutCredential, added);
+    if (load.unauthenticated > unauthenticated) return oldest(this.#unauthenticated, added);
     if (load.all <= all) return undefined;
     const [first, second] =
-      load.withoutCredential > reserved
-        ? [this.#withoutCredential, this.#accepted]
-        : [this.#accepted, this.#withoutCredential];
+      load.unauthenticated > reserved
+        ? [this.#unauthenticated, this.#accepted]
+        : [this.#accepted, this.#unauthenticated];
     return oldest(first, added) ?? oldest(second, added);
   }
 }
@@ -209,7 +209,7 @@ const closedConnection: Connection = {
 /** Records the connections of a server, from `accept()` on; calls `onClosed` after each end. */
 export function recordConnections(
   server: Server,
-  connections: Connections,
+  connections: ConnectionPool,
   onClosed: () => void = () => {},
 ): void {
   server.on("connection", (socket: Socket) => {

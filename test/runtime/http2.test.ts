@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { FrontFixture, FrontFixtureOptions } from "../support/front-fixture.ts";
-import { startFront } from "../support/front-fixture.ts";
+import {
+  type FrontFixture,
+  type FrontFixtureOptions,
+  startFront,
+} from "../support/front-fixture.ts";
 import {
   data,
   flags,

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../../src/runtime/options.ts";
-import {
-  checkTrustConfigOptions,
-  trustConfigOptions,
-} from "../../src/runtime/trust-config-options.ts";
-import { flagTexts } from "./flag-texts.ts";
+import { checkTrustConfigOptions, trustConfigOptions } from "../../src/cli/trust-config-options.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 function parse(argv: readonly string[]) {
   const options = parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} });

@@ -123,7 +123,7 @@ describe("the requests of a connection", () => {
   it("are not handled behind one whose end is in doubt", async () => {
     const { front, connection } = await started({
       onExchange(exchange) {
-        exchange.distrust();
+        exchange.closeAfterResponse();
         answerOk(exchange);
       },
     });

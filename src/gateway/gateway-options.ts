@@ -1,9 +1,16 @@
-import { duration, hostPort, httpsOrigin, optional, text } from "./config-values.ts";
-import { clientServerOptions, type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
+import { keyOptions } from "../authn/key-options.ts";
+import { duration, hostPort, httpsOrigin, optional, text } from "../runtime/config-values.ts";
+import {
+  clientServerOptions,
+  type ConfigOf,
+  type OptionTable,
+  processOptions,
+} from "../runtime/options.ts";
 
 /** Every option of `latchkey gateway`. */
 export const gatewayOptions = {
-  ...serverOptions,
+  ...processOptions,
+  ...keyOptions,
   gatewayAddress: {
     value: "<host:port>",
     initial: "0.0.0.0:8443",
@@ -21,7 +28,10 @@ export const gatewayOptions = {
   externalUrl: {
     value: "<url>",
     initial: "",
-    help: "https URL at which clients reach the gateway, such as https://latchkey.example.com, for the list of connected clusters and for kubeconfigs of new keys; if unset, the list has no addresses",
+    help:
+      "https URL at which clients reach the gateway, such as https://latchkey.example.com, " +
+      "for the list of connected clusters and for kubeconfigs of new keys; " +
+      "if unset, the list has no addresses",
     parse: optional(httpsOrigin),
   },
   certificateDirectory: clientServerOptions.certificateDirectory,
@@ -29,7 +39,9 @@ export const gatewayOptions = {
   drainTimeout: {
     value: "<duration>",
     initial: "55s",
-    help: "maximum time after SIGTERM for requests and connections to end; the gateway serves for 5s, then ends open watches one by one within 10s; 0 ends at once",
+    help:
+      "maximum time after SIGTERM for requests and connections to end; " +
+      "the gateway serves for 5s, then ends open watches one by one within 10s; 0 ends at once",
     parse: duration({ unit: 1000, least: 0 }),
   },
 } as const satisfies OptionTable;

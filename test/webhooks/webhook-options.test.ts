@@ -5,8 +5,8 @@ import {
   directWebhookConfig,
   type WebhookConfig,
   webhookOptions,
-} from "../../src/runtime/webhook-config.ts";
-import { flagTexts } from "./flag-texts.ts";
+} from "../../src/webhooks/webhook-options.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 const segment = "0123456789abcdef0123456789abcdef";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { directEndpointOptions } from "../../src/runtime/direct-endpoint-config.ts";
+import { directEndpointOptions } from "../../src/gateway/direct-endpoint-options.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
-import { flagTexts } from "./flag-texts.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 const parsed = (...texts: readonly string[]) =>
   parseConfig(directEndpointOptions, {

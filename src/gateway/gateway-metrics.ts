@@ -1,4 +1,4 @@
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../runtime/metrics.ts";
 
 /** What the gateway counts. */
 export interface GatewayMetrics {

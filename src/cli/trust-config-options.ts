@@ -8,9 +8,9 @@ import {
   text,
   trueOrFalse,
   UsageError,
-} from "./config-values.ts";
-import { clusterAudienceOptions } from "./direct-endpoint-config.ts";
-import { type ConfigOf, directTokenOptions, flagOf, type OptionTable } from "./options.ts";
+} from "../runtime/config-values.ts";
+import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
+import { type ConfigOf, flagOf, type OptionTable } from "../runtime/options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
@@ -34,13 +34,21 @@ const authenticationOptions = {
   discoveryUrl: {
     value: "<url>",
     initial: "",
-    help: "with --authentication: URL at which kube-apiserver of the connected cluster reads the issuer's discovery document, such as https://latchkey.example.com/.well-known/openid-configuration; if unset, /.well-known/openid-configuration below --issuer",
+    help:
+      "with --authentication: URL at which kube-apiserver of the connected cluster reads the " +
+      "issuer's discovery document, such as " +
+      "https://latchkey.example.com/.well-known/openid-configuration; " +
+      "if unset, /.well-known/openid-configuration below --issuer",
     parse: optional(httpsUrl),
   },
   issuerCertificateAuthority: {
     value: "<file>",
     initial: "",
-    help: "with --authentication: file with the PEM certificates of the CAs of the issuer's server, or system for the public CAs that the machine of kube-apiserver trusts; required with --authorization too; if unset, the CA in Secret latchkey-issuer-certificates of the management cluster",
+    help:
+      "with --authentication: file with the PEM certificates of the CAs of the issuer's " +
+      "server, or system for the public CAs that the machine of kube-apiserver trusts; " +
+      "required with --authorization too; if unset, the CA in Secret " +
+      "latchkey-issuer-certificates of the management cluster",
     parse: optional(text),
   },
   usernamePrefix: {
@@ -58,7 +66,9 @@ const authenticationOptions = {
   merge: {
     value: "<file>",
     initial: "",
-    help: "with --authentication: the AuthenticationConfiguration that kube-apiserver of the connected cluster reads now; the output has its other issuers and settings too",
+    help:
+      "with --authentication: the AuthenticationConfiguration that kube-apiserver of the " +
+      "connected cluster reads now; the output has its other issuers and settings too",
     parse: optional(text),
   },
 } as const satisfies OptionTable;
@@ -68,32 +78,46 @@ export const trustConfigOptions = {
   authorization: {
     value: "",
     initial: "false",
-    help: "print an AuthorizationConfiguration, an AdmissionConfiguration and three kubeconfigs, with which kube-apiserver of the management cluster calls the webhook; this or --authentication is required; both are for a connected cluster with latchkey webhook --direct, whose kubeconfig is then needed",
+    help:
+      "print an AuthorizationConfiguration, an AdmissionConfiguration and three kubeconfigs, " +
+      "with which kube-apiserver of the management cluster calls the webhook; " +
+      "this or --authentication is required; both are for a connected cluster with latchkey " +
+      "webhook --direct, whose kubeconfig is then needed",
     parse: trueOrFalse,
   },
   authentication: {
     value: "",
     initial: "false",
-    help: "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster trusts direct tokens; this or --authorization is required; with both, also an AuthorizationConfiguration and a kubeconfig, with which it calls latchkey webhook --direct there",
+    help:
+      "print an AuthenticationConfiguration, with which kube-apiserver of a connected cluster " +
+      "trusts direct tokens; this or --authorization is required; " +
+      "with both, also an AuthorizationConfiguration and a kubeconfig, " +
+      "with which it calls latchkey webhook --direct there",
     parse: trueOrFalse,
   },
   serviceName: {
     value: "<name>",
     initial: "",
-    help: "with --authorization: name of the webhook's Service; if unset, latchkey-webhook, with --authentication too latchkey-direct-authorizer",
+    help:
+      "with --authorization: name of the webhook's Service; " +
+      "if unset, latchkey-webhook, with --authentication too latchkey-direct-authorizer",
     parse: optional(objectName("Service", "latchkey-webhook")),
   },
   /** Minor version of Kubernetes 1. */
   kubernetesVersion: {
     value: "<1.minor>",
     initial: "",
-    help: "version of kube-apiserver that the files are for; required with --authentication alone; with --authorization, that of the cluster if unset",
+    help:
+      "version of kube-apiserver that the files are for; required with --authentication alone; " +
+      "with --authorization, that of the cluster if unset",
     parse: optional(minorVersion),
   },
   webhookUrl: {
     value: "<url>",
     initial: "",
-    help: "with --authorization: URL at which kube-apiserver reaches the webhook; if unset, the cluster IP of the Service",
+    help:
+      "with --authorization: URL at which kube-apiserver reaches the webhook; " +
+      "if unset, the cluster IP of the Service",
     parse: optional(httpsUrl),
   },
   ...directTokenOptions,
@@ -128,12 +152,17 @@ export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "names
   if (authorization && authentication) {
     if (options.issuerCertificateAuthority !== undefined) return;
     throw new UsageError(
-      "--authentication with --authorization requires --issuer-certificate-authority, a file with the CA certificates of the issuer, or system for public CAs, because the kubeconfig is that of the connected cluster",
+      "--authentication with --authorization requires --issuer-certificate-authority, " +
+        "a file with the CA certificates of the issuer, or system for public CAs, " +
+        "because the kubeconfig is that of the connected cluster",
     );
   }
   if (!authorization && !authentication)
     throw new UsageError(
-      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook, or --authentication, which prints those that a connected cluster needs to trust direct tokens; set both for a connected cluster with latchkey webhook --direct",
+      "trust-config requires --authorization, which prints the files and flags that " +
+        "kube-apiserver needs to call the webhook, or --authentication, " +
+        "which prints those that a connected cluster needs to trust direct tokens; " +
+        "set both for a connected cluster with latchkey webhook --direct",
     );
   if (authorization) {
     const set = Object.entries(options).find(
@@ -141,17 +170,20 @@ export function checkTrustConfigOptions(options: Omit<TrustConfigOptions, "names
     );
     if (set !== undefined)
       throw new UsageError(
-        `--${flagOf(set[0])} has no effect with --authorization alone; remove it, or set --authentication`,
+        `--${flagOf(set[0])} has no effect with --authorization alone; ` +
+          "remove it, or set --authentication",
       );
     return;
   }
   if (webhookUrl !== undefined)
     throw new UsageError(
-      "--webhook-url has no effect with --authentication alone; remove it, or set --authorization too",
+      "--webhook-url has no effect with --authentication alone; " +
+        "remove it, or set --authorization too",
     );
   if (kubernetesVersion === undefined)
     throw new UsageError(
-      "--authentication requires --kubernetes-version, the version of the connected cluster, because the kubeconfig is that of the management cluster",
+      "--authentication requires --kubernetes-version, the version of the connected cluster, " +
+        "because the kubeconfig is that of the management cluster",
     );
 }
 
@@ -161,6 +193,7 @@ export function connectedClusterName({
 }: Pick<TrustConfigOptions, "clusterName">): string {
   if (name !== undefined) return name;
   throw new UsageError(
-    "--authentication requires --cluster-name, the name of the connected cluster, such as east: a token for another cluster is refused",
+    "--authentication requires --cluster-name, the name of the connected cluster, " +
+      "such as east: a token for another cluster is refused",
   );
 }

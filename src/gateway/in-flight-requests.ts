@@ -5,13 +5,12 @@ import {
   type LiveLoad,
 } from "../domain/gateway/live-limits.ts";
 import type { Yielder } from "../runtime/yielder.ts";
-import type { Cancel, Clock } from "../runtime/clock.ts";
+import { type Cancel, type Clock, sleep } from "../runtime/clock.ts";
 import { ItemsByOwner } from "../runtime/items-by-owner.ts";
-import { sleep } from "../runtime/sleep.ts";
 import type { Decision } from "./credential.ts";
 
 /** A request of a valid credential, from before the decision about it until its end. */
-export interface LiveRequest {
+export interface InFlightRequest {
   readonly kind: LiveKind;
   readonly keyId: string;
   readonly username: string;
@@ -31,7 +30,7 @@ export interface LiveRequest {
 export const cutReasons = ["denied", "not-ready", "displaced"] as const;
 
 /** What following requests needs. */
-interface LiveRequestsDeps {
+interface InFlightRequestsDeps {
   readonly clock: Clock;
   readonly yielder: Pick<Yielder, "forEach">;
   /** Whether what decides about requests is current. */
@@ -47,9 +46,9 @@ const freshnessEveryMs = 1_000;
  * The requests under way. After each change of what decides, all of them are decided again: there is
  * no dependency that could be forgotten. What is not allowed any more is cut within 250 ms.
  */
-export class LiveRequests {
-  readonly #deps: LiveRequestsDeps;
-  readonly #live = new Set<LiveRequest>();
+export class InFlightRequests {
+  readonly #deps: InFlightRequestsDeps;
+  readonly #requests = new Set<InFlightRequest>();
   readonly #groups = { answers: new Group(), streams: new Group() };
   readonly #byKind: Record<LiveKind, number> = { answer: 0, stream: 0, upgrade: 0 };
   #checkedAt = -Infinity;
@@ -60,7 +59,7 @@ export class LiveRequests {
   #due: { readonly at: number; readonly cancel: Cancel } | undefined;
   #hasStopped = false;
 
-  constructor(deps: LiveRequestsDeps) {
+  constructor(deps: InFlightRequestsDeps) {
     this.#deps = deps;
   }
 
@@ -75,7 +74,7 @@ export class LiveRequests {
   }
 
   /** How many there are of a group, of a user and with a key. */
-  loadOf(group: LiveGroup, of: Pick<LiveRequest, "username" | "keyId">): LiveLoad {
+  loadOf(group: LiveGroup, of: Pick<InFlightRequest, "username" | "keyId">): LiveLoad {
     return this.#groups[group].of(of);
   }
 
@@ -88,15 +87,15 @@ export class LiveRequests {
   }
 
   /** Follows a request until the returned function is called. */
-  add(request: LiveRequest): () => void {
+  add(request: InFlightRequest): () => void {
     const group = this.#groups[liveGroup(request.kind)];
-    this.#live.add(request);
+    this.#requests.add(request);
     this.#byKind[request.kind] += 1;
     group.add(request);
     const endsAt = request.endsAt();
     if (Number.isFinite(endsAt)) this.#checkAt(this.#monotonic(endsAt));
     return () => {
-      if (!this.#live.delete(request)) return;
+      if (!this.#requests.delete(request)) return;
       this.#byKind[request.kind] -= 1;
       group.remove(request);
     };
@@ -104,7 +103,7 @@ export class LiveRequests {
 
   /** To be called after each change of what decides about requests. */
   changed(): void {
-    if (this.#live.size === 0) return;
+    if (this.#requests.size === 0) return;
     this.#checkAt(Math.max(this.#deps.clock.monotonic(), this.#checkedAt + spacingMs));
   }
 
@@ -131,7 +130,7 @@ export class LiveRequests {
   /** Ends the streams of a replica that stops, spread over `ms` milliseconds. */
   async endStreams(ms: number): Promise<void> {
     const { clock } = this.#deps;
-    const streams = [...this.#live].filter(({ kind }) => kind === "stream");
+    const streams = [...this.#requests].filter(({ kind }) => kind === "stream");
     for (const stream of streams) {
       await sleep(ms / streams.length, { clock });
       stream.end();
@@ -164,9 +163,9 @@ export class LiveRequests {
     const { clock, onCut, yielder } = this.#deps;
     this.#checkedAt = clock.monotonic();
     let next = Infinity;
-    await yielder.forEach([...this.#live], (request) => {
+    await yielder.forEach([...this.#requests], (request) => {
       // It may have ended since the check began.
-      if (!this.#live.has(request)) return;
+      if (!this.#requests.has(request)) return;
       const decision = request.decide();
       if (decision.kind === "no-opinion") next = Math.min(next, request.endsAt());
       else {
@@ -185,10 +184,10 @@ export class LiveRequests {
 
 /** The requests of a group. */
 class Group {
-  readonly #byUser = new ItemsByOwner<LiveRequest>();
-  readonly #byKey = new ItemsByOwner<LiveRequest>();
+  readonly #byUser = new ItemsByOwner<InFlightRequest>();
+  readonly #byKey = new ItemsByOwner<InFlightRequest>();
 
-  of({ username, keyId }: Pick<LiveRequest, "username" | "keyId">): LiveLoad {
+  of({ username, keyId }: Pick<InFlightRequest, "username" | "keyId">): LiveLoad {
     const byUser = this.#byUser;
     return {
       all: byUser.size,
@@ -200,16 +199,16 @@ class Group {
     };
   }
 
-  ofLargestUser(): ReadonlySet<LiveRequest> {
+  ofLargestUser(): ReadonlySet<InFlightRequest> {
     return this.#byUser.ofLargestOwner();
   }
 
-  add(request: LiveRequest): void {
+  add(request: InFlightRequest): void {
     this.#byUser.add(request.username, request);
     this.#byKey.add(request.keyId, request);
   }
 
-  remove(request: LiveRequest): void {
+  remove(request: InFlightRequest): void {
     this.#byUser.remove(request.username, request);
     this.#byKey.remove(request.keyId, request);
   }

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { KeyDecision } from "../../src/authn/authorize-request.ts";
 import type { LiveKind } from "../../src/domain/gateway/live-limits.ts";
-import { LiveRequests } from "../../src/gateway/live-requests.ts";
+import { InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
 
@@ -21,7 +21,7 @@ function following() {
   const clock = new TestClock();
   const counted: string[] = [];
   const state = { isFresh: true };
-  const live = new LiveRequests({
+  const inFlight = new InFlightRequests({
     clock,
     yielder: new Yielder(clock),
     isFresh: () => state.isFresh,
@@ -39,7 +39,7 @@ function following() {
       ...{ cuts: [], decisions: 0, ends: 0, decision: { kind: "no-opinion" }, endsAt },
       remove: () => remove(),
     };
-    const remove = live.add({
+    const remove = inFlight.add({
       ...{ kind, keyId, username },
       decide() {
         followed.decisions += 1;
@@ -60,49 +60,49 @@ function following() {
     });
     return followed;
   };
-  return { clock, counted, state, live, add };
+  return { clock, counted, state, inFlight, add };
 }
 
 describe("requests under way", () => {
   it("are counted by kind, user and key, and no more when they are over", () => {
-    const { live, add } = following();
+    const { inFlight, add } = following();
     const all = [
       add({ kind: "answer" }),
       add({ kind: "stream" }),
       add({ kind: "upgrade", keyId: "k2" }),
       add({ kind: "stream", keyId: "k3", username: "u3" }),
     ];
-    expect(live.counts()).toEqual({ answer: 1, stream: 2, upgrade: 1 });
+    expect(inFlight.counts()).toEqual({ answer: 1, stream: 2, upgrade: 1 });
     const of = { username: "u", keyId: "k" };
-    expect(live.loadOf("answers", of)).toEqual({ all: 1, user: 1, key: 1, mostOfUser: 1 });
-    expect(live.loadOf("streams", of)).toEqual({ all: 3, user: 2, key: 1, mostOfUser: 2 });
+    expect(inFlight.loadOf("answers", of)).toEqual({ all: 1, user: 1, key: 1, mostOfUser: 1 });
+    expect(inFlight.loadOf("streams", of)).toEqual({ all: 3, user: 2, key: 1, mostOfUser: 2 });
     for (const { remove } of all) {
       remove();
       remove();
     }
-    expect(live.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
+    expect(inFlight.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
     for (const group of ["answers", "streams"] as const)
-      expect(live.loadOf(group, of)).toEqual({ all: 0, user: 0, key: 0, mostOfUser: 0 });
+      expect(inFlight.loadOf(group, of)).toEqual({ all: 0, user: 0, key: 0, mostOfUser: 0 });
   });
 
   it("are displaced, the newest of the user with the most first, if one can end", () => {
-    const { counted, live, add } = following();
+    const { counted, inFlight, add } = following();
     const others = [add(), add(), add({ username: "u2", keyId: "k2" })];
     const newest = add();
-    expect(live.displace("streams")).toBe(true);
+    expect(inFlight.displace("streams")).toBe(true);
     expect([newest.ends, others.map(({ ends }) => ends), counted]).toEqual([
       ...[1, [0, 0, 0], ["displaced"]],
     ]);
     add({ kind: "answer" });
-    expect([live.displace("answers"), counted]).toEqual([false, ["displaced"]]);
+    expect([inFlight.displace("answers"), counted]).toEqual([false, ["displaced"]]);
   });
 
   it("are all decided again after a change, at once", async () => {
-    const { clock, counted, live, add } = following();
+    const { clock, counted, inFlight, add } = following();
     const [kept, cut] = [add(), add()];
     cut.decision = denied;
     await clock.run(1_000);
-    live.changed();
+    inFlight.changed();
     await clock.run(0);
     expect([kept.decisions, cut.decisions, kept.cuts, cut.cuts, counted]).toEqual([
       ...[1, 1, [], [denied], ["denied"]],
@@ -110,15 +110,15 @@ describe("requests under way", () => {
   });
 
   it("are decided at most four times a second, and never later than 250 ms after a change", async () => {
-    const { clock, live, add } = following();
+    const { clock, inFlight, add } = following();
     const request = add();
     for (let at = 0; at < 990; at += 10) {
-      live.changed();
+      inFlight.changed();
       await clock.run(10);
     }
     expect(request.decisions).toBe(4);
     request.decision = denied;
-    live.changed();
+    inFlight.changed();
     await clock.run(250);
     expect(request.cuts).toHaveLength(1);
   });
@@ -152,9 +152,9 @@ describe("requests under way", () => {
   });
 
   it("are cut when what decides is not current any more", async () => {
-    const { clock, state, live, add } = following();
+    const { clock, state, inFlight, add } = following();
     const stop = new AbortController();
-    live.watchFreshness(stop.signal);
+    inFlight.watchFreshness(stop.signal);
     const request = add();
     await clock.run(5_000);
     expect(request.decisions).toBe(0);
@@ -172,7 +172,7 @@ describe("requests under way", () => {
       const fixture = following();
       const order: string[] = [];
       const addSlow = (name: string, onDecide = (): void => {}) =>
-        fixture.live.add({
+        fixture.inFlight.add({
           ...{ kind: "stream", keyId: "k", username: "u" },
           decide() {
             order.push(name);
@@ -192,9 +192,9 @@ describe("requests under way", () => {
     };
 
     it("are decided in several turns of the event loop", async () => {
-      const { clock, live, order, addSlow, turns } = slow();
+      const { clock, inFlight, order, addSlow, turns } = slow();
       for (const name of ["a", "b", "c"]) addSlow(name);
-      live.changed();
+      inFlight.changed();
       clock.advance(0);
       const atOnce = order.length;
       await turns(5);
@@ -202,15 +202,15 @@ describe("requests under way", () => {
     });
 
     it("are decided again after a change that came meanwhile", async () => {
-      const { clock, live, order, addSlow, turns } = slow();
+      const { clock, inFlight, order, addSlow, turns } = slow();
       let isFirst = true;
       addSlow("a", () => {
-        if (isFirst) live.changed();
+        if (isFirst) inFlight.changed();
         if (isFirst) clock.advance(300);
         isFirst = false;
       });
       addSlow("b");
-      live.changed();
+      inFlight.changed();
       clock.advance(0);
       await turns(5);
       clock.advance(250);
@@ -220,11 +220,11 @@ describe("requests under way", () => {
     });
 
     it("are left out if they end meanwhile", async () => {
-      const { clock, live, order, addSlow, turns } = slow();
+      const { clock, inFlight, order, addSlow, turns } = slow();
       addSlow("a", () => remove());
       const remove = addSlow("b");
       addSlow("c");
-      live.changed();
+      inFlight.changed();
       clock.advance(0);
       await turns(5);
       expect(order).toEqual(["a", "c"]);
@@ -232,16 +232,16 @@ describe("requests under way", () => {
   });
 
   it("are not decided if there are none", async () => {
-    const { clock, live } = following();
-    live.changed();
+    const { clock, inFlight } = following();
+    inFlight.changed();
     expect(clock.pending).toBe(0);
   });
 
   it("end one after the other when the gateway stops, streams alone", async () => {
-    const { clock, live, add } = following();
+    const { clock, inFlight, add } = following();
     const [answer, upgrade] = [add({ kind: "answer" }), add({ kind: "upgrade" })];
     const streams = Array.from({ length: 10 }, () => add());
-    const ended = live.endStreams(10_000);
+    const ended = inFlight.endStreams(10_000);
     await clock.run(5_000);
     expect(streams.filter(({ ends }) => ends === 1)).toHaveLength(5);
     await clock.run(5_000);

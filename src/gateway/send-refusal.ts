@@ -2,13 +2,13 @@ import { type Refusal, type RefusalCause, statusObject } from "../domain/gateway
 import type { Exchange } from "../runtime/exchange.ts";
 
 /** Causes that leave open where the next request of a connection begins. */
-const distrusted: readonly RefusalCause[] = ["malformed", "method"];
+const ambiguousCauses: readonly RefusalCause[] = ["malformed", "method"];
 
 /** Answers with a Status object; aborts an answer that has begun. */
 export function sendRefusal(exchange: Exchange, refused: Refusal): void {
   if (exchange.hasResponded) return exchange.abort();
   const body = Buffer.from(`${JSON.stringify(statusObject(refused))}\n`);
-  if (distrusted.includes(refused.cause)) exchange.distrust();
+  if (ambiguousCauses.includes(refused.cause)) exchange.closeAfterResponse();
   exchange.respond(refused.status, [...refusalHeaders(refused, body.length)]);
   if (exchange.head.method !== "HEAD") exchange.write(body);
   exchange.end();
