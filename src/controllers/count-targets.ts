@@ -2,10 +2,14 @@ import { keyOf, type ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { withheldKeys } from "../domain/sync/copy-metadata.ts";
-import { emptyProjectsOf, observeTarget, targetsOf } from "../domain/sync/sync-objects.ts";
+import {
+  emptyProjectsOf,
+  observeTarget,
+  targetsOf,
+  type ObservedTarget,
+} from "../domain/sync/observed-target.ts";
 import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
-import { targetState } from "../domain/sync/sync.ts";
-import type { ObservedTarget } from "../domain/sync/target-state.ts";
+import { targetState } from "../domain/sync/target-state.ts";
 import { failureAt } from "./failures.ts";
 import type { Stores } from "./stores.ts";
 import type { World } from "./world.ts";

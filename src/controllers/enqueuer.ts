@@ -8,7 +8,7 @@ import { requesterHashOf } from "../domain/grants/granted-names.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import { candidatesFor } from "../domain/sync/sync-objects.ts";
+import { candidatesFor } from "../domain/sync/observed-target.ts";
 import type { Priority } from "../kube/queue/work-queue.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";

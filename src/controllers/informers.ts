@@ -2,7 +2,7 @@ import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { requesterPolicyInformers } from "../authn/requester-policies.ts";
-import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
+import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import { untilFresh, staleReasons, watchReadings } from "../kube/informer/cache-freshness.ts";
 import { provingWatchTimes } from "../kube/informer/watch-times.ts";
 import { Informer } from "../kube/informer/informer.ts";

@@ -5,7 +5,7 @@ import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
 import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
-import type { DataForm, Source } from "../domain/sync/copy.ts";
+import type { DataVariant, Source } from "../domain/sync/copy.ts";
 import type { SyncSummary } from "../domain/sync/sync-summary.ts";
 
 /** What a decision requires besides the stores; its answer leads to the next decision. */
@@ -20,7 +20,7 @@ export type Question =
       readonly sources?: readonly Key[];
     }
   /** Data that is too large for the stores. */
-  | { readonly do: "read-data"; readonly source: Source; readonly form: DataForm }
+  | { readonly do: "read-data"; readonly source: Source; readonly variant: DataVariant }
   /** Whether the API server still honours a deleted grant. */
   | {
       readonly do: "review";
@@ -102,7 +102,7 @@ export function questionKey(question: Question): string {
       return `${question.do} ${question.resource.plural} ${keyOf(question.ref)}`;
     case "read-data": {
       const { secret, digest, ownDigest } = question.source;
-      return `${question.form} ${secret.metadata.uid} ${question.form === "own" ? ownDigest : digest}`;
+      return `${question.variant} ${secret.metadata.uid} ${question.variant === "own" ? ownDigest : digest}`;
     }
     case "review":
       return `review ${question.ref.uid} ${question.grantee.allowedBy}`;

@@ -1,5 +1,5 @@
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
-import { refreshRequestOf } from "../domain/shared-secret/refresh.ts";
+import { refreshRequestOf } from "../domain/shared-secret/shared-secret-status.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import type { Refresh, RefreshMemory } from "./memory.ts";
 import type { World } from "./world.ts";

@@ -52,7 +52,7 @@ async function answered(question: Question, deps: SendDeps): Promise<Answer> {
       await refresh(question.resource, question.ref);
       return { do: "refresh", sources: question.sources ?? [] };
     case "read-data":
-      return { do: "read-data", data: await sourceData.of(question.source, question.form) };
+      return { do: "read-data", data: await sourceData.of(question.source, question.variant) };
     case "review":
       return { do: "review", isHonoured: await isStillHonoured(question, client) };
     case "count-targets":

@@ -1,6 +1,6 @@
 import { resources } from "../api/resources.ts";
 import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
-import type { DataForm, Source } from "../domain/sync/copy.ts";
+import type { DataVariant, Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
@@ -13,9 +13,9 @@ interface SourceDataDeps {
   readonly digestOf: DataDigest;
 }
 
-/** The data of a source in a form, if it is in memory. */
-export function keptData(source: Source, form: DataForm): SecretData | undefined {
-  return form === "copied" || source.ownDigest === source.digest ? source.data : undefined;
+/** The data of a source in a variant, if it is in memory. */
+export function cachedData(source: Source, variant: DataVariant): SecretData | undefined {
+  return variant === "copied" || source.ownDigest === source.digest ? source.data : undefined;
 }
 
 /** Maximum characters of cached values. */
@@ -40,13 +40,13 @@ export class SourceData {
   }
 
   /**
-   * Returns the data of `source` in a form, with the digest that it has there; undefined if the
+   * Returns the data of `source` in a variant, with the digest that it has there; undefined if the
    * SharedSecret now has other data, or is gone.
    */
-  async of(source: Source, form: DataForm): Promise<SecretData | undefined> {
-    const kept = keptData(source, form);
-    if (kept !== undefined) return kept;
-    const digest = form === "own" ? source.ownDigest : source.digest;
+  async of(source: Source, variant: DataVariant): Promise<SecretData | undefined> {
+    const cached = cachedData(source, variant);
+    if (cached !== undefined) return cached;
+    const digest = variant === "own" ? source.ownDigest : source.digest;
     const key = keyOf(source.secret.metadata.uid, digest);
     const found = this.#remembered.get(key);
     if (found !== undefined) {
@@ -56,7 +56,7 @@ export class SourceData {
     }
     const pending = this.#reading.get(key);
     if (pending !== undefined) return pending;
-    const reading = this.#read(source.secret, { form, digest }).finally(() =>
+    const reading = this.#read(source.secret, { variant, digest }).finally(() =>
       this.#reading.delete(key),
     );
     this.#reading.set(key, reading);
@@ -65,14 +65,14 @@ export class SourceData {
 
   async #read(
     secret: Source["secret"],
-    { form, digest }: { readonly form: DataForm; readonly digest: string },
+    { variant, digest }: { readonly variant: DataVariant; readonly digest: string },
   ): Promise<SecretData | undefined> {
     try {
       const current = parseSharedSecret(
         await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
       );
       const copied =
-        form === "own" ? { kind: "data" as const, data: current.data } : copiedData(current);
+        variant === "own" ? { kind: "data" as const, data: current.data } : copiedData(current);
       if (copied.kind === "refused") return undefined;
       const { metadata } = current;
       const { data } = copied;

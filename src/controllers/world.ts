@@ -2,7 +2,7 @@ import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key
 import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
 import type { Prefixes } from "../domain/names.ts";
-import type { NamespaceOptions } from "../domain/sync/sync-target.ts";
+import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";

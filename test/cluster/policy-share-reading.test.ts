@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { syncList, type SyncList } from "../../src/domain/sync/sync-list.ts";
+import { syncList, type SyncList } from "../../src/domain/sync/option-items.ts";
 import { makeNamespace, type Answer, type Caller } from "../support/policy-request.ts";
-import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 import { runs } from "../support/property-runs.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 import {
   dryCreate,
   grantSharing,

@@ -48,14 +48,14 @@ test.for<[string, Question, Question, boolean]>([
   ],
   [
     "data in two forms",
-    { do: "read-data", source: source("1"), form: "own" },
-    { do: "read-data", source: source("1"), form: "copied" },
+    { do: "read-data", source: source("1"), variant: "own" },
+    { do: "read-data", source: source("1"), variant: "copied" },
     false,
   ],
   [
     "data of two versions with one digest",
-    { do: "read-data", source: source("1"), form: "own" },
-    { do: "read-data", source: source("2"), form: "own" },
+    { do: "read-data", source: source("1"), variant: "own" },
+    { do: "read-data", source: source("2"), variant: "own" },
     true,
   ],
   [

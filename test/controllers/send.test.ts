@@ -162,7 +162,7 @@ describe("the answer to a question", () => {
   test("about data that is too large for the stores is that data", async () => {
     const sharedsecrets = [rawSharedSecret("db", { data: large })];
     const { outcome, lines } = await answerOf(
-      (source) => ({ do: "read-data", source, form: "copied" }),
+      (source) => ({ do: "read-data", source, variant: "copied" }),
       { objects: { ...listed, sharedsecrets } },
     );
     expect(outcome).toHaveProperty("answer.data.password");

@@ -8,7 +8,7 @@ import {
   emptyProjectsOf,
   observeTarget,
   targetsOf,
-} from "../../src/domain/sync/sync-objects.ts";
+} from "../../src/domain/sync/observed-target.ts";
 import {
   rawCopy,
   rawSharedSecret,

@@ -6,7 +6,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { target } from "../support/observed-copies.ts";
-import type { ObservedTarget } from "../../src/domain/sync/target-state.ts";
+import type { ObservedTarget } from "../../src/domain/sync/observed-target.ts";
 
 /** The API server for one Secret, with the rejections that matter here. */
 export class SecretPlace {

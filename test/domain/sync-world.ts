@@ -7,20 +7,19 @@ import {
   copyOfText,
   type ObservedCopy,
   type Source,
-  sourceOf,
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
+import { sourceOf } from "../../src/domain/sync/copy.ts";
 import { pick, placeholderRequestOf } from "../../src/domain/sync/placeholder.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
-import { targetState, writtenSource } from "../../src/domain/sync/sync.ts";
+import { targetState, writtenSource } from "../../src/domain/sync/target-state.ts";
+import { copiesOf, observeTarget, targetsOf } from "../../src/domain/sync/observed-target.ts";
 import {
-  copiesOf,
-  observeTarget,
   type SyncObjects,
-  targetsOf,
+  type SyncSnapshot,
+  syncObjectsOf,
 } from "../../src/domain/sync/sync-objects.ts";
-import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
-import { type NamespaceOptions, readNamespace } from "../../src/domain/sync/sync-target.ts";
+import { type NamespaceOptions, readNamespace } from "../../src/domain/sync/obstacles.ts";
 import { removalWrite, targetSteps } from "../../src/domain/sync/target-steps.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 

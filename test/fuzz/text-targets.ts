@@ -14,7 +14,7 @@ import { accessOf } from "../../src/domain/shared-secret/access-rules.ts";
 import { derivedRoles } from "../../src/domain/shared-secret/derived-role.ts";
 import { copiedSource, copyOfText } from "../../src/domain/sync/copy.ts";
 import { fitsAny, syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
-import { isPermitted, isNotPermitted } from "../../src/domain/sync/sync-target.ts";
+import { isPermitted, isNotPermitted } from "../../src/domain/sync/obstacles.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { createListWatch } from "../../src/kube/informer/list-watch.ts";
 import { splitLines } from "../../src/kube/informer/watch-stream.ts";

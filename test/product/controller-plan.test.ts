@@ -3,7 +3,7 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { type Key, keyOf } from "../../src/api/object.ts";
 import { isRecord, parseLatchkeyMetadata } from "../../src/api/parse.ts";
 import { type ObjectChange, planChange } from "../../src/domain/sync/plan-change.ts";
-import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-snapshot.ts";
+import { type SyncSnapshot, syncObjectsOf } from "../../src/domain/sync/sync-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { livePath, liveSnapshot, storedSecret, storedSource } from "./live-snapshot.ts";
 import { eventually } from "../support/eventually.ts";

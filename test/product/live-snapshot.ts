@@ -7,7 +7,7 @@ import {
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
 import { isObservedWhole } from "../../src/domain/sync/placeholder.ts";
-import type { SyncSnapshot } from "../../src/domain/sync/sync-snapshot.ts";
+import type { SyncSnapshot } from "../../src/domain/sync/sync-objects.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../src/tokens/observed-data.ts";
 import { api } from "../support/policy-request.ts";

@@ -1,7 +1,7 @@
 import { ownObjects, annotations, labels } from "../../src/api/names.ts";
 import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import type { NamespaceOptions } from "../../src/domain/sync/sync-target.ts";
+import type { NamespaceOptions } from "../../src/domain/sync/obstacles.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";

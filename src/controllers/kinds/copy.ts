@@ -5,16 +5,17 @@ import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
-import { type ObservedCopy, type UnmanagedSecret, copiedSource } from "../../domain/sync/copy.ts";
-import { placeholderRequestOf, isObservedWhole } from "../../domain/sync/placeholder.ts";
 import {
-  ownerOf,
-  syncIndexers,
-  observeTarget,
-  candidatesFor,
-} from "../../domain/sync/sync-objects.ts";
-import { targetState, writtenForm, writtenSource } from "../../domain/sync/sync.ts";
-import type { TargetState } from "../../domain/sync/target-state.ts";
+  type ObservedCopy,
+  type UnmanagedSecret,
+  copiedSource,
+  type TargetSecret,
+} from "../../domain/sync/copy.ts";
+import { placeholderRequestOf, isObservedWhole } from "../../domain/sync/placeholder.ts";
+import { ownerOf, observeTarget, candidatesFor } from "../../domain/sync/observed-target.ts";
+import { syncIndexers } from "../../domain/sync/sync-objects.ts";
+import { targetState, dataVariant, writtenSource } from "../../domain/sync/target-state.ts";
+import type { TargetState } from "../../domain/sync/state-table.ts";
 import { rejectedSteps, targetSteps } from "../../domain/sync/target-steps.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
@@ -23,7 +24,7 @@ import type { Enqueuer } from "../enqueuer.ts";
 import { type Answers, answerTo, type Ask, type Decision, isAsk, readOf } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { endRefresh } from "../refreshes.ts";
-import { keptData } from "../source-data.ts";
+import { cachedData } from "../source-data.ts";
 import type { Stores } from "../stores.ts";
 import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
@@ -102,10 +103,7 @@ function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefin
 /**
  * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
-function enqueueSecret(
-  { key, before, after }: Change<ObservedCopy | UnmanagedSecret>,
-  enqueuer: Enqueuer,
-): void {
+function enqueueSecret({ key, before, after }: Change<TargetSecret>, enqueuer: Enqueuer): void {
   enqueuer.queues.copy.add(key, "high");
   enqueuer.statusAt(refOf(key));
   for (const secret of [before, after]) {
@@ -164,10 +162,10 @@ interface WrittenData {
 function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
   const source = writtenSource(state);
   if (source === undefined) return { isChanged: false };
-  const form = writtenForm(state);
-  const kept = keptData(source, form);
-  if (kept !== undefined) return { data: kept, isChanged: false };
-  const read = { do: "read-data", source, form } as const;
+  const variant = dataVariant(state);
+  const cached = cachedData(source, variant);
+  if (cached !== undefined) return { data: cached, isChanged: false };
+  const read = { do: "read-data", source, variant } as const;
   const answer = answerTo(read, answers);
   if (answer === undefined) return { questions: [read] };
   const { data } = answer;

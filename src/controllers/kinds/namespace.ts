@@ -13,7 +13,7 @@ import {
   projectOf,
   readNamespace,
   targetIn,
-} from "../../domain/sync/sync-target.ts";
+} from "../../domain/sync/obstacles.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt } from "../failures.ts";

@@ -19,12 +19,12 @@ import {
   candidatesFor,
   copyKeysOf,
   requestsFor,
-  syncIndexers,
   targetsOf,
   copiesOf,
-} from "../../domain/sync/sync-objects.ts";
+} from "../../domain/sync/observed-target.ts";
+import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
-import { isFinalizing } from "../../domain/sync/sync-target.ts";
+import { isFinalizing } from "../../domain/sync/obstacles.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";

@@ -1,7 +1,7 @@
 import type { Condition } from "../../api/conditions.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import type { NamespaceOptions } from "../../domain/sync/sync-target.ts";
+import type { NamespaceOptions } from "../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../kube/informer/list-options.ts";
 import type { Change, Codec, Indexer } from "../../kube/informer/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";

@@ -1,5 +1,5 @@
-import type { AdmissionRequest } from "../../api/admission-review.ts";
 import type { ReviewedResource } from "../../api/access-review.ts";
+import type { AdmissionRequest } from "../../api/admission-review.ts";
 import {
   annotationPrefixes,
   annotations,
@@ -10,7 +10,7 @@ import {
 import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
-import { syncList } from "../sync/sync-list.ts";
+import { syncList } from "../sync/option-items.ts";
 
 /** The parts of a write that decide which verbs it requires. */
 type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;

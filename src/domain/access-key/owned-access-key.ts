@@ -2,17 +2,21 @@ import type { ConditionUpdate } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
-import { withApplyFailure } from "../plan/apply-failure.ts";
-import { mergeConditions, timestamp } from "../plan/conditions.ts";
+import type { GrantState } from "../grants/granted-names.ts";
+import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
+import { withApplyFailure, mergeConditions, timestamp } from "../plan/conditions.ts";
+import { conditionEvents } from "../plan/events.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { annotationWrites, addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
-import type { GrantState } from "../grants/granted-names.ts";
+import {
+  requeueAt,
+  nothingToDo,
+  type Plan,
+  deleteWrite,
+  type Write,
+  statusWrites,
+} from "../plan/plan.ts";
 import { keyConditions, type KeyConfig, keyLifetime, type ResolvedKey } from "./key-state.ts";
-import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
-import { requeueAt } from "../plan/plan.ts";
-import { conditionEvents } from "../plan/events.ts";
-import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
-import { statusWrites } from "../plan/status-write.ts";
 
 /** The configuration of keys; durations in seconds. */
 export interface OwnedAccessKeyConfig extends KeyConfig {

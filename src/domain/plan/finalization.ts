@@ -2,12 +2,10 @@ import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
 import { cleanupFinalizer } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import { withApplyFailure } from "./apply-failure.ts";
-import { mergeConditions } from "./conditions.ts";
+import { withApplyFailure, mergeConditions } from "./conditions.ts";
 import type { ReportedFailure } from "./failure-history.ts";
 import { removeFinalizer, hasFinalizer } from "./finalizer.ts";
-import { nothingToDo, type Plan, type Write } from "./plan.ts";
-import { statusWrites } from "./status-write.ts";
+import { nothingToDo, type Plan, type Write, statusWrites } from "./plan.ts";
 
 /**
  * The observed state of an object that is being deleted; instants and durations are monotonic

@@ -1,7 +1,8 @@
-import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
 import type { Event } from "../../api/event.ts";
+import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
+import { mergePatch } from "./merge-patch.ts";
 
 /** One write to the API server, with the uid and resourceVersion that it was decided on. */
 export type Write =
@@ -73,4 +74,19 @@ export function requeueAt(now: number, instants: readonly (number | undefined)[]
     .filter((instant) => instant !== undefined)
     .filter((instant) => instant > now);
   return ahead.length === 0 ? { kind: "done" } : { kind: "requeue-at", at: Math.min(...ahead) };
+}
+
+/** Returns the status write of a reconcile; empty if the status is up to date. */
+export function statusWrites(
+  resource: Resource,
+  {
+    metadata,
+    status,
+  }: { readonly metadata: Metadata; readonly status: Readonly<Record<string, unknown>> },
+  wanted: Readonly<Record<string, unknown>>,
+): readonly Write[] {
+  const change = mergePatch(status, wanted);
+  if (change === undefined) return [];
+  const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: change };
+  return [{ do: "patch", resource, ref: metadata, subresource: "status", body }];
 }

@@ -1,6 +1,9 @@
-import type { Prefixes } from "../names.ts";
-import type { AccessRule, Owner, SharedSecret } from "../../api/shared-secret.ts";
+import type { ReportItem } from "../../api/report.ts";
+import { resources } from "../../api/resources.ts";
 import type { Subject } from "../../api/role.ts";
+import type { AccessRule, Owner, SharedSecret } from "../../api/shared-secret.ts";
+import type { Prefixes } from "../names.ts";
+import { quoted, reportObject } from "../report-object.ts";
 
 /**
  * The permission of one Role on its SharedSecret: sorted verbs, and whether they include the status
@@ -106,7 +109,7 @@ function readRule(rule: AccessRule, index: number, prefixes: Prefixes): Reading 
   ]);
   const problem = verbProblem(path, rule) ?? subresourceProblem(path, rule) ?? named.problem;
   if (problem !== undefined) return { problem };
-  const place = rule.name === undefined ? path : `${path} (${quote(rule.name)})`;
+  const place = rule.name === undefined ? path : `${path} (${quoted(rule.name)})`;
   const permission = { verbs: verbsOf(rule), status: rule.subresources.length > 0 };
   return {
     place,
@@ -133,7 +136,7 @@ function verbProblem(path: string, { verbs }: AccessRule): string | undefined {
     bad === "create" || bad === "deletecollection"
       ? " because RBAC cannot limit it to one object"
       : "";
-  return `${path}.verbs[${index}]: ${quote(bad)} is not supported${why}; must be one of ${known.join(", ")}`;
+  return `${path}.verbs[${index}]: ${quoted(bad)} is not supported${why}; must be one of ${known.join(", ")}`;
 }
 
 function subresourceProblem(path: string, { subresources }: AccessRule): string | undefined {
@@ -141,7 +144,7 @@ function subresourceProblem(path: string, { subresources }: AccessRule): string 
   const bad = subresources[index];
   return bad === undefined
     ? undefined
-    : `${path}.subresources[${index}]: ${quote(bad)} is not supported; must be status or *`;
+    : `${path}.subresources[${index}]: ${quoted(bad)} is not supported; must be status or *`;
 }
 
 function readSubjects(read: readonly (Subject | string)[]): {
@@ -197,7 +200,7 @@ function principal({
   const name = prefix + written;
   if (written.startsWith("system:") || name.startsWith("system:")) {
     const allowed = kind === "User" ? " except system:serviceaccount:<namespace>:<name>" : "";
-    return `${path}: ${quote(written)} is not supported: names that begin with "system:" are reserved for Kubernetes${allowed}; name another ${kind === "User" ? "user" : "team"}`;
+    return `${path}: ${quoted(written)} is not supported: names that begin with "system:" are reserved for Kubernetes${allowed}; name another ${kind === "User" ? "user" : "team"}`;
   }
   return { kind, apiGroup: rbacGroup, name };
 }
@@ -215,8 +218,30 @@ export function distinct(subjects: readonly Subject[]): readonly Subject[] {
     .map(([, subject]) => subject);
 }
 
-const longestQuote = 64;
-
-function quote(text: string): string {
-  return JSON.stringify(text.length <= longestQuote ? text : `${text.slice(0, longestQuote)}...`);
+/** The access rules of a SharedSecret that grant nothing, and the fields that decide. */
+export function explainAccess(secret: SharedSecret, prefixes: Prefixes): readonly ReportItem[] {
+  const object = reportObject(resources.sharedSecrets.kind, secret.metadata);
+  const { problems, emptyRules } = accessOf(secret, prefixes);
+  return [
+    ...problems.map((problem): ReportItem => {
+      // Every problem begins with the path of its field.
+      const [field] = problem.split(": ", 1);
+      const reason = "InvalidAccessRule";
+      const causes = [{ object, field, reason, message: "Correct the access rule." }];
+      return { object, state: "problem", reason, message: `${problem}.`, causes };
+    }),
+    ...emptyRules.map((place): ReportItem => {
+      const [field] = place.split(" ", 1);
+      const reason = "EmptyAccessRule";
+      const message = `${place} names no users and no teams, so it grants nothing.`;
+      const fix = "Name users or teams, or remove the rule.";
+      return {
+        object,
+        state: "info",
+        reason,
+        message,
+        causes: [{ object, field, reason, message: fix }],
+      };
+    }),
+  ];
 }

@@ -40,9 +40,9 @@ export function accessSteps(
   wanted: readonly DerivedRole[],
 ): readonly Step[] {
   const possible = wanted.filter(({ name }) => !observed.unmanaged.has(name));
-  const everybody = keysOf(wanted.flatMap(({ subjects }) => subjects));
+  const allSubjects = keysOf(wanted.flatMap(({ subjects }) => subjects));
   const bindings = observed.bindings.map((binding) =>
-    withAdditions(observed, readBinding(observed, binding, { wanted, everybody })),
+    withAdditions(observed, readBinding(observed, binding, { wanted, allSubjects })),
   );
   return [
     [
@@ -113,14 +113,14 @@ function readBinding(
   binding: ObservedRoleBinding,
   {
     wanted,
-    everybody,
-  }: { readonly wanted: readonly DerivedRole[]; readonly everybody: ReadonlySet<string> },
+    allSubjects,
+  }: { readonly wanted: readonly DerivedRole[]; readonly allSubjects: ReadonlySet<string> },
 ): Reading {
   const role = wanted.find(({ name }) => name === binding.metadata.name);
   // Restoring a missing or edited Role makes its binding effective again, so the binding may only
   // contain the subjects of that Role.
-  const stands = roleIsAsWritten(observed, binding.roleRef.name);
-  const staying = stands ? everybody : keysOf(role?.subjects ?? []);
+  const isIntact = roleIsAsWritten(observed, binding.roleRef.name);
+  const staying = isIntact ? allSubjects : keysOf(role?.subjects ?? []);
   const remaining = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
   const removed = {
     binding,
@@ -133,7 +133,7 @@ function readBinding(
     return { binding, role, narrowing: [], remaining };
   // The API server rejects the update of a binding whose Role is missing or grants permissions that
   // the writer does not have.
-  const writable = stands && (role !== undefined || remaining.length > 0);
+  const writable = isIntact && (role !== undefined || remaining.length > 0);
   return writable
     ? { binding, role, narrowing: [narrowed(observed.secret, binding, remaining)], remaining }
     : removed;

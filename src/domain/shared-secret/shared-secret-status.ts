@@ -1,13 +1,14 @@
 import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
-import { withheldText } from "../sync/copy-metadata.ts";
 import { keyOf } from "../../api/object.ts";
-import { applyFailureSentence } from "../plan/apply-failure.ts";
-import { reconciling, stalled } from "../plan/conditions.ts";
-import type { Source } from "../sync/copy.ts";
-import type { DerivedRole } from "./derived-role.ts";
+import { recordAt, stringAt } from "../../api/parse.ts";
+import type { SharedSecret } from "../../api/shared-secret.ts";
+import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
+import { withheldText } from "../sync/copy-metadata.ts";
+import type { Source } from "../sync/copy.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
+import type { DerivedRole } from "./derived-role.ts";
 
 /** The input for the status of a SharedSecret. */
 export interface StatusInput {
@@ -212,5 +213,27 @@ export function sharedSecretCounts({
             })),
           }),
     },
+  };
+}
+
+/** The refresh that a SharedSecret requests, and the last one in its status. */
+interface RefreshRequest {
+  readonly requested?: string;
+  readonly refreshed?: string;
+}
+
+/** Characters of `refresh-now` that count; the status contains as many. */
+const longestValue = 256;
+
+/** Reads the annotation `refresh-now` and the status of a SharedSecret. */
+export function refreshRequestOf({
+  metadata,
+  status,
+}: Pick<SharedSecret, "metadata" | "status">): RefreshRequest {
+  const requested = metadata.annotations[annotations.refreshNow]?.slice(0, longestValue);
+  const refreshed = stringAt(recordAt(status, "sync"), "refreshed");
+  return {
+    ...(requested === undefined ? {} : { requested }),
+    ...(refreshed === undefined ? {} : { refreshed }),
   };
 }

@@ -1,28 +1,26 @@
 import { keyOf, type Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
+import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
 import type { Prefixes } from "../names.ts";
+import { mergeConditions } from "../plan/conditions.ts";
+import { healthEvents } from "../plan/events.ts";
+import type { ReportedFailure } from "../plan/failure-history.ts";
+import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
+import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
+import { nothingToDo, type Plan, type Write, statusWrites } from "../plan/plan.ts";
+import type { Source, TargetSecret } from "../sync/copy.ts";
+import { isPlaceholder } from "../sync/placeholder.ts";
+import { isPaused } from "../sync/sync-options.ts";
+import { type SyncSummary, targetEvents } from "../sync/sync-summary.ts";
+import { type Removal, removalWrites } from "../sync/target-steps.ts";
 import { accessOf } from "./access-rules.ts";
 import { type ObservedAccess, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
-import { mergeConditions } from "../plan/conditions.ts";
-import type { ObservedCopy, Source, UnmanagedSecret } from "../sync/copy.ts";
 import { type DerivedRole, derivedRoles } from "./derived-role.ts";
-import type { ReportedFailure } from "../plan/failure-history.ts";
-import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
-import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
-import { healthEvents } from "../plan/events.ts";
-import { nothingToDo, type Plan, type Write } from "../plan/plan.ts";
-import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
 import {
   type StatusInput,
   sharedSecretConditions,
   sharedSecretCounts,
 } from "./shared-secret-status.ts";
-import { statusWrites } from "../plan/status-write.ts";
-import type { SyncSummary } from "../sync/sync-summary.ts";
-import { isPlaceholder } from "../sync/placeholder.ts";
-import { isPaused } from "../sync/sync-options.ts";
-import { type Removal, removalWrites } from "../sync/target-steps.ts";
-import { targetEvents } from "../sync/target-events.ts";
 
 /** The observed state for a reconcile of a SharedSecret. */
 export interface ObservedSharedSecret {
@@ -67,7 +65,7 @@ export interface DeletedSharedSecret extends Pick<
   ObservedSharedSecret,
   "source" | "access" | "prefixes" | "failure"
 > {
-  readonly copies: readonly (ObservedCopy | UnmanagedSecret)[];
+  readonly copies: readonly TargetSecret[];
 }
 
 /**
@@ -93,7 +91,7 @@ export function planTermination(
   return { ...release, steps: steps.filter((step) => step.length > 0) };
 }
 
-function removal({ metadata }: ObservedCopy | UnmanagedSecret, source: Metadata): Removal {
+function removal({ metadata }: TargetSecret, source: Metadata): Removal {
   const name = JSON.stringify(keyOf(source));
   return {
     uid: source.uid,

@@ -35,7 +35,7 @@ export interface Source {
 const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
 /** The data that copies have, or the data of the SharedSecret itself, which placeholders have. */
-export type DataForm = "copied" | "own";
+export type DataVariant = "copied" | "own";
 
 /** The data of copies, or why it cannot be derived from that of the SharedSecret. */
 export type CopiedData =
@@ -108,6 +108,9 @@ export interface ObservedCopy {
 export interface UnmanagedSecret {
   readonly metadata: Metadata;
 }
+
+/** A Secret, as it is observed at a target. */
+export type TargetSecret = ObservedCopy | UnmanagedSecret;
 
 /** The value of the `copy-of` annotation: the source SharedSecret and the target Secret. */
 export function copyOfText(source: ObjectRef, target: ObjectRef): string {

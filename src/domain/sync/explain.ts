@@ -5,10 +5,16 @@ import type { Failure } from "../plan/failure-history.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
 import { conflictReasons, targetOutcome } from "./outcome.ts";
 import { asksFor } from "./placeholder.ts";
-import { targetState } from "./sync.ts";
+import { targetState } from "./target-state.ts";
 import { isRefusedType } from "./sync-options.ts";
-import { isDeletedWithSource, observeTarget, type SyncObjects } from "./sync-objects.ts";
-import { observeInstead } from "./sync-snapshot.ts";
+import {
+  isDeletedWithSource,
+  observeTarget,
+  observeInstead,
+  type ObservedTarget,
+} from "./observed-target.ts";
+import type { SyncObjects } from "./sync-objects.ts";
+import type { TargetState } from "./state-table.ts";
 import { remainderOf } from "./target-steps.ts";
 import {
   type NamespaceObstacle,
@@ -17,9 +23,8 @@ import {
   type SourceObstacle,
   sourceObstacle,
   targetIn,
-  type Way,
-} from "./sync-target.ts";
-import type { ObservedTarget, TargetState } from "./target-state.ts";
+  type SyncMode,
+} from "./obstacles.ts";
 
 /** What a source has in a namespace, by case; all but `arrives` mean that its data is not there. */
 export type OutcomeKind =
@@ -89,8 +94,8 @@ export function explain(
   const { observed, ...base } = observedAt(target, objects);
   const isRequest =
     observed.request !== undefined && asksFor(observed.request, source.secret.metadata);
-  const way = isRequest ? "placeholder" : "namespace";
-  const kinds = obstacleKinds(source, target, { namespace: base.namespace, way });
+  const mode = isRequest ? "placeholder" : "namespace";
+  const kinds = obstacleKinds(source, target, { namespace: base.namespace, mode });
   const [kind] = kinds;
   return {
     ...base,
@@ -165,11 +170,12 @@ export function arrives({ kind }: Pick<Explanation, "kind">): boolean {
 function obstacleKinds(
   source: Source,
   target: Target,
-  { namespace, way }: { readonly namespace: Metadata | undefined; readonly way: Way },
+  { namespace, mode }: { readonly namespace: Metadata | undefined; readonly mode: SyncMode },
 ): readonly OutcomeKind[] {
   const own = sourceObstacle(source);
-  const isOpen = namespace !== undefined && namespaceObstacle(source, namespace, way) === undefined;
-  const isNamed = way === "placeholder" || targetIn(target.namespace, source).name === target.name;
+  const isOpen =
+    namespace !== undefined && namespaceObstacle(source, namespace, mode) === undefined;
+  const isNamed = mode === "placeholder" || targetIn(target.namespace, source).name === target.name;
   if (own === undefined && isOpen && isNamed) return [];
   // Without a valid list, whether it names the project says nothing.
   const hasList = source.options.projects.length > 0;
@@ -178,7 +184,7 @@ function obstacleKinds(
     ...(isNamed ? [] : (["other-name"] as const)),
     ...(namespace === undefined
       ? (["namespace-missing"] as const)
-      : namespaceObstacles(source, namespace, way).filter(
+      : namespaceObstacles(source, namespace, mode).filter(
           (obstacle) => hasList || obstacle !== "project-not-named",
         )),
   ];

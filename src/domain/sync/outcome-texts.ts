@@ -8,7 +8,7 @@ import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import type { Explanation, OutcomeKind } from "./explain.ts";
 import { conflictReasons, notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
 import { isPlaceholder } from "./placeholder.ts";
-import { projectOf } from "./sync-target.ts";
+import { projectOf } from "./obstacles.ts";
 
 type UnnamedCause = Omit<ReportCause, "reason">;
 

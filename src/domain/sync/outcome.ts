@@ -3,7 +3,7 @@ import { keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
 import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
-import type { TargetState } from "./target-state.ts";
+import type { TargetState } from "./state-table.ts";
 
 /** What one of the sources that sync to a target has there. */
 type TargetOutcome =

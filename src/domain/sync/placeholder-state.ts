@@ -12,8 +12,9 @@ import {
   type PlaceholderRequest,
 } from "./placeholder.ts";
 import { isPaused, isRefusedType } from "./sync-options.ts";
-import { isFinalizing, type NamespaceObstacle } from "./sync-target.ts";
-import type { ObservedRequest, ObservedTarget, TargetState } from "./target-state.ts";
+import { isFinalizing, type NamespaceObstacle } from "./obstacles.ts";
+import type { ObservedRequest, ObservedTarget } from "./observed-target.ts";
+import type { TargetState } from "./state-table.ts";
 
 /** The state of a Secret with the label of a placeholder. */
 export function placeholderState(

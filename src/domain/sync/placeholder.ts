@@ -1,7 +1,8 @@
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { isSecretKey } from "../names.ts";
-import { optionItems, quoted } from "./option-items.ts";
+import { quoted } from "../report-object.ts";
+import { optionItems } from "./option-items.ts";
 
 /** The labels and annotations of a Secret. */
 type Marks = Pick<Metadata, "labels" | "annotations">;

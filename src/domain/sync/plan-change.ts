@@ -1,21 +1,21 @@
 import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
-import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
+import { copiedSource, type Source, type TargetSecret } from "./copy.ts";
 import { explain, type Explanation, explainGone, type Target } from "./explain.ts";
-import { targetState } from "./sync.ts";
+import { targetState } from "./target-state.ts";
 import {
   copiesOf,
   copyKeysOf,
   isDeletedWithSource,
   observeTarget,
   requestsFor,
-  syncIndexes,
-  type SyncObjects,
   targetsOf,
-} from "./sync-objects.ts";
-import { observeInstead, withChanges } from "./sync-snapshot.ts";
-import { isPermitted, targetIn } from "./sync-target.ts";
+  observeInstead,
+  type ObservedTarget,
+} from "./observed-target.ts";
+import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
+import type { TargetState } from "./state-table.ts";
+import { isPermitted, targetIn } from "./obstacles.ts";
 import { remainderOf } from "./target-steps.ts";
-import type { ObservedTarget, TargetState } from "./target-state.ts";
 
 /** A change of one object; without `after`, its deletion. */
 export type ObjectChange =
@@ -24,7 +24,7 @@ export type ObjectChange =
   | {
       readonly kind: "Secret";
       readonly key: Key;
-      readonly after?: ObservedCopy | UnmanagedSecret;
+      readonly after?: TargetSecret;
     };
 
 /**
@@ -114,7 +114,7 @@ function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
   }
 }
 
-function secretAt(key: Key, objects: SyncObjects): ObservedCopy | UnmanagedSecret | undefined {
+function secretAt(key: Key, objects: SyncObjects): TargetSecret | undefined {
   return existingIn(observeTarget(refOf(key), objects));
 }
 
@@ -185,10 +185,7 @@ function changeAt(
 }
 
 /** The data is removed, whatever the next source finds. */
-function removalAction(
-  is: ObservedTarget,
-  before: ObservedCopy | UnmanagedSecret | undefined,
-): TargetAction {
+function removalAction(is: ObservedTarget, before: TargetSecret | undefined): TargetAction {
   if (remainderOf(before) === undefined) return "delete";
   return targetState(is).kind === "differs" ? "replace" : "empty";
 }
@@ -233,10 +230,7 @@ function isKept({ kind }: TargetState): boolean {
   );
 }
 
-function existingIn({
-  copy,
-  unmanaged,
-}: ObservedTarget): ObservedCopy | UnmanagedSecret | undefined {
+function existingIn({ copy, unmanaged }: ObservedTarget): TargetSecret | undefined {
   return copy ?? unmanaged;
 }
 

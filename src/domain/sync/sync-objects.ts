@@ -1,23 +1,17 @@
-import { annotations, labels } from "../../api/names.ts";
-import { byAge, type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../../api/object.ts";
-import { copiedSource, type ObservedCopy, type Source, type UnmanagedSecret } from "./copy.ts";
-import { asksFor, placeholderRequestOf } from "./placeholder.ts";
-import { fitsAny } from "./sync-options.ts";
-import type { EmptyProject } from "./sync-summary.ts";
+import { labels } from "../../api/names.ts";
+import { type Key, keyOf, type Metadata } from "../../api/object.ts";
 import {
-  acceptsCopies,
-  isEligible,
-  isNotPermitted,
-  isPermitted,
-  namesProject,
-  placeholderObstacle,
-  projectOf,
-  targetIn,
-} from "./sync-target.ts";
-import type { ObservedRequest, ObservedTarget } from "./target-state.ts";
+  copiedSource,
+  type ObservedCopy,
+  type Source,
+  type UnmanagedSecret,
+  type TargetSecret,
+} from "./copy.ts";
+import { projectOf } from "./obstacles.ts";
+import { placeholderRequestOf } from "./placeholder.ts";
 
 /** Objects of one kind by key, and by the values of indexes. */
-export interface Lookup<T> {
+interface Lookup<T> {
   get(key: Key): T | undefined;
   keys(): Iterable<Key>;
   /** The objects with the index value `name`. */
@@ -78,7 +72,7 @@ export const syncIndexers = {
 } as const;
 
 /** The key in the annotation of a copy; without the annotation, the uid in its label. */
-function namedSource({ metadata }: ObservedCopy | UnmanagedSecret): readonly string[] {
+function namedSource({ metadata }: TargetSecret): readonly string[] {
   const source = copiedSource(metadata);
   return valuesOf(source === undefined ? metadata.labels[labels.sourceUid] : keyOf(source));
 }
@@ -92,193 +86,145 @@ function valuesOf(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
-/** The objects that decide which targets a source has. */
-type TargetObjects = Pick<SyncObjects, "namespaces" | "copies" | "placeholders">;
+type Indexers<T> = Readonly<Record<string, (value: T) => readonly string[]>>;
 
-/**
- * The permitted targets of a source, in the namespaces of the projects that its globs match, and the
- * placeholders that ask for it there.
- */
-export function targetsOf(
-  source: Source,
-  objects: TargetObjects,
-): readonly (ObjectRef & { readonly namespace: string })[] {
-  if (!isEligible(source)) return [];
-  const { namespaces } = objects;
-  const targets = [...namespaces.namesIn(syncIndexes.project)]
-    .filter((project) => namesProject(source, project))
-    .flatMap((project) => namespaces.by(syncIndexes.project, project))
-    .filter((namespace) => isPermitted(source, namespace))
-    .map(({ name }) => targetIn(name, source));
-  const filled = filledBy(source, objects);
-  if (filled.length === 0) return targets;
-  const others = new Set(targets.map(keyOf));
-  return [...targets, ...filled.filter((target) => !others.has(keyOf(target)))];
+/** The objects of sync, as they were read at one moment. */
+export interface SyncSnapshot {
+  readonly sharedSecrets: readonly Source[];
+  readonly namespaces: readonly Metadata[];
+  readonly secrets: readonly TargetSecret[];
 }
 
-/** The permitted placeholders that ask for a source. */
-function filledBy(
-  source: Source,
-  { namespaces, ...secrets }: TargetObjects,
-): readonly (ObjectRef & { readonly namespace: string })[] {
-  return requestsFor(source.secret.metadata, secrets).flatMap((key) => {
-    const { namespace: name = "", name: secret } = refOf(key);
-    const namespace = namespaces.get(name);
-    return namespace !== undefined && isPermitted(source, namespace, "placeholder")
-      ? [{ namespace: name, name: secret }]
-      : [];
-  });
-}
-
-/** The keys of the placeholders that ask for a SharedSecret, permitted or not. */
-export function requestsFor(
-  sharedSecret: ObjectRef,
-  { copies, placeholders }: Pick<SyncObjects, "copies" | "placeholders">,
-): readonly Key[] {
-  const key = keyOf(sharedSecret);
-  return [
-    ...copies.keysBy(syncIndexes.request, key),
-    ...placeholders.keysBy(syncIndexes.request, key),
-  ];
-}
-
-/** The projects that a source names and that have no namespace that accepts its copies. */
-export function emptyProjectsOf(source: Source, objects: TargetObjects): readonly EmptyProject[] {
-  if (!isEligible(source)) return [];
-  const { namespaces } = objects;
-  const filled = new Set(filledBy(source, objects).map(({ namespace }) => namespace));
-  return source.options.projects.flatMap((glob) => {
-    const projects = glob.includes("*")
-      ? [...namespaces.namesIn(syncIndexes.project)].filter((project) => fitsAny(project, [glob]))
-      : [glob];
-    const inProject = projects
-      .flatMap((project) => namespaces.by(syncIndexes.project, project))
-      .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
-    const hasTarget = (namespace: Metadata): boolean =>
-      filled.has(namespace.name) || isPermitted(source, namespace);
-    if (inProject.some(hasTarget)) return [];
-    return [
-      {
-        project: glob,
-        namespaces: inProject.length,
-        accepting: inProject.filter(acceptsCopies).length,
-      },
-    ];
-  });
-}
-
-/** The sources that sync to the Secret `target` unless it is a placeholder, the oldest first. */
-export function candidatesFor(
-  target: ObjectRef,
-  { namespaces, sharedSecrets }: Pick<SyncObjects, "namespaces" | "sharedSecrets">,
-): readonly Source[] {
-  const namespace = namespaces.get(target.namespace ?? "");
-  if (namespace === undefined || !acceptsCopies(namespace)) return [];
-  return sharedSecrets
-    .by(syncIndexes.secretName, target.name)
-    .filter((source) => isEligible(source) && isPermitted(source, namespace))
-    .sort((one, other) => byAge(one.secret, other.secret));
-}
-
-/** The observed state of the Secret `target`. */
-export function observeTarget(target: ObjectRef, objects: SyncObjects): ObservedTarget {
-  const key = keyOf(target);
-  const namespace = objects.namespaces.get(target.namespace ?? "");
-  const copy = objects.copies.get(key) ?? objects.placeholders.get(key);
-  const unmanaged = copy === undefined ? objects.unmanagedSecrets.get(key) : undefined;
-  const owner = ownerOf(copy ?? unmanaged, objects);
-  const request = copy === undefined ? undefined : requestAt(copy, namespace, objects);
-  const way = request === undefined ? "namespace" : "placeholder";
-  const ownerIsNotPermitted =
-    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace, way);
-  const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
+/** The objects of a snapshot, with their indexes. */
+export function syncObjectsOf(snapshot: SyncSnapshot): SyncObjects {
+  const secrets = snapshot.secrets.map((secret) => [keyOf(secret.metadata), secret] as const);
+  const select = <T>(of: (secret: TargetSecret) => T | undefined): readonly (readonly [Key, T])[] =>
+    secrets.flatMap(([key, secret]) => {
+      const selected = of(secret);
+      return selected === undefined ? [] : [[key, selected] as const];
+    });
   return {
-    candidates:
-      request === undefined
-        ? candidatesFor(target, objects)
-        : [request.permitted].filter((source) => source !== undefined).filter(isEligible),
-    ...(request === undefined ? {} : { request }),
-    ...(copy === undefined ? {} : { copy }),
-    ...(unmanaged === undefined ? {} : { unmanaged }),
-    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
-    isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
-    ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
+    sharedSecrets: indexed(
+      snapshot.sharedSecrets.map((source) => [keyOf(source.secret.metadata), source]),
+      syncIndexers.sharedSecrets,
+    ),
+    namespaces: indexed(
+      snapshot.namespaces.map((namespace) => [namespace.name, namespace]),
+      syncIndexers.namespaces,
+    ),
+    copies: indexed(select(copyIn), syncIndexers.copies),
+    placeholders: indexed(select(placeholderIn), syncIndexers.placeholders),
+    unmanagedSecrets: indexed(select(unmanagedIn), syncIndexers.unmanagedSecrets),
   };
 }
 
-/** What a Secret in a namespace asks for; undefined if it is no placeholder. */
-function requestAt(
-  { metadata }: ObservedCopy,
-  namespace: Metadata | undefined,
-  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
-): ObservedRequest | undefined {
-  const request = placeholderRequestOf(metadata);
-  if (request?.source === undefined || namespace === undefined) return request;
-  const source = sharedSecrets.get(keyOf(request.source));
-  const isAllowed = source !== undefined && isPermitted(source, namespace, "placeholder");
-  const obstacle = placeholderObstacle(request.source, namespace);
-  const project = projectOf(namespace);
+/** Changes of objects by key; undefined for an object that is deleted. */
+interface SyncChanges {
+  readonly sharedSecrets?: ReadonlyMap<Key, Source | undefined>;
+  readonly namespaces?: ReadonlyMap<Key, Metadata | undefined>;
+  readonly secrets?: ReadonlyMap<Key, TargetSecret | undefined>;
+}
+
+/** The objects after these changes; those before are not copied. */
+export function withChanges(objects: SyncObjects, changes: SyncChanges): SyncObjects {
+  const { sharedSecrets, namespaces, secrets } = changes;
   return {
-    ...request,
-    ...(isAllowed ? { permitted: source } : {}),
-    ...(obstacle === undefined ? {} : { obstacle }),
-    ...(project === undefined ? {} : { project }),
+    sharedSecrets: overlaid(objects.sharedSecrets, sharedSecrets, syncIndexers.sharedSecrets),
+    namespaces: overlaid(objects.namespaces, namespaces, syncIndexers.namespaces),
+    copies: overlaid(objects.copies, mapped(secrets, copyIn), syncIndexers.copies),
+    placeholders: overlaid(
+      objects.placeholders,
+      mapped(secrets, placeholderIn),
+      syncIndexers.placeholders,
+    ),
+    unmanagedSecrets: overlaid(
+      objects.unmanagedSecrets,
+      mapped(secrets, unmanagedIn),
+      syncIndexers.unmanagedSecrets,
+    ),
   };
 }
 
-/**
- * The SharedSecret that a Secret says it is a copy of: by its annotation, whatever its label says;
- * without the annotation, by the label. Undefined if it does not exist.
- */
-export function ownerOf(
-  existing: ObservedCopy | UnmanagedSecret | undefined,
-  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
-): Source | undefined {
-  if (existing === undefined) return undefined;
-  const source = copiedSource(existing.metadata);
-  if (source !== undefined) return sharedSecrets.get(keyOf(source));
-  const uid = existing.metadata.labels[labels.sourceUid];
-  return uid === undefined ? undefined : sharedSecrets.by(syncIndexes.uid, uid)[0];
+function copyIn(secret: TargetSecret): ObservedCopy | undefined {
+  return "digest" in secret && isLabelled(secret) ? secret : undefined;
 }
 
-type CopyObjects = Pick<SyncObjects, "copies" | "placeholders" | "unmanagedSecrets">;
-
-/**
- * Every copy of this source by annotation, whatever its label says; without placeholders that ask
- * for another one.
- */
-export function copiesOf(
-  { secret }: Source,
-  { copies, placeholders, unmanagedSecrets }: CopyObjects,
-): readonly (ObservedCopy | UnmanagedSecret)[] {
-  const key = keyOf(secret.metadata);
-  return [copies, placeholders, unmanagedSecrets]
-    .flatMap((secrets) => secrets.by(syncIndexes.source, key))
-    .filter(({ metadata: copy }) => !asksForOther(copy, secret.metadata));
+function placeholderIn(secret: TargetSecret): ObservedCopy | undefined {
+  return "digest" in secret && !isLabelled(secret) ? secret : undefined;
 }
 
-function asksForOther(copy: Metadata, source: ObjectRef): boolean {
-  const request = placeholderRequestOf(copy);
-  return request !== undefined && !asksFor(request, source);
+function unmanagedIn(secret: TargetSecret): UnmanagedSecret | undefined {
+  return "digest" in secret ? undefined : secret;
 }
 
-/** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
-export function isDeletedWithSource(observed: ObservedTarget): boolean {
-  const { owner, copy, unmanaged } = observed;
-  const existing = copy ?? unmanaged;
-  if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
-    return false;
-  if (asksForOther(existing.metadata, owner.secret.metadata)) return false;
-  return copiedSource(existing.metadata) !== undefined;
+function isLabelled({ metadata }: TargetSecret): boolean {
+  return metadata.labels[labels.sourceUid] !== undefined;
 }
 
-/** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
-export function copyKeysOf(
-  { secret }: Source,
-  { copies, placeholders, unmanagedSecrets }: CopyObjects,
-): readonly Key[] {
-  const names = [keyOf(secret.metadata), secret.metadata.uid];
-  return [copies, placeholders, unmanagedSecrets].flatMap((secrets) =>
-    names.flatMap((name) => secrets.keysBy(syncIndexes.source, name)),
+function mapped<T, R>(
+  changes: ReadonlyMap<Key, T | undefined> | undefined,
+  of: (value: T) => R | undefined,
+): ReadonlyMap<Key, R | undefined> | undefined {
+  if (changes === undefined) return undefined;
+  return new Map(
+    [...changes].map(([key, value]) => [key, value === undefined ? undefined : of(value)]),
   );
+}
+
+function indexed<T>(entries: readonly (readonly [Key, T])[], indexers: Indexers<T>): Lookup<T> {
+  const objects = new Map(entries);
+  const indexes = new Map(
+    Object.entries(indexers).map(([index, namesOf]) => [index, keysByName(objects, namesOf)]),
+  );
+  const keysBy = (index: string, name: string): readonly Key[] =>
+    indexes.get(index)?.get(name) ?? [];
+  return {
+    get: (key) => objects.get(key),
+    keys: () => objects.keys(),
+    by: (index, name) => keysBy(index, name).flatMap((key) => objects.get(key) ?? []),
+    keysBy,
+    namesIn: (index) => indexes.get(index)?.keys() ?? [],
+  };
+}
+
+function keysByName<T>(
+  objects: ReadonlyMap<Key, T>,
+  namesOf: Indexers<T>[string],
+): ReadonlyMap<string, readonly Key[]> {
+  const named = new Map<string, Key[]>();
+  for (const [key, object] of objects) {
+    for (const name of namesOf(object)) {
+      const keys = named.get(name);
+      if (keys === undefined) named.set(name, [key]);
+      else keys.push(key);
+    }
+  }
+  return named;
+}
+
+function overlaid<T>(
+  base: Lookup<T>,
+  changes: ReadonlyMap<Key, T | undefined> = new Map(),
+  indexers: Indexers<T>,
+): Lookup<T> {
+  if (changes.size === 0) return base;
+  const added = indexed(
+    [...changes].flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+    indexers,
+  );
+  const get = (key: Key): T | undefined => (changes.has(key) ? changes.get(key) : base.get(key));
+  const keysBy = (index: string, name: string): readonly Key[] => [
+    ...base.keysBy(index, name).filter((key) => !changes.has(key)),
+    ...added.keysBy(index, name),
+  ];
+  return {
+    get,
+    *keys() {
+      for (const key of base.keys()) if (!changes.has(key)) yield key;
+      yield* added.keys();
+    },
+    by: (index, name) => keysBy(index, name).flatMap((key) => get(key) ?? []),
+    keysBy,
+    namesIn: (index) => new Set([...base.namesIn(index), ...added.namesIn(index)]),
+  };
 }

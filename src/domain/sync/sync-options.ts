@@ -1,10 +1,11 @@
+import type { Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
-import type { Reason } from "../../api/conditions.ts";
+import { quoted } from "../report-object.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
 import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
+import { syncList } from "./option-items.ts";
 import { type SyncFormat, syncFormatOf, typeOf } from "./sync-format.ts";
-import { syncList } from "./sync-list.ts";
 
 /** The sync options of a SharedSecret, from its annotations. */
 export interface SyncOptions {
@@ -105,13 +106,13 @@ function optionProblem(
   disableSync: string | undefined,
 ): string | undefined {
   if (options.secretName.length > longestName || !dnsName.test(options.secretName))
-    return `${annotations.syncSecretName}: ${quote(options.secretName)} is not a valid Secret name; must be a lowercase RFC 1123 subdomain, such as "db-password"`;
+    return `${annotations.syncSecretName}: ${quoted(options.secretName)} is not a valid Secret name; must be a lowercase RFC 1123 subdomain, such as "db-password"`;
   if (isRefusedType(options.secretType))
-    return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed because Kubernetes or Helm interprets Secrets of this type; set another type`;
+    return `${annotations.syncSecretType}: ${quoted(options.secretType)} is not allowed because Kubernetes or Helm interprets Secrets of this type; set another type`;
   if (options.secretType === "")
     return `${annotations.syncSecretType}: must not be empty; set a Secret type or remove the annotation`;
   if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false")
-    return `${annotations.disableSync}: ${quote(disableSync)} is invalid; must be "true" or "false"`;
+    return `${annotations.disableSync}: ${quoted(disableSync)} is invalid; must be "true" or "false"`;
   return undefined;
 }
 
@@ -132,7 +133,7 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
   if (badKey !== undefined)
     return {
       reason: "InvalidKey",
-      message: `spec.data: key ${quote(badKey)} is invalid; must have at most 253 characters, and must not be "." or begin with ".."`,
+      message: `spec.data: key ${quoted(badKey)} is invalid; must have at most 253 characters, and must not be "." or begin with ".."`,
     };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);
   if (bytes <= largestSecret) return undefined;
@@ -140,8 +141,4 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
     reason: "TooLarge",
     message: `spec.data: has ${bytes} bytes; must have at most ${largestSecret}; split it into several SharedSecrets`,
   };
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 64)}...`);
 }

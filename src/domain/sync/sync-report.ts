@@ -9,7 +9,8 @@ import { conflictReasons, notManagedText } from "./outcome.ts";
 import { outcomeTexts, secretOf, sourceOf } from "./outcome-texts.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
-import { type EmptyProject, emptyProjectsSentence } from "./sync-summary.ts";
+import type { EmptyProject } from "./observed-target.ts";
+import { emptyProjectsSentence } from "./sync-summary.ts";
 
 /**
  * What a source has at a target: the facts, without what to change, and the fields that decide, the

@@ -1,8 +1,11 @@
 import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
-import type { Source } from "./copy.ts";
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { SharedSecret } from "../../api/shared-secret.ts";
 import type { Failure } from "../plan/failure-history.ts";
+import type { Write } from "../plan/plan.ts";
+import type { Source } from "./copy.ts";
 import {
   conflictReasons,
   type FactAndFix,
@@ -11,17 +14,9 @@ import {
   otherRequestText,
   targetOutcome,
 } from "./outcome.ts";
+import type { EmptyProject } from "./observed-target.ts";
 import type { PlaceholderRequest } from "./placeholder.ts";
-import type { TargetState } from "./target-state.ts";
-
-/** A project of a source, by name or glob, without a namespace for its copies. */
-export interface EmptyProject {
-  readonly project: string;
-  /** Namespaces that belong to it. */
-  readonly namespaces: number;
-  /** Number of those that accept copies, but not from the namespace of the source. */
-  readonly accepting: number;
-}
+import type { TargetState } from "./state-table.ts";
 
 /** The regarding object of an Event at a target: the existing Secret, or the namespace. */
 type Regarding = Pick<Event, "resource" | "subject">;
@@ -47,7 +42,7 @@ interface FailureEntry extends Failure {
 }
 
 /** A target with a conflict or a failure. */
-export interface TargetFailure extends FailureEntry {
+interface TargetFailure extends FailureEntry {
   readonly kind: "conflict" | "failed";
   readonly regarding: Regarding;
 }
@@ -190,4 +185,38 @@ function byPlace(one: FailureEntry, other: FailureEntry): number {
 
 function placeOf(entry: FailureEntry): Key {
   return keyOf(entry);
+}
+
+const eventReasons = { conflict: "Conflict", failed: "Failed" } as const;
+
+/**
+ * Returns an Event at each target that is new among the failures of the status: the owner of a
+ * namespace may not be able to read the SharedSecret. Only failures in the status are recorded, so
+ * that a restart does not repeat Events.
+ */
+export function targetEvents(
+  { metadata, status }: SharedSecret,
+  { failures }: Pick<SyncSummary, "failures">,
+): readonly Write[] {
+  const listed = new Set(
+    listAt(recordAt(status, "sync"), "failures").map((entry) =>
+      entryKey(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason")),
+    ),
+  );
+  return failures
+    .filter(({ namespace, name, reason }) => !listed.has(entryKey(namespace, name, reason)))
+    .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({
+      do: "record-event",
+      event: {
+        ...regarding,
+        type: "Warning",
+        reason: eventReasons[kind],
+        note: `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ${namespace}/${name}: ${message}`,
+        deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
+      },
+    }));
+}
+
+function entryKey(...parts: readonly (string | undefined)[]): string {
+  return JSON.stringify(parts);
 }

@@ -1,96 +1,156 @@
-import type { ObjectRef } from "../../api/object.ts";
-import type { ObservedCopy, Source, UnmanagedSecret } from "./copy.ts";
-import type { PlaceholderRequest } from "./placeholder.ts";
-import type { NamespaceObstacle } from "./sync-target.ts";
+import { labels } from "../../api/names.ts";
+import { byAge, keyOf, type Metadata } from "../../api/object.ts";
+import {
+  copiedSource,
+  type DataVariant,
+  isCurrent,
+  isCopiedByUser,
+  type Source,
+  sourceFor,
+} from "./copy.ts";
+import { isFilled, isPlaceholder } from "./placeholder.ts";
+import { placeholderState } from "./placeholder-state.ts";
+import { isPaused } from "./sync-options.ts";
+import { isFinalizing } from "./obstacles.ts";
+import type { ObservedTarget } from "./observed-target.ts";
+import type { TargetState } from "./state-table.ts";
 
-/** The observed state of one target Secret. */
-export interface ObservedTarget {
-  /** Eligible and permitted sources, the oldest first. */
-  readonly candidates: readonly Source[];
-  /** The existing Secret, if it has Latchkey's label or is a placeholder. */
-  readonly copy?: ObservedCopy;
-  /** The existing Secret, if it is none of these. */
-  readonly unmanaged?: UnmanagedSecret;
-  /** The SharedSecret that the existing Secret says it is a copy of, if it exists. */
-  readonly owner?: Source;
-  /**
-   * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
-   */
-  readonly ownerIsNotPermitted?: boolean;
-  /** Whether the namespace is terminating. */
-  readonly isTerminating: boolean;
-  /** The annotation `allow-copy-keys` of the namespace, with the keys of `--copy-keys`. */
-  readonly allowCopyKeys?: string;
-  /** What the existing Secret asks for, if it is a placeholder. */
-  readonly request?: ObservedRequest;
+/** The state of one target. A Secret that is not managed by Latchkey is never changed. */
+export function targetState(observed: ObservedTarget): TargetState {
+  if (observed.isTerminating) return { kind: "not-wanted" };
+  const { copy, request } = observed;
+  if (copy !== undefined && request !== undefined) return placeholderState(copy, request, observed);
+  return formerPlaceholderState(observed) ?? copyState(observed);
 }
 
-/** The state of a target, which decides the writes. */
-export type TargetState =
-  | { readonly kind: "not-wanted" }
-  | { readonly kind: "current"; readonly source: Source }
-  /** The annotation `disable-sync` is on the first of the candidates, or on the existing Secret. */
-  | { readonly kind: "paused"; readonly by: "source" | "copy" }
-  | { readonly kind: "conflict"; readonly source: Source }
-  | { readonly kind: "missing"; readonly source: Source }
-  /**
-   * A copy by its annotation, without the label; its data is compared once the label is restored.
-   */
-  | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
-  | {
-      readonly kind: "differs" | "to-recreate";
-      readonly source: Source;
-      readonly copy: ObservedCopy;
-      /** The copy has data of another source, which may not stay if this one cannot be written. */
-      readonly hasWithdrawnData?: boolean;
-    }
-  /**
-   * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
-   */
-  | {
-      readonly kind: "source-invalid";
-      readonly copy: ObservedCopy;
-      readonly source: ObjectRef;
-      readonly why: string;
-    }
-  /**
-   * The source exists, but the sync is no longer permitted; or the source is not in the cache, to be
-   * confirmed with the API server before the copy is deleted.
-   */
-  | {
-      readonly kind: "withdrawn" | "orphaned";
-      readonly copy: ObservedCopy | UnmanagedSecret;
-      readonly source: ObjectRef;
-      /** Why a placeholder is emptied. */
-      readonly why?: string;
-      /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
-      readonly isPaused?: boolean;
-    }
-  /** A placeholder without data of Latchkey, and without a source that it may have. */
-  | { readonly kind: "unfilled"; readonly copy: ObservedCopy; readonly why: string }
-  /** A placeholder that cannot have the data that it asks for; what it has is kept. */
-  | {
-      readonly kind: "unfillable";
-      readonly source: Source;
-      readonly copy: ObservedCopy;
-      readonly why: string;
-    }
-  /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
-  | {
-      readonly kind: "to-empty";
-      readonly copy: ObservedCopy;
-      readonly why?: string;
-      readonly isPaused?: boolean;
-    }
-  /** A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole. */
-  | { readonly kind: "to-relabel"; readonly unmanaged: UnmanagedSecret; readonly uid: string };
+/** The state of a Secret that was filled and is no placeholder any more. */
+function formerPlaceholderState({
+  copy,
+  unmanaged,
+  owner,
+}: ObservedTarget): TargetState | undefined {
+  const { metadata } = copy ?? unmanaged ?? {};
+  if (metadata === undefined || !isFilled(metadata) || copiedSource(metadata) === undefined)
+    return undefined;
+  if (copy !== undefined) return { kind: "to-empty", copy };
+  return unmanaged === undefined
+    ? undefined
+    : { kind: "to-relabel", unmanaged, uid: owner?.secret.metadata.uid ?? "" };
+}
 
-/** The request of the existing Secret at a target, and what stands against it. */
-export interface ObservedRequest extends PlaceholderRequest {
-  /** The source that it asks for, if the source permits it, whether or not it can be synced. */
-  readonly permitted?: Source;
-  /** What in its own namespace keeps it from being filled. */
-  readonly obstacle?: NamespaceObstacle;
-  /** The project of its namespace. */
-  readonly project?: string;
+function copyState(observed: ObservedTarget): TargetState {
+  const [candidate] = observed.candidates;
+  if (candidate === undefined) return unwanted(observed);
+  const source = sourceFor(candidate, observed.allowCopyKeys);
+  // A typo in the older source must not hand its targets to a newer one.
+  if (isKeptByOlder(observed, source)) return unwanted(observed);
+  const state = wanted(observed, source);
+  if (!hasWithdrawnData(observed)) return state;
+  // A pause stops writes, but it keeps no data without permission.
+  if (state.kind === "paused") return unwanted(observed);
+  return state.kind === "differs" || state.kind === "to-recreate"
+    ? { ...state, hasWithdrawnData: true }
+    : state;
+}
+
+/**
+ * Whether the existing Secret has data of a source that does not exist, is being deleted or is not
+ * permitted here any more; a source that is merely invalid keeps its copies.
+ */
+function hasWithdrawnData({
+  copy,
+  unmanaged,
+  owner,
+  ownerIsNotPermitted: notPermitted = false,
+  candidates,
+}: ObservedTarget): boolean {
+  const existing = copy ?? unmanaged;
+  if (existing === undefined || copiedSource(existing.metadata) === undefined) return false;
+  if (owner === undefined || notPermitted || isBeingDeleted(owner)) return true;
+  return (
+    owner.options.problem === undefined &&
+    !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(owner.secret.metadata))
+  );
+}
+
+function isBeingDeleted({ secret }: Source): boolean {
+  return secret.metadata.deletionTimestamp !== undefined;
+}
+
+function isKeptByOlder(
+  { copy, unmanaged, owner, ownerIsNotPermitted: notPermitted = false }: ObservedTarget,
+  source: Source,
+): boolean {
+  const existing = copy ?? unmanaged;
+  if (
+    existing === undefined ||
+    notPermitted ||
+    owner?.options.problem === undefined ||
+    copiedSource(existing.metadata) === undefined
+  )
+    return false;
+  return !isBeingDeleted(owner) && byAge(owner.secret, source.secret) < 0;
+}
+
+function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
+  const existing = copy ?? unmanaged;
+  if (source.options.paused) return { kind: "paused", by: "source" };
+  if (existing !== undefined && isPaused(existing.metadata)) return { kind: "paused", by: "copy" };
+  if (existing === undefined) return { kind: "missing", source };
+  if (copy === undefined)
+    return copiedSource(existing.metadata) === undefined
+      ? { kind: "conflict", source }
+      : { kind: "unlabelled", source, unmanaged: existing };
+  if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
+  if (isCurrent(copy, source)) return { kind: "current", source };
+  const sealed = copy.immutable && copy.digest !== source.digest;
+  const retyped = copy.type !== source.options.secretType;
+  if (!sealed && !retyped) return { kind: "differs", source, copy };
+  // A Secret is never deleted because of its label alone.
+  return copiedSource(copy.metadata) === undefined
+    ? { kind: "conflict", source }
+    : { kind: "to-recreate", source, copy };
+}
+
+/**
+ * Whether Latchkey manages the Secret: by label and annotation, or without the annotation by the
+ * label with the uid of the source.
+ */
+function isOurs(metadata: Metadata, source: Source): boolean {
+  if (copiedSource(metadata) !== undefined) return true;
+  return (
+    !isCopiedByUser(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid
+  );
+}
+
+function unwanted({
+  copy,
+  unmanaged,
+  owner,
+  ownerIsNotPermitted: notPermitted = false,
+  candidates: [next],
+}: ObservedTarget): TargetState {
+  const existing = copy ?? unmanaged;
+  const source = existing === undefined ? undefined : copiedSource(existing.metadata);
+  if (existing === undefined || source === undefined) return { kind: "not-wanted" };
+  const paused = isPaused(existing.metadata) || next?.options.paused === true;
+  const removal = { copy: existing, source, ...(paused && { isPaused: paused }) };
+  if (owner === undefined) return { kind: "orphaned", ...removal };
+  if (isFinalizing(owner)) return { kind: "not-wanted" };
+  if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
+    return { kind: "withdrawn", ...removal };
+  if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
+  return { kind: "source-invalid", copy, source, why: owner.options.problem.message };
+}
+
+/** The source whose data is written to the target, if any. */
+export function writtenSource(state: TargetState): Source | undefined {
+  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
+    ? state.source
+    : undefined;
+}
+
+/** Which data of {@link writtenSource} is written: that of its copies, or its own. */
+export function dataVariant(state: TargetState): DataVariant {
+  return state.kind === "differs" && isPlaceholder(state.copy.metadata) ? "own" : "copied";
 }

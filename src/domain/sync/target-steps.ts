@@ -12,14 +12,14 @@ import {
   filledManifest,
   type ObservedCopy,
   type Source,
-  type UnmanagedSecret,
   withoutMarks,
+  type TargetSecret,
 } from "./copy.ts";
 import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
 import { isRefusedType } from "./sync-options.ts";
-import type { TargetState } from "./target-state.ts";
+import type { TargetState } from "./state-table.ts";
 
-/** The writes for a state, in order of the steps; `data` has the form of `writtenForm`. */
+/** The writes for a state, in order of the steps; `data` has the form of `dataVariant`. */
 export function targetSteps(
   target: ObjectRef,
   state: TargetState,
@@ -86,7 +86,7 @@ export interface Removal {
 
 /** Removes the data of a copy, and records an Event where a pause would have kept it. */
 export function removalWrites(
-  copy: ObservedCopy | UnmanagedSecret,
+  copy: TargetSecret,
   { isPaused = false, ...how }: Removal,
 ): readonly Write[] {
   const removal = removalWrite(copy, how);
@@ -124,7 +124,7 @@ function replacement(
  * `uid`, to be observed as a whole.
  */
 export function removalWrite(
-  secret: ObservedCopy | UnmanagedSecret,
+  secret: TargetSecret,
   { why, uid = "" }: Omit<Removal, "isPaused"> = {},
 ): Write {
   const { metadata } = secret;
@@ -137,9 +137,7 @@ export function removalWrite(
 }
 
 /** What is left of a Secret whose data is removed; undefined if it is deleted. */
-export function remainderOf(
-  secret: ObservedCopy | UnmanagedSecret | undefined,
-): ObservedCopy | UnmanagedSecret | undefined {
+export function remainderOf(secret: TargetSecret | undefined): TargetSecret | undefined {
   if (secret === undefined || !isEmptied(secret.metadata)) return undefined;
   if (!("digest" in secret)) return { metadata: withoutMarks(secret.metadata) };
   return secret.immutable

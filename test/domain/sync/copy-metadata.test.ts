@@ -5,8 +5,6 @@ import {
   allowedCopyKeys,
   copyKeyFilter,
   isReservedKey,
-} from "../../../src/domain/sync/copy-keys.ts";
-import {
   allowedMetadata,
   type CopyMetadata,
   copyMetadataOf,

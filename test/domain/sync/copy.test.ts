@@ -9,8 +9,8 @@ import {
   isCurrent,
   isCopiedByUser,
   sourceFor,
-  sourceOf,
 } from "../../../src/domain/sync/copy.ts";
+import { sourceOf } from "../../../src/domain/sync/copy.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 import {
   type CopyChanges,

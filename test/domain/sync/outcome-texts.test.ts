@@ -7,11 +7,11 @@ import {
   explainSource,
   type OutcomeKind,
 } from "../../../src/domain/sync/explain.ts";
-import { placeOf } from "../../../src/domain/report-object.ts";
 import { outcomeTexts } from "../../../src/domain/sync/outcome-texts.ts";
 import { emptyProjectItems, sourceItem, targetItem } from "../../../src/domain/sync/sync-report.ts";
-import { syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
-import { readNamespace } from "../../../src/domain/sync/sync-target.ts";
+import { syncObjectsOf } from "../../../src/domain/sync/sync-objects.ts";
+import { readNamespace } from "../../../src/domain/sync/obstacles.ts";
+import { placeOf } from "../../../src/domain/report-object.ts";
 import {
   observedCopy,
   observedSource,

@@ -8,7 +8,7 @@ import {
   planChange,
   planChanges,
 } from "../../../src/domain/sync/plan-change.ts";
-import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-snapshot.ts";
+import { type SyncSnapshot, syncObjectsOf } from "../../../src/domain/sync/sync-objects.ts";
 import { changes, secretsOf, settle, snapshots, type StoredSecret } from "../sync-world.ts";
 import { runs } from "../../support/property-runs.ts";
 

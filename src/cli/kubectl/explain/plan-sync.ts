@@ -1,7 +1,7 @@
 import { type Key, keyOf, type Metadata } from "../../../api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
-import { copyManifest, type Source } from "../../../domain/sync/copy.ts";
+import { copyManifest, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
 import type { Target } from "../../../domain/sync/explain.ts";
 import { conflictReasons } from "../../../domain/sync/outcome.ts";
 import {
@@ -10,15 +10,19 @@ import {
   planChanges,
   type TargetChange,
 } from "../../../domain/sync/plan-change.ts";
-import { observeTarget, type SyncObjects, targetsOf } from "../../../domain/sync/sync-objects.ts";
-import { type SyncSnapshot, syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
-import { targetState } from "../../../domain/sync/sync.ts";
-import { type NamespaceOptions, readNamespace } from "../../../domain/sync/sync-target.ts";
+import { observeTarget, targetsOf } from "../../../domain/sync/observed-target.ts";
+import {
+  type SyncObjects,
+  type SyncSnapshot,
+  syncObjectsOf,
+} from "../../../domain/sync/sync-objects.ts";
+import { targetState } from "../../../domain/sync/target-state.ts";
+import { type NamespaceOptions, readNamespace } from "../../../domain/sync/obstacles.ts";
 import type { DataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
-import { type LiveSecret, type LiveSync, liveSecret } from "./sync-objects.ts";
+import { type LiveSync, liveSecret } from "./sync-objects.ts";
 
 /** How the controller reads objects. */
 interface ReadTerms extends NamespaceOptions {
@@ -66,7 +70,7 @@ export interface KnownSync {
 export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
   const seen = syncObjectsOf(snapshot);
   const isAssumed = (target: Target): boolean => isHidden(missing, resources.secrets, target);
-  const assumed = new Map<Key, LiveSecret>();
+  const assumed = new Map<Key, TargetSecret>();
   for (const source of snapshot.sharedSecrets) {
     const failures = failedTargets(source);
     for (const target of targetsOf(source, seen)) {
@@ -97,7 +101,7 @@ function assumedSecret(
   source: Source,
   target: Target,
   failures: ReadonlyMap<Key, string>,
-): LiveSecret | undefined {
+): TargetSecret | undefined {
   const { creationTimestamp } = source.secret.metadata;
   const identity = { uid: "", resourceVersion: "", generation: 0, creationTimestamp };
   const metadata = { ...target, ...identity, labels: {}, annotations: {}, finalizers: [] };

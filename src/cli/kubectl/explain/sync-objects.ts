@@ -2,21 +2,12 @@ import { labels } from "../../../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../../../api/object.ts";
 import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
-import {
-  copiedSource,
-  type ObservedCopy,
-  type Source,
-  type UnmanagedSecret,
-} from "../../../domain/sync/copy.ts";
+import { copiedSource, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
 import { isObservedWhole, placeholderRequestOf } from "../../../domain/sync/placeholder.ts";
 import type { Target } from "../../../domain/sync/explain.ts";
-import { targetsOf } from "../../../domain/sync/sync-objects.ts";
-import { type SyncSnapshot, syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
-import {
-  type NamespaceOptions,
-  readNamespace,
-  targetIn,
-} from "../../../domain/sync/sync-target.ts";
+import { targetsOf } from "../../../domain/sync/observed-target.ts";
+import { type SyncSnapshot, syncObjectsOf } from "../../../domain/sync/sync-objects.ts";
+import { type NamespaceOptions, readNamespace, targetIn } from "../../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../../kube/informer/list-options.ts";
 import { createDataDigest, type DataDigest } from "../../../tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../../tokens/observed-data.ts";
@@ -30,8 +21,6 @@ import {
   readWith,
 } from "../missing-right.ts";
 
-/** A Secret as the controller stores it. */
-export type LiveSecret = ObservedCopy | UnmanagedSecret;
 type SyncCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
 
 /** Which live objects are read. */
@@ -76,7 +65,7 @@ export async function readSyncObjects(cluster: SyncCluster, wanted: WantedSync):
 }
 
 /** Whether a Secret is a copy, or has the name of one. */
-function concerns(sources: readonly Source[]): (secret: LiveSecret) => boolean {
+function concerns(sources: readonly Source[]): (secret: TargetSecret) => boolean {
   const names = new Set(sources.map((source) => targetIn("", source).name));
   return ({ metadata }) =>
     isObservedWhole(metadata) || copiedSource(metadata) !== undefined || names.has(metadata.name);
@@ -119,7 +108,7 @@ class SyncReader {
   }
 
   /** The Secret of one name and namespace, or a list. */
-  async secrets(): Promise<Readable<readonly LiveSecret[]>> {
+  async secrets(): Promise<Readable<readonly TargetSecret[]>> {
     const { namespace, name } = this.#wanted.secrets;
     if (name === undefined) return this.#listSecrets({});
     if (namespace === undefined)
@@ -131,7 +120,7 @@ class SyncReader {
    * All SharedSecrets; if the user may not list them, those that roles name, and those that the
    * Secrets say they are copies of.
    */
-  async sources(secrets: readonly LiveSecret[]): Promise<Readable<readonly Source[]>> {
+  async sources(secrets: readonly TargetSecret[]): Promise<Readable<readonly Source[]>> {
     const parse = (raw: unknown): Source => observedSource(raw, this.#digestOf);
     const listed = await this.#list({ resource: sharedSecrets });
     if (listed.missing.length === 0) return { found: listed.found.map(parse), missing: [] };
@@ -155,7 +144,7 @@ class SyncReader {
   /** The Secrets at the targets of sources, for a user who may not list Secrets. */
   async secretsAtTargets(
     objects: Omit<SyncSnapshot, "secrets">,
-  ): Promise<Readable<readonly LiveSecret[]>> {
+  ): Promise<Readable<readonly TargetSecret[]>> {
     const { name, namespace } = this.#wanted.secrets;
     if (namespace !== undefined) return { found: [], missing: [] };
     const { sharedSecrets: sources = [], namespaces = [] } = this.#wanted.planned ?? {};
@@ -175,7 +164,7 @@ class SyncReader {
   /** Copies and placeholders with a digest of their data, and other Secrets as metadata. */
   async #listSecrets(
     selection: Pick<ListOptions, "fieldSelector">,
-  ): Promise<Readable<readonly LiveSecret[]>> {
+  ): Promise<Readable<readonly TargetSecret[]>> {
     const resource = secretResource;
     const [copy, placeholder] = [labels.sourceUid, labels.sharedSecretName];
     const found: unknown[] = [];
@@ -191,7 +180,7 @@ class SyncReader {
     return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing: [] };
   }
 
-  async #secretsAt(targets: readonly Target[]): Promise<Readable<readonly LiveSecret[]>> {
+  async #secretsAt(targets: readonly Target[]): Promise<Readable<readonly TargetSecret[]>> {
     const { found, missing } = await this.#each(targets, (ref) =>
       readObject(secretResource, ref, async () => {
         const metadata = await this.#cluster.getMetadata(secretResource, ref);
@@ -219,7 +208,7 @@ class SyncReader {
 }
 
 /** Parses a Secret as the controller stores it. */
-export function liveSecret(raw: unknown, digestOf: DataDigest): LiveSecret {
+export function liveSecret(raw: unknown, digestOf: DataDigest): TargetSecret {
   return isWhole(raw) ? observedCopy(raw, digestOf) : { metadata: parseLatchkeyMetadata(raw) };
 }
 

@@ -4,20 +4,18 @@ import { resources } from "../../../api/resources.ts";
 import type { Prefixes } from "../../../domain/names.ts";
 import { notObserved, readyOf } from "../../../domain/object-state.ts";
 import { reportObject } from "../../../domain/report-object.ts";
-import { explainAccess } from "../../../domain/shared-secret/explain-access.ts";
+import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
 import type { Target } from "../../../domain/sync/explain.ts";
 import {
   emptyProjectsOf,
-  syncIndexes,
-  type SyncObjects,
   targetsOf,
-} from "../../../domain/sync/sync-objects.ts";
+  type EmptyProject,
+} from "../../../domain/sync/observed-target.ts";
+import { namesProject, projectOf, targetIn } from "../../../domain/sync/obstacles.ts";
+import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../../domain/sync/sync-objects.ts";
 import { fitsAny } from "../../../domain/sync/sync-options.ts";
 import { emptyProjectItems, isAtTarget, sourceItem } from "../../../domain/sync/sync-report.ts";
-import { syncObjectsOf } from "../../../domain/sync/sync-snapshot.ts";
-import type { EmptyProject } from "../../../domain/sync/sync-summary.ts";
-import { namesProject, projectOf, targetIn } from "../../../domain/sync/sync-target.ts";
 import type { LiveSync } from "./sync-objects.ts";
 import { targetItemFor } from "./why-secret.ts";
 

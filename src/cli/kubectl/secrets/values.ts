@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { dotenvValue } from "../../../domain/sync/derived-text.ts";
+import { dotenvValue } from "../../../domain/sync/sync-format.ts";
 import type { PlainValues } from "../../../tokens/shared-values.ts";
 
 /** Values as an object: text, or base64 under `<key>.base64` where it is not UTF-8. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
-import { statusWrites } from "../../../src/domain/plan/status-write.ts";
+import { statusWrites } from "../../../src/domain/plan/plan.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 
 const metadata = observedMetadata();

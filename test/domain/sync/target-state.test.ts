@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
-import { targetState, writtenSource } from "../../../src/domain/sync/sync.ts";
+import { targetState, writtenSource } from "../../../src/domain/sync/target-state.ts";
 import { targetSteps } from "../../../src/domain/sync/target-steps.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
 import {
@@ -25,7 +25,8 @@ import {
   type StandingSecret,
   standingSecrets,
 } from "../sync-situations.ts";
-import type { ObservedTarget, TargetState } from "../../../src/domain/sync/target-state.ts";
+import type { ObservedTarget } from "../../../src/domain/sync/observed-target.ts";
+import type { TargetState } from "../../../src/domain/sync/state-table.ts";
 import { runs } from "../../support/property-runs.ts";
 
 const pauses = { [annotations.disableSync]: "true" };

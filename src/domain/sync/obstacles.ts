@@ -1,9 +1,9 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { hasFinalizer } from "../plan/finalizer.ts";
+import { allowedCopyKeys } from "./copy-metadata.ts";
 import type { Source } from "./copy.ts";
-import { allowedCopyKeys } from "./copy-keys.ts";
-import { syncList } from "./sync-list.ts";
+import { syncList } from "./option-items.ts";
 import { fitsAny } from "./sync-options.ts";
 
 /** The project of a namespace, from its label. */
@@ -47,7 +47,7 @@ export function readNamespace(
  * How a namespace asks for copies: by its annotation for every permitted source, or by the labels
  * of a Secret, the placeholder, for one source.
  */
-export type Way = "namespace" | "placeholder";
+export type SyncMode = "namespace" | "placeholder";
 
 /** Why a source is synced to no namespace. */
 export type SourceObstacle = "source-deleting" | "source-invalid" | "not-offered";
@@ -76,12 +76,12 @@ export function sourceObstacle({ secret, options }: Source): SourceObstacle | un
 export function namespaceObstacle(
   source: Source,
   namespace: Metadata,
-  way: Way = "namespace",
+  mode: SyncMode = "namespace",
 ): NamespaceObstacle | undefined {
   return (
-    lifeObstacle(namespace) ??
+    terminationObstacle(namespace) ??
     membershipObstacle(namespace) ??
-    requestObstacle(namespace, way) ??
+    requestObstacle(namespace, mode) ??
     fromObstacle(source.secret.metadata, namespace) ??
     projectObstacle(source, namespace)
   );
@@ -96,7 +96,9 @@ export function placeholderObstacle(
   namespace: Metadata,
 ): NamespaceObstacle | undefined {
   return (
-    lifeObstacle(namespace) ?? membershipObstacle(namespace) ?? fromObstacle(source, namespace)
+    terminationObstacle(namespace) ??
+    membershipObstacle(namespace) ??
+    fromObstacle(source, namespace)
   );
 }
 
@@ -104,19 +106,19 @@ export function placeholderObstacle(
 export function namespaceObstacles(
   source: Source,
   namespace: Metadata,
-  way: Way = "namespace",
+  mode: SyncMode = "namespace",
 ): readonly NamespaceObstacle[] {
   const isMember = membershipObstacle(namespace) === undefined;
   return [
-    lifeObstacle(namespace),
+    terminationObstacle(namespace),
     membershipObstacle(namespace),
-    requestObstacle(namespace, way),
+    requestObstacle(namespace, mode),
     fromObstacle(source.secret.metadata, namespace),
     isMember ? projectObstacle(source, namespace) : undefined,
   ].filter((obstacle) => obstacle !== undefined);
 }
 
-function lifeObstacle({ deletionTimestamp }: Metadata): NamespaceObstacle | undefined {
+function terminationObstacle({ deletionTimestamp }: Metadata): NamespaceObstacle | undefined {
   return deletionTimestamp === undefined ? undefined : "namespace-terminating";
 }
 
@@ -126,9 +128,9 @@ function membershipObstacle(namespace: Metadata): NamespaceObstacle | undefined 
 
 function requestObstacle(
   namespace: Metadata,
-  way: Way = "namespace",
+  mode: SyncMode = "namespace",
 ): NamespaceObstacle | undefined {
-  const asks = way === "placeholder" || namespace.annotations[annotations.sync] === "enabled";
+  const asks = mode === "placeholder" || namespace.annotations[annotations.sync] === "enabled";
   return asks ? undefined : "sync-not-enabled";
 }
 
@@ -151,8 +153,9 @@ function projectObstacle(source: Source, namespace: Metadata): NamespaceObstacle
  */
 export function acceptsCopies(namespace: Metadata): boolean {
   return (
-    (lifeObstacle(namespace) ?? membershipObstacle(namespace) ?? requestObstacle(namespace)) ===
-    undefined
+    (terminationObstacle(namespace) ??
+      membershipObstacle(namespace) ??
+      requestObstacle(namespace)) === undefined
   );
 }
 
@@ -162,16 +165,16 @@ export function namesProject({ options }: Source, project: string): boolean {
 }
 
 /** Whether both sides agree that this namespace receives this SharedSecret. */
-export function isPermitted(source: Source, namespace: Metadata, way?: Way): boolean {
-  return namespaceObstacle(source, namespace, way) === undefined;
+export function isPermitted(source: Source, namespace: Metadata, mode?: SyncMode): boolean {
+  return namespaceObstacle(source, namespace, mode) === undefined;
 }
 
 /**
  * Whether the sync to this namespace is certainly not permitted: the namespace does not accept it,
  * or the source does not name the project. An invalid list of projects might name it.
  */
-export function isNotPermitted(source: Source, namespace: Metadata, way?: Way): boolean {
-  const obstacle = namespaceObstacle(source, namespace, way);
+export function isNotPermitted(source: Source, namespace: Metadata, mode?: SyncMode): boolean {
+  const obstacle = namespaceObstacle(source, namespace, mode);
   const mightBeNamed = source.options.projectsAreUnreadable === true;
   return obstacle !== undefined && !(mightBeNamed && obstacle === "project-not-named");
 }

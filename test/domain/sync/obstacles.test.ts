@@ -9,7 +9,7 @@ import {
   readNamespace,
   acceptsCopies,
   targetIn,
-} from "../../../src/domain/sync/sync-target.ts";
+} from "../../../src/domain/sync/obstacles.ts";
 import { observedMetadata } from "../../support/observed-objects.ts";
 import { observedSource, type SourceChanges } from "../../support/observed-copies.ts";
 

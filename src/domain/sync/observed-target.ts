@@ -1,0 +1,267 @@
+import { annotations, labels } from "../../api/names.ts";
+import { byAge, type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../../api/object.ts";
+import {
+  copiedSource,
+  type ObservedCopy,
+  type Source,
+  type UnmanagedSecret,
+  type TargetSecret,
+} from "./copy.ts";
+import {
+  acceptsCopies,
+  isEligible,
+  isNotPermitted,
+  isPermitted,
+  namesProject,
+  type NamespaceObstacle,
+  placeholderObstacle,
+  projectOf,
+  targetIn,
+} from "./obstacles.ts";
+import { asksFor, type PlaceholderRequest, placeholderRequestOf } from "./placeholder.ts";
+import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
+import { fitsAny } from "./sync-options.ts";
+
+/** The observed state of one target Secret. */
+export interface ObservedTarget {
+  /** Eligible and permitted sources, the oldest first. */
+  readonly candidates: readonly Source[];
+  /** The existing Secret, if it has Latchkey's label or is a placeholder. */
+  readonly copy?: ObservedCopy;
+  /** The existing Secret, if it is none of these. */
+  readonly unmanaged?: UnmanagedSecret;
+  /** The SharedSecret that the existing Secret says it is a copy of, if it exists. */
+  readonly owner?: Source;
+  /**
+   * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
+   */
+  readonly ownerIsNotPermitted?: boolean;
+  /** Whether the namespace is terminating. */
+  readonly isTerminating: boolean;
+  /** The annotation `allow-copy-keys` of the namespace, with the keys of `--copy-keys`. */
+  readonly allowCopyKeys?: string;
+  /** What the existing Secret asks for, if it is a placeholder. */
+  readonly request?: ObservedRequest;
+}
+
+/** The request of the existing Secret at a target, and what stands against it. */
+export interface ObservedRequest extends PlaceholderRequest {
+  /** The source that it asks for, if the source permits it, whether or not it can be synced. */
+  readonly permitted?: Source;
+  /** What in its own namespace keeps it from being filled. */
+  readonly obstacle?: NamespaceObstacle;
+  /** The project of its namespace. */
+  readonly project?: string;
+}
+
+/** The objects that decide which targets a source has. */
+type TargetObjects = Pick<SyncObjects, "namespaces" | "copies" | "placeholders">;
+
+/**
+ * The permitted targets of a source, in the namespaces of the projects that its globs match, and the
+ * placeholders that ask for it there.
+ */
+export function targetsOf(
+  source: Source,
+  objects: TargetObjects,
+): readonly (ObjectRef & { readonly namespace: string })[] {
+  if (!isEligible(source)) return [];
+  const { namespaces } = objects;
+  const targets = [...namespaces.namesIn(syncIndexes.project)]
+    .filter((project) => namesProject(source, project))
+    .flatMap((project) => namespaces.by(syncIndexes.project, project))
+    .filter((namespace) => isPermitted(source, namespace))
+    .map(({ name }) => targetIn(name, source));
+  const filled = filledBy(source, objects);
+  if (filled.length === 0) return targets;
+  const others = new Set(targets.map(keyOf));
+  return [...targets, ...filled.filter((target) => !others.has(keyOf(target)))];
+}
+
+/** The permitted placeholders that ask for a source. */
+function filledBy(
+  source: Source,
+  { namespaces, ...secrets }: TargetObjects,
+): readonly (ObjectRef & { readonly namespace: string })[] {
+  return requestsFor(source.secret.metadata, secrets).flatMap((key) => {
+    const { namespace: name = "", name: secret } = refOf(key);
+    const namespace = namespaces.get(name);
+    return namespace !== undefined && isPermitted(source, namespace, "placeholder")
+      ? [{ namespace: name, name: secret }]
+      : [];
+  });
+}
+
+/** The keys of the placeholders that ask for a SharedSecret, permitted or not. */
+export function requestsFor(
+  sharedSecret: ObjectRef,
+  { copies, placeholders }: Pick<SyncObjects, "copies" | "placeholders">,
+): readonly Key[] {
+  const key = keyOf(sharedSecret);
+  return [
+    ...copies.keysBy(syncIndexes.request, key),
+    ...placeholders.keysBy(syncIndexes.request, key),
+  ];
+}
+
+/** A project of a source, by name or glob, without a namespace for its copies. */
+export interface EmptyProject {
+  readonly project: string;
+  /** Namespaces that belong to it. */
+  readonly namespaces: number;
+  /** Number of those that accept copies, but not from the namespace of the source. */
+  readonly accepting: number;
+}
+
+/** The projects that a source names and that have no namespace that accepts its copies. */
+export function emptyProjectsOf(source: Source, objects: TargetObjects): readonly EmptyProject[] {
+  if (!isEligible(source)) return [];
+  const { namespaces } = objects;
+  const filled = new Set(filledBy(source, objects).map(({ namespace }) => namespace));
+  return source.options.projects.flatMap((glob) => {
+    const projects = glob.includes("*")
+      ? [...namespaces.namesIn(syncIndexes.project)].filter((project) => fitsAny(project, [glob]))
+      : [glob];
+    const inProject = projects
+      .flatMap((project) => namespaces.by(syncIndexes.project, project))
+      .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
+    const hasTarget = (namespace: Metadata): boolean =>
+      filled.has(namespace.name) || isPermitted(source, namespace);
+    if (inProject.some(hasTarget)) return [];
+    return [
+      {
+        project: glob,
+        namespaces: inProject.length,
+        accepting: inProject.filter(acceptsCopies).length,
+      },
+    ];
+  });
+}
+
+/** The sources that sync to the Secret `target` unless it is a placeholder, the oldest first. */
+export function candidatesFor(
+  target: ObjectRef,
+  { namespaces, sharedSecrets }: Pick<SyncObjects, "namespaces" | "sharedSecrets">,
+): readonly Source[] {
+  const namespace = namespaces.get(target.namespace ?? "");
+  if (namespace === undefined || !acceptsCopies(namespace)) return [];
+  return sharedSecrets
+    .by(syncIndexes.secretName, target.name)
+    .filter((source) => isEligible(source) && isPermitted(source, namespace))
+    .sort((one, other) => byAge(one.secret, other.secret));
+}
+
+/** The observed state of the Secret `target`. */
+export function observeTarget(target: ObjectRef, objects: SyncObjects): ObservedTarget {
+  const key = keyOf(target);
+  const namespace = objects.namespaces.get(target.namespace ?? "");
+  const copy = objects.copies.get(key) ?? objects.placeholders.get(key);
+  const unmanaged = copy === undefined ? objects.unmanagedSecrets.get(key) : undefined;
+  const owner = ownerOf(copy ?? unmanaged, objects);
+  const request = copy === undefined ? undefined : requestAt(copy, namespace, objects);
+  const mode = request === undefined ? "namespace" : "placeholder";
+  const ownerIsNotPermitted =
+    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace, mode);
+  const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
+  return {
+    candidates:
+      request === undefined
+        ? candidatesFor(target, objects)
+        : [request.permitted].filter((source) => source !== undefined).filter(isEligible),
+    ...(request === undefined ? {} : { request }),
+    ...(copy === undefined ? {} : { copy }),
+    ...(unmanaged === undefined ? {} : { unmanaged }),
+    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
+    isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
+    ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
+  };
+}
+
+/** What a Secret in a namespace asks for; undefined if it is no placeholder. */
+function requestAt(
+  { metadata }: ObservedCopy,
+  namespace: Metadata | undefined,
+  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
+): ObservedRequest | undefined {
+  const request = placeholderRequestOf(metadata);
+  if (request?.source === undefined || namespace === undefined) return request;
+  const source = sharedSecrets.get(keyOf(request.source));
+  const isAllowed = source !== undefined && isPermitted(source, namespace, "placeholder");
+  const obstacle = placeholderObstacle(request.source, namespace);
+  const project = projectOf(namespace);
+  return {
+    ...request,
+    ...(isAllowed ? { permitted: source } : {}),
+    ...(obstacle === undefined ? {} : { obstacle }),
+    ...(project === undefined ? {} : { project }),
+  };
+}
+
+/**
+ * The SharedSecret that a Secret says it is a copy of: by its annotation, whatever its label says;
+ * without the annotation, by the label. Undefined if it does not exist.
+ */
+export function ownerOf(
+  existing: TargetSecret | undefined,
+  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
+): Source | undefined {
+  if (existing === undefined) return undefined;
+  const source = copiedSource(existing.metadata);
+  if (source !== undefined) return sharedSecrets.get(keyOf(source));
+  const uid = existing.metadata.labels[labels.sourceUid];
+  return uid === undefined ? undefined : sharedSecrets.by(syncIndexes.uid, uid)[0];
+}
+
+type CopyObjects = Pick<SyncObjects, "copies" | "placeholders" | "unmanagedSecrets">;
+
+/**
+ * Every copy of this source by annotation, whatever its label says; without placeholders that ask
+ * for another one.
+ */
+export function copiesOf(
+  { secret }: Source,
+  { copies, placeholders, unmanagedSecrets }: CopyObjects,
+): readonly TargetSecret[] {
+  const key = keyOf(secret.metadata);
+  return [copies, placeholders, unmanagedSecrets]
+    .flatMap((secrets) => secrets.by(syncIndexes.source, key))
+    .filter(({ metadata: copy }) => !asksForOther(copy, secret.metadata));
+}
+
+function asksForOther(copy: Metadata, source: ObjectRef): boolean {
+  const request = placeholderRequestOf(copy);
+  return request !== undefined && !asksFor(request, source);
+}
+
+/** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
+export function isDeletedWithSource(observed: ObservedTarget): boolean {
+  const { owner, copy, unmanaged } = observed;
+  const existing = copy ?? unmanaged;
+  if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
+    return false;
+  if (asksForOther(existing.metadata, owner.secret.metadata)) return false;
+  return copiedSource(existing.metadata) !== undefined;
+}
+
+/** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
+export function copyKeysOf(
+  { secret }: Source,
+  { copies, placeholders, unmanagedSecrets }: CopyObjects,
+): readonly Key[] {
+  const names = [keyOf(secret.metadata), secret.metadata.uid];
+  return [copies, placeholders, unmanagedSecrets].flatMap((secrets) =>
+    names.flatMap((name) => secrets.keysBy(syncIndexes.source, name)),
+  );
+}
+
+/** The state of a target with another Secret, or without one. */
+export function observeInstead(
+  target: ObjectRef,
+  secret: TargetSecret | undefined,
+  objects: SyncObjects,
+): ObservedTarget {
+  return observeTarget(
+    target,
+    withChanges(objects, { secrets: new Map([[keyOf(target), secret]]) }),
+  );
+}
