@@ -9,7 +9,7 @@ import { SecretText } from "./secret-text.ts";
  * The identity, lifetime and scope of an OwnedAccessKey (specification, OwnedAccessKey); `ttl` in
  * seconds.
  */
-export interface OwnedAccessKeyTerms {
+export interface OwnedAccessKeySpec {
   readonly user?: string;
   readonly team?: string;
   readonly subject?: string;
@@ -27,7 +27,7 @@ export interface OwnedAccessKeyTerms {
  */
 interface OwnedAccessKeyBase {
   readonly metadata: Metadata;
-  readonly spec: OwnedAccessKeyTerms;
+  readonly spec: OwnedAccessKeySpec;
   readonly status: Readonly<Record<string, unknown>>;
   readonly conditions: readonly Condition[];
   readonly lastActivity?: string;
@@ -61,7 +61,7 @@ export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   const lastActivity = stringAt(status, "lastActivity");
   return {
     metadata: parseRequestedMetadata(raw),
-    spec: parseTerms(spec),
+    spec: parseOwnedAccessKeySpec(spec),
     key: key === "" ? undefined : new SecretText(key),
     status,
     conditions: parseConditions(status),
@@ -70,7 +70,9 @@ export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
 }
 
 /** Parses the identity, lifetime and scope of a key from its `spec`. */
-export function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerms {
+export function parseOwnedAccessKeySpec(
+  spec: Readonly<Record<string, unknown>>,
+): OwnedAccessKeySpec {
   const ttl = numberAt(spec, "ttl");
   return {
     ...nonEmpty(spec, "user"),

@@ -40,12 +40,29 @@ export interface ObservedRole {
   readonly rules: readonly PolicyRule[];
 }
 
+/**
+ * An existing ClusterRole; `aggregated` if it has an aggregation rule (Kubernetes RBAC, "Aggregated
+ * ClusterRoles").
+ */
+export interface GrantRole extends ObservedRole {
+  readonly aggregated: boolean;
+}
+
 /** An existing RoleBinding or ClusterRoleBinding. */
 export interface ObservedRoleBinding {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly roleRef: RoleRef;
   readonly subjects: readonly Subject[];
+}
+
+/** The kinds of objects to which requesters are granted access. */
+export type GrantedKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
+
+/** An OwnedAccessKey or a DirectClusterEndpointToken. */
+export interface GrantedObject {
+  readonly kind: GrantedKind;
+  readonly name: string;
 }
 
 /** Parses a Role or ClusterRole; throws a TypeError that names the missing metadata field. */
@@ -55,6 +72,11 @@ export function parseRole(raw: unknown): ObservedRole {
     ownerReferences: parseOwners(raw),
     rules: listAt(raw, "rules").map(parseRule),
   };
+}
+
+/** Parses a ClusterRole; throws a TypeError that names the missing metadata field. */
+export function parseGrantRole(raw: unknown): GrantRole {
+  return { ...parseRole(raw), aggregated: isRecord(raw) && isRecord(raw["aggregationRule"]) };
 }
 
 /**

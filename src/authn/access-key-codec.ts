@@ -1,6 +1,6 @@
 import type { Condition } from "../api/conditions.ts";
 import type { Metadata } from "../api/object.ts";
-import type { ObservedAccessKey, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey, OwnedAccessKeySpec } from "../api/owned-access-key.ts";
 import { listAt, parseConditions } from "../api/parse.ts";
 import type { Codec } from "../kube/informer/store.ts";
 
@@ -29,7 +29,7 @@ type PackedCondition = readonly [
 /** The fields that nearly every access to a key reads. */
 interface PackedHead {
   readonly metadata: Metadata;
-  readonly spec: OwnedAccessKeyTerms;
+  readonly spec: OwnedAccessKeySpec;
   readonly digest?: string;
   readonly isUnbound?: boolean;
   readonly lastActivity?: string;

@@ -9,7 +9,7 @@ import {
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
-import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
+import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,6 +1,6 @@
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
+import { authenticate, type UserInfo } from "../domain/access-key/authenticate.ts";
 import type { ResolvedKey } from "../domain/access-key/key-state.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";

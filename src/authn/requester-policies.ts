@@ -3,7 +3,7 @@ import type { Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Requester } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/policy-age.ts";
+import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/requester.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { InformerDeps } from "../kube/informer/informer-deps.ts";

@@ -1,10 +1,9 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { annotations } from "../api/names.ts";
-import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
-import { resources } from "../api/resources.ts";
 import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
-import { requesterHashOf } from "../domain/grants/granted-names.ts";
+import { grantedObject, requesterHashOf } from "../domain/grants/granted-names.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { mayBeDerived, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import type { Source } from "../domain/sync/copy.ts";
@@ -162,9 +161,8 @@ export class Enqueuer {
 
   /** Enqueues a key or token by its name in a grant, `<plural>/<name>`. */
   granted(grantedName: string): void {
-    const { namespace: plural, name } = refOf(grantedName);
-    const isKey = plural === resources.ownedAccessKeys.plural;
-    (isKey ? this.queues.key : this.queues.token).add(name, "high");
+    const { kind, name } = grantedObject(grantedName);
+    (kind === "OwnedAccessKey" ? this.queues.key : this.queues.token).add(name, "high");
   }
 
   /**

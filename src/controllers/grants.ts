@@ -1,6 +1,6 @@
 import type { Requester } from "../api/requester.ts";
-import type { GrantedObject } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
+import type { GrantedObject } from "../api/role.ts";
 import {
   type FormerGrantee,
   granteeOfClusterRoleBinding,
@@ -12,13 +12,13 @@ import {
   requesterHash,
   chunkPrefix,
 } from "../domain/grants/granted-names.ts";
-import type { Plan } from "../domain/plan/plan.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import {
   planFinalization,
   planStuckFinalization,
   type Terminating,
 } from "../domain/plan/finalization.ts";
-import type { ReportedFailure } from "../domain/plan/failure-history.ts";
+import type { Plan } from "../domain/plan/plan.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { afterPhase, observeFinalization } from "./finalization.ts";
 import { failureAt } from "./failures.ts";

@@ -1,7 +1,7 @@
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
-import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
+import type { SignedToken } from "../domain/endpoint-token/endpoint-token.ts";
 import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { Plan, Write } from "../domain/plan/plan.ts";
@@ -50,7 +50,7 @@ export type Answer =
   | { readonly do: "review"; readonly isHonoured: boolean }
   | { readonly do: "count-targets"; readonly summary: SyncSummary }
   /** Undefined without a signing key. */
-  | { readonly do: "sign"; readonly minted: MintedToken | undefined };
+  | { readonly do: "sign"; readonly minted: SignedToken | undefined };
 
 /** The answers of a reconcile so far, by question. */
 export type Answers = ReadonlyMap<string, Answer>;

@@ -1,12 +1,11 @@
-import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Metadata } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedResourceQuota } from "../api/resource-quota.ts";
-import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
-import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
+import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.ts";
+import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
-import type { RevokedTokens } from "../domain/endpoint-token/revoked-tokens.ts";
+import type { RevokedTokensConfigMap } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { type SyncObjects, syncIndexes } from "../domain/sync/sync-objects.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
@@ -23,13 +22,13 @@ export interface Stores extends SyncObjects {
   readonly roleBindings: ReadStore<ObservedRoleBinding>;
   readonly resourceQuotas: ReadStore<ObservedResourceQuota>;
   readonly clusterRoles: ReadStore<GrantRole>;
-  readonly clusterRoleBindings: ReadStore<GrantBinding>;
+  readonly clusterRoleBindings: ReadStore<ObservedRoleBinding>;
   readonly keys: ReadStore<ObservedAccessKey>;
   readonly tokens: ReadStore<EndpointToken>;
   readonly requesterPolicies: PolicyStores;
   readonly signingKeys: ReadStore<ObservedSigningKeys>;
   /** ConfigMaps of Latchkey's own namespace with the revoked tokens. */
-  readonly revokedTokens: ReadStore<RevokedTokens>;
+  readonly revokedTokens: ReadStore<RevokedTokensConfigMap>;
   /** Secrets of Latchkey's own namespace with the connector data of keys. */
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */

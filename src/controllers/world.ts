@@ -1,7 +1,7 @@
 import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
 import type { KeyRotationConfig } from "../domain/endpoint-token/key-rotation.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
-import type { Prefixes } from "../domain/names.ts";
+import type { Prefixes } from "../domain/access-key/key-identity.ts";
 import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { ObjectRef } from "../api/object.ts";

@@ -16,7 +16,7 @@ export interface Lifetime {
  * The input of a lifetime (specification, Authentication 4); instants in milliseconds, durations in
  * seconds.
  */
-interface LifetimeTerms {
+interface LifetimeOptions {
   readonly createdAt: number;
   /** 0 if not set. */
   readonly ttl: number;
@@ -27,7 +27,7 @@ interface LifetimeTerms {
 }
 
 /**
- * The lifetime for these terms; undefined if it does not end. Without a ttl, the maximum counts
+ * The lifetime for these options; undefined if it does not end. Without a ttl, the maximum counts
  * from creation.
  */
 export function lifetimeOf({
@@ -35,7 +35,7 @@ export function lifetimeOf({
   ttl,
   idleSince,
   maximumTtl,
-}: LifetimeTerms): Lifetime | undefined {
+}: LifetimeOptions): Lifetime | undefined {
   if (ttl > 0) return clampedLifetime(idleSince ?? createdAt, { ttl, maximumTtl });
   return maximumTtl > 0
     ? { ...clampedLifetime(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true }
@@ -48,7 +48,7 @@ export function lifetimeOf({
  */
 export function clampedLifetime(
   startsAt: number,
-  { ttl, maximumTtl }: Pick<LifetimeTerms, "ttl" | "maximumTtl">,
+  { ttl, maximumTtl }: Pick<LifetimeOptions, "ttl" | "maximumTtl">,
 ): Lifetime {
   const seconds = maximumTtl > 0 ? Math.min(ttl, maximumTtl) : ttl;
   return { startsAt, endsAt: startsAt + seconds * secondMs, clamped: seconds < ttl };

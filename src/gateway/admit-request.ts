@@ -1,19 +1,18 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
-import type { UserInfo } from "../domain/access-key/authentication.ts";
+import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { bearerOf } from "../domain/gateway/bearer.ts";
 import { writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
 import { asksForImpersonation, unforwardableName } from "../domain/gateway/forwarded-headers.ts";
-import { withDefaultNamespace } from "../domain/gateway/object-defaults.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
+import { withDefaultNamespace } from "../domain/gateway/object-defaults.ts";
 import { checkHead, type Framing, type RequestHead } from "../domain/gateway/request-head.ts";
-import { type Method, requestInfo } from "../domain/gateway/request-info.ts";
+import { type Method, requestInfo, requiredAccess } from "../domain/gateway/request-info.ts";
 import {
   readTarget,
   type RequestTarget,
   type Routes,
   type Upstream,
 } from "../domain/gateway/request-target.ts";
-import { requiredAccess } from "../domain/gateway/required-access.ts";
 import { type Authenticator, type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { FindUpstream, GatewayUpstream } from "./upstreams.ts";
 

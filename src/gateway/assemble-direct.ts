@@ -6,7 +6,7 @@ import {
   type ClusterAudienceOptions,
 } from "../domain/endpoint-token/token-audience.ts";
 import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
-import { liveLimits } from "../domain/gateway/live-limits.ts";
+import { inFlightLimits } from "../domain/gateway/in-flight-limits.ts";
 import { directRoutes } from "../domain/gateway/request-target.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
@@ -72,7 +72,7 @@ export function assembleDirectEndpoint(
       onResult: metrics.gateway.authentications(tokenResults),
     }),
     findUpstream: () => own,
-    ...{ limits: liveLimits, bodies: bodyShares() },
+    ...{ limits: inFlightLimits, bodies: bodyShares() },
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({

@@ -5,7 +5,7 @@ import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
-import { liveLimits } from "../domain/gateway/live-limits.ts";
+import { inFlightLimits } from "../domain/gateway/in-flight-limits.ts";
 import { gatewayRoutes } from "../domain/gateway/request-target.ts";
 import { type Client, createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
@@ -88,7 +88,7 @@ export function assembleGateway(
     findUpstream: findUpstreamIn({ credentials, discovery, forwarder }, (name) =>
       clusters.find(name),
     ),
-    ...{ limits: liveLimits, bodies: bodyShares() },
+    ...{ limits: inFlightLimits, bodies: bodyShares() },
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });

@@ -9,7 +9,7 @@ import {
   type RefusedKubeconfig,
 } from "../domain/gateway/cluster-kubeconfig.ts";
 import {
-  clusterName,
+  connectedClusterName,
   clustersNamespace,
   connectionName,
   currentOf,
@@ -102,7 +102,9 @@ export class ConnectedClusters {
    */
   listed(): ListedClusters | undefined {
     if (!this.#informer.isSynced) return undefined;
-    const names = [...this.#informer.store.values()].map(({ metadata }) => clusterName(metadata));
+    const names = [...this.#informer.store.values()].map(({ metadata }) =>
+      connectedClusterName(metadata),
+    );
     return new Map(
       [...new Set(names)].flatMap((cluster) => {
         const current = cluster && this.#access(`cluster/${cluster}`);

@@ -1,9 +1,9 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import type { NotReady } from "../authn/authorize-request.ts";
-import type { UserInfo } from "../domain/access-key/authentication.ts";
+import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
-import type { LimitTerms } from "../domain/gateway/live-limits.ts";
+import type { LimitOptions } from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
@@ -26,7 +26,7 @@ export interface Credential {
   /** Whether a scope limits it. */
   readonly isScoped: boolean;
   /** Its name in messages. */
-  readonly noun: LimitTerms["noun"];
+  readonly noun: LimitOptions["noun"];
   /**
    * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects with
    * the reason of `left` if the client leaves meanwhile.

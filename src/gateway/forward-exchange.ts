@@ -1,9 +1,8 @@
 import { answerPace, bodyPace, streamPace } from "../domain/gateway/body-pace.ts";
-import { displaced } from "../domain/gateway/live-limits.ts";
+import { displaced, isProxied, isStream } from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import { isProxied, isStream } from "../domain/gateway/stream-request.ts";
 import type {
   ForwardedRequest,
   ForwardFailure,

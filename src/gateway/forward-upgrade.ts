@@ -1,11 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { displaced } from "../domain/gateway/live-limits.ts";
+import { displaced, isProxied } from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { upgradeProtocol } from "../domain/gateway/request-head.ts";
 import { upstreamTarget } from "../domain/gateway/request-target.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
-import { isProxied } from "../domain/gateway/stream-request.ts";
 import type { ForwardFailure } from "../kube/forward/forwarder.ts";
 import { requestUpgrade, type UpgradeHandler } from "../kube/forward/request-upgrade.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";

@@ -1,4 +1,4 @@
-import { mintsToken } from "../domain/gateway/object-defaults.ts";
+import { mintsToken } from "../domain/gateway/token-mint.ts";
 import { refusal } from "../domain/gateway/refusal.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";

@@ -1,9 +1,9 @@
 import {
-  type LiveGroup,
-  liveGroup,
-  type LiveKind,
-  type LiveLoad,
-} from "../domain/gateway/live-limits.ts";
+  type InFlightGroup,
+  inFlightGroup,
+  type InFlightKind,
+  type InFlightLoad,
+} from "../domain/gateway/in-flight-limits.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import { type Cancel, type Clock, sleep } from "../runtime/clock.ts";
 import { ItemsByOwner } from "../runtime/items-by-owner.ts";
@@ -11,7 +11,7 @@ import type { Decision } from "./credential.ts";
 
 /** A request of a valid credential, from before the decision about it until its end. */
 export interface InFlightRequest {
-  readonly kind: LiveKind;
+  readonly kind: InFlightKind;
   readonly keyId: string;
   readonly username: string;
   /** Decides about it once more, by what is known now. */
@@ -50,7 +50,7 @@ export class InFlightRequests {
   readonly #deps: InFlightRequestsDeps;
   readonly #requests = new Set<InFlightRequest>();
   readonly #groups = { answers: new Group(), streams: new Group() };
-  readonly #byKind: Record<LiveKind, number> = { answer: 0, stream: 0, upgrade: 0 };
+  readonly #byKind: Record<InFlightKind, number> = { answer: 0, stream: 0, upgrade: 0 };
   #checkedAt = -Infinity;
   /** Whether a check is under way: it yields between requests. */
   #isChecking = false;
@@ -64,22 +64,22 @@ export class InFlightRequests {
   }
 
   /** How many there are, by kind. */
-  counts(): Readonly<Record<LiveKind, number>> {
+  counts(): Readonly<Record<InFlightKind, number>> {
     return { ...this.#byKind };
   }
 
   /** How many of a kind there are. */
-  count(kind: LiveKind): number {
+  count(kind: InFlightKind): number {
     return this.#byKind[kind];
   }
 
   /** How many there are of a group, of a user and with a key. */
-  loadOf(group: LiveGroup, of: Pick<InFlightRequest, "username" | "keyId">): LiveLoad {
+  loadOf(group: InFlightGroup, of: Pick<InFlightRequest, "username" | "keyId">): InFlightLoad {
     return this.#groups[group].of(of);
   }
 
   /** Ends the newest request of the user who has the most of a group; false if none can end. */
-  displace(group: LiveGroup): boolean {
+  displace(group: InFlightGroup): boolean {
     const newestFirst = [...this.#groups[group].ofLargestUser()].reverse();
     const isDone = newestFirst.some((request) => request.giveWay());
     if (isDone) this.#deps.onCut("displaced");
@@ -88,7 +88,7 @@ export class InFlightRequests {
 
   /** Follows a request until the returned function is called. */
   add(request: InFlightRequest): () => void {
-    const group = this.#groups[liveGroup(request.kind)];
+    const group = this.#groups[inFlightGroup(request.kind)];
     this.#requests.add(request);
     this.#byKind[request.kind] += 1;
     group.add(request);
@@ -187,7 +187,7 @@ class Group {
   readonly #byUser = new ItemsByOwner<InFlightRequest>();
   readonly #byKey = new ItemsByOwner<InFlightRequest>();
 
-  of({ username, keyId }: Pick<InFlightRequest, "username" | "keyId">): LiveLoad {
+  of({ username, keyId }: Pick<InFlightRequest, "username" | "keyId">): InFlightLoad {
     const byUser = this.#byUser;
     return {
       all: byUser.size,

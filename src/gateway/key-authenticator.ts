@@ -6,11 +6,11 @@ import {
   notSyncedMessage,
 } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
-import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
+import { authenticate, type UserInfo } from "../domain/access-key/authenticate.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";
 import { isScoped, keyEndsAt, type ResolvedKey } from "../domain/access-key/key-state.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
-import { spaceProblem } from "../domain/gateway/space-limit.ts";
+import { spaceProblem } from "../domain/gateway/space-problem.ts";
 import {
   type Authenticator,
   type Credential,
@@ -89,7 +89,7 @@ function isSameCredential({ user, resolved }: Presented, now: ResolvedKey | unde
   if (now.key.keyDigest !== resolved.key.keyDigest) return false;
   const identity = identityOf(now.key.spec, now.config.prefixes);
   return (
-    identity.kind !== "nobody" &&
+    identity.kind !== "invalid" &&
     identity.username === user.username &&
     identity.groups.length === user.groups.length &&
     identity.groups.every((group, at) => group === user.groups[at])

@@ -1,14 +1,14 @@
 import {
   displaced,
   fullRefusal,
-  liveGroup,
-  type LiveKind,
-  type LiveLimits,
-  type LimitTerms,
+  inFlightGroup,
+  type InFlightKind,
+  type InFlightLimits,
+  type LimitOptions,
   roomFor,
-} from "../domain/gateway/live-limits.ts";
+  isStream,
+} from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
-import { isStream } from "../domain/gateway/stream-request.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -40,7 +40,7 @@ type Forwarded = Pick<InFlightRequest, "cut" | "end" | "giveWay"> & { start(): P
 /** What following a request needs. */
 export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {
   readonly inFlight: InFlightRequests;
-  readonly limits: LiveLimits;
+  readonly limits: InFlightLimits;
   readonly metrics: GatewayMetrics;
   readonly log: Logger;
 }
@@ -53,7 +53,7 @@ const isOver = new Error("the request is over");
  * also while it waits for the decision about it.
  */
 export class RequestInProgress implements Entry, InFlightRequest {
-  kind: LiveKind = "answer";
+  kind: InFlightKind = "answer";
   keyId = "";
   username = "";
   readonly #deps: RequestInProgressDeps;
@@ -145,15 +145,15 @@ export class RequestInProgress implements Entry, InFlightRequest {
     else if (this.#credential !== undefined) this.refuse(refusalOf(decision, this.#credential));
   }
 
-  #kindOf({ request, target }: Pick<UnderstoodRequest, "request" | "target">): LiveKind {
+  #kindOf({ request, target }: Pick<UnderstoodRequest, "request" | "target">): InFlightKind {
     if (this.#writer.head.isUpgrade) return "upgrade";
     return isStream(request, target.query) ? "stream" : "answer";
   }
 
   /** Why there is no room for it, once a request of another user was ended if that makes room. */
-  #problem(noun: LimitTerms["noun"]): Refusal | undefined {
+  #problem(noun: LimitOptions["noun"]): Refusal | undefined {
     const { inFlight, limits } = this.#deps;
-    const terms = { group: liveGroup(this.kind), limits, noun };
+    const terms = { group: inFlightGroup(this.kind), limits, noun };
     const room = roomFor(inFlight.loadOf(terms.group, this), terms);
     if (room === "free" || (room === "displace" && inFlight.displace(terms.group)))
       return undefined;

@@ -4,7 +4,7 @@ import { scopedRequest, type ScopedRequestDeps, revocationOf } from "../authn/au
 import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
 import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
-import type { RequestLocation, ScopedRequest } from "../domain/scope/request.ts";
+import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { IssuerKeys } from "../published/issuer-keys.ts";
 import type { RevokedTokens } from "../published/revoked-tokens.ts";

@@ -1,7 +1,7 @@
 import { resources } from "../api/resources.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { isMintOver, nameOfObject } from "../domain/gateway/object-defaults.ts";
-import { displaced } from "../domain/gateway/live-limits.ts";
+import { isMintOver, nameOfObject } from "../domain/gateway/token-mint.ts";
+import { displaced } from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { objectPath } from "../kube/client/paths.ts";

@@ -1,4 +1,4 @@
-import { parseTerms } from "../api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
@@ -39,7 +39,7 @@ export function sentKey(object: unknown): SentKey | undefined {
   const keyDigest = storedDigest(key);
   if (keyDigest === undefined) return undefined;
   if (!isDigest(key)) return { keyDigest, matches: plainKey(key).matches };
-  const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
+  const own = { spec: parseOwnedAccessKeySpec(recordAt(object, "spec")), keyDigest };
   return { keyDigest, matches: (candidate) => isSameKey(own, candidate) };
 }
 

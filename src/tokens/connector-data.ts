@@ -12,7 +12,7 @@ import { SecretText } from "../api/secret-text.ts";
 import {
   connectorDataRefText,
   type ConnectorDataRef,
-} from "../domain/access-key/connector-data-ref.ts";
+} from "../domain/access-key/connector-data.ts";
 import { isSameDigest } from "./access-key.ts";
 
 type Json = Readonly<Record<string, unknown>>;

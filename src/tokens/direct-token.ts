@@ -3,9 +3,9 @@ import { group } from "../api/names.ts";
 import { isRecord, ownValue, stringAt } from "../api/parse.ts";
 import { type Scope, parseScope } from "../api/scope.ts";
 import { SecretText } from "../api/secret-text.ts";
-import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
+import type { SignedToken } from "../domain/endpoint-token/endpoint-token.ts";
 import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
-import { longestToken } from "../domain/endpoint-token/token-size.ts";
+import { longestToken } from "../domain/endpoint-token/token-claims.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
 import type { ObservedSigningKeys } from "./signing-keys.ts";
@@ -15,7 +15,7 @@ import { strictJson } from "./strict-json.ts";
 export async function mintToken(
   claims: TokenClaims,
   { signing }: ObservedSigningKeys,
-): Promise<MintedToken> {
+): Promise<SignedToken> {
   const header = { alg: "ES256", typ: "JWT", kid: signing.kid };
   const token = await new SignJWT({ ...claims, groups: [...claims.groups] })
     .setProtectedHeader(header)

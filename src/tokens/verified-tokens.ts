@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { SecretText } from "../api/secret-text.ts";
-import { longestToken } from "../domain/endpoint-token/token-size.ts";
+import { longestToken } from "../domain/endpoint-token/token-claims.ts";
 import type { VerificationKeys } from "./compact-jws.ts";
 import {
   type TokenOrigin,

@@ -6,12 +6,10 @@ import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import {
   type ConnectorDataRef,
   connectorDataRef,
-} from "../domain/access-key/connector-data-ref.ts";
-import {
   unreferencedProblem,
   unreferencedSecrets,
   type WrittenSecret,
-} from "../domain/access-key/unreferenced-secrets.ts";
+} from "../domain/access-key/connector-data.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";

@@ -1,7 +1,7 @@
 import { soleExtra } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { annotations, extras } from "../api/names.ts";
-import { parseTerms } from "../api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
@@ -14,7 +14,7 @@ import {
   requesterNameOf,
 } from "../domain/access-key/duplicate-key.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
-import { asNewObject } from "../domain/requester/new-object.ts";
+import { asNewObject } from "../domain/requester/requester-annotations.ts";
 import { storedRequester, takesOver } from "../domain/requester/requester-annotations.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -89,7 +89,11 @@ function claimOf(
     creationTimestamp: "~",
     annotations: { [annotations.requester]: user.username },
   };
-  return { metadata: known ?? youngest, spec: parseTerms(recordAt(object, "spec")), keyDigest };
+  return {
+    metadata: known ?? youngest,
+    spec: parseOwnedAccessKeySpec(recordAt(object, "spec")),
+    keyDigest,
+  };
 }
 
 async function mayRead(
@@ -144,7 +148,11 @@ export function enforceAttenuation({
     if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
     if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
     const parent = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
-    const problem = attenuationProblem(parseTerms(recordAt(object, "spec")), parent, clock.now());
+    const problem = attenuationProblem(
+      parseOwnedAccessKeySpec(recordAt(object, "spec")),
+      parent,
+      clock.now(),
+    );
     return problem === undefined ? admitted(request) : refused(403, problem);
   };
 }

@@ -2,7 +2,7 @@ import type { SecretText } from "../api/secret-text.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
-import type { UserInfo } from "../domain/access-key/authentication.ts";
+import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review-route.ts";
 

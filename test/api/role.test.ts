@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseOwners, parseRole, parseRoleBinding } from "../../src/api/role.ts";
+import { parseGrantRole, parseOwners, parseRole, parseRoleBinding } from "../../src/api/role.ts";
 
 const metadata = {
   namespace: "ns",
@@ -77,4 +77,21 @@ test("parseOwners returns controller and blockOwnerDeletion only if true, and om
     { apiVersion: "", kind: "", name: "", uid: "" },
   ]);
   expect(parseOwners({})).toEqual([]);
+});
+
+describe("parseGrantRole", () => {
+  test.each([
+    [
+      "reports a role with an aggregation rule as aggregated",
+      { metadata, aggregationRule: {} },
+      true,
+    ],
+    ["reports a role without an aggregation rule as not aggregated", { metadata }, false],
+  ])("%s", (_rule, raw, aggregated) => {
+    expect(parseGrantRole(raw)).toMatchObject({ aggregated, rules: [] });
+  });
+
+  test.each([undefined, {}, { metadata: {} }])("throws without metadata: %o", (raw) => {
+    expect(() => parseGrantRole(raw)).toThrow("metadata.name is missing");
+  });
 });

@@ -7,7 +7,7 @@ import type { RevocationDecision } from "../../src/domain/endpoint-token/revocat
 import {
   entryText,
   planRevokedTokens,
-  type RevokedTokens,
+  type RevokedTokensConfigMap,
   revokedTokensLimits,
 } from "../../src/domain/endpoint-token/revoked-tokens.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
@@ -63,12 +63,12 @@ function revoked(count: number): ReadonlyMap<string, RevocationDecision> {
 const refOf = (number: number) => ({ namespace, name: revokedTokensName(number) });
 const pathOf = (number: number) =>
   `/api/v1/namespaces/${namespace}/configmaps/${revokedTokensName(number)}`;
-const read = async (number: number): Promise<RevokedTokens> =>
+const read = async (number: number): Promise<RevokedTokensConfigMap> =>
   parseRevokedTokens(await client.get(resources.configMaps, refOf(number)));
 
 /** Writes decisions like the controller. */
 async function write(
-  lists: readonly RevokedTokens[],
+  lists: readonly RevokedTokensConfigMap[],
   decisions: ReadonlyMap<string, RevocationDecision>,
 ): Promise<void> {
   const { steps } = planRevokedTokens({ lists, decisions, namespace }, now);

@@ -1,26 +1,26 @@
 import { group } from "../../src/api/names.ts";
 import type { Manifest } from "../../src/api/object.ts";
 import {
-  type GrantBinding,
+  type ObservedRoleBinding,
   type GrantedObject,
   type GrantRole,
-  parseGrantBinding,
+  parseRoleBinding,
   parseGrantRole,
-} from "../../src/api/requester-grant.ts";
-import type { Write } from "../../src/domain/plan/plan.ts";
+} from "../../src/api/role.ts";
+import { grantKey, requesterHash } from "../../src/domain/grants/granted-names.ts";
 import {
   planRequesterGrant,
   type RequesterGrantPlan,
 } from "../../src/domain/grants/requester-grant.ts";
-import { grantKey, requesterHash } from "../../src/domain/grants/granted-names.ts";
+import type { Write } from "../../src/domain/plan/plan.ts";
 
 /** ClusterRoles and ClusterRoleBindings like in an API server, as far as grants require it. */
 export class GrantModel {
   readonly roles = new Map<string, GrantRole>();
-  readonly bindings = new Map<string, GrantBinding>();
+  readonly bindings = new Map<string, ObservedRoleBinding>();
   #version = 100;
 
-  constructor(roles: readonly GrantRole[] = [], bindings: readonly GrantBinding[] = []) {
+  constructor(roles: readonly GrantRole[] = [], bindings: readonly ObservedRoleBinding[] = []) {
     for (const role of roles) this.roles.set(role.metadata.name, role);
     for (const binding of bindings) this.bindings.set(binding.metadata.name, binding);
   }
@@ -72,7 +72,7 @@ export class GrantModel {
       resourceVersion: `${this.#version}`,
     };
     if (isRole) this.roles.set(name, parseGrantRole({ ...object, metadata }));
-    else this.bindings.set(name, parseGrantBinding({ ...object, metadata }));
+    else this.bindings.set(name, parseRoleBinding({ ...object, metadata }));
   }
 
   #remove({ resource, ref, uid, resourceVersion }: Extract<Write, { do: "delete" }>): void {

@@ -105,7 +105,7 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
   it("by as many as a replica takes: its newest waiting ones end", async () => {
     const { gateway, arrived } = await started({
       connections: 8,
-      liveLimits: { answers: { all: 60, user: 40, key: 20 } },
+      inFlightLimits: { answers: { all: 60, user: 40, key: 20 } },
     });
     const sent: Sent[] = [];
     for (const user of ["flood-1", "flood-2"])
@@ -124,7 +124,9 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
   });
 
   it("by requests that wait for a decision: they count, and end when their client leaves", async () => {
-    const { gateway } = await started({ liveLimits: { answers: { all: 100, user: 20, key: 10 } } });
+    const { gateway } = await started({
+      inFlightLimits: { answers: { all: 100, user: 20, key: 10 } },
+    });
     gateway.discovery.isSlow = true;
     const flood = client(
       gateway,
@@ -183,7 +185,9 @@ describe.each(frontWays)("one user cannot stop another through the $name", (way)
   });
 
   it("by streams: the newest of the user with the most ends", async () => {
-    const { gateway } = await started({ liveLimits: { streams: { all: 40, user: 20, key: 10 } } });
+    const { gateway } = await started({
+      inFlightLimits: { streams: { all: 40, user: 20, key: 10 } },
+    });
     gateway.recorder.respond = (_request, socket) =>
       void socket.write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}\n");
     for (const user of ["flood-1", "flood-2"])

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { KeyDecision } from "../../src/authn/authorize-request.ts";
-import type { LiveKind } from "../../src/domain/gateway/live-limits.ts";
+import type { InFlightKind } from "../../src/domain/gateway/in-flight-limits.ts";
 import { InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -32,7 +32,7 @@ function following() {
       kind = "stream",
       keyId = "k",
       username = "u",
-    }: { kind?: LiveKind; keyId?: string; username?: string } = {},
+    }: { kind?: InFlightKind; keyId?: string; username?: string } = {},
     endsAt = Infinity,
   ): Followed => {
     const followed: Followed = {

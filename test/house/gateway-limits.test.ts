@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { mostSubprotocols } from "../../src/domain/gateway/bearer.ts";
 import { answerPace, bodyPace, type Pace, streamPace } from "../../src/domain/gateway/body-pace.ts";
-import { type LiveCounts, liveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { type InFlightCounts, inFlightLimits } from "../../src/domain/gateway/in-flight-limits.ts";
 import { longestTarget, mostParameters } from "../../src/domain/gateway/request-target.ts";
 import { bodyLimits, mostOwnBodyBytes, smallBodyBytes } from "../../src/gateway/own-body.ts";
 import {
@@ -31,7 +31,7 @@ const rows = new Map(
 const mib = (bytes: number): string => `${bytes / 1_048_576} MiB`;
 const count = (value: number): string => value.toLocaleString("en-US");
 const seconds = (ms: number): string => `${ms / 1000} s`;
-const live = ({ all, user, key }: LiveCounts): readonly string[] => [all, user, key].map(count);
+const live = ({ all, user, key }: InFlightCounts): readonly string[] => [all, user, key].map(count);
 const body = ({ all, user, key }: Required<ShareLimits>): readonly string[] =>
   [all, user, key].map(mib);
 const pace = ({ silentMs, bytesPerMs }: Pace): string =>
@@ -40,8 +40,8 @@ const pace = ({ silentMs, bytesPerMs }: Pace): string =>
 test.each<[string, readonly string[]]>([
   ["connections", [count(connectionLimits.all)]],
   ["connections without an accepted credential", [count(connectionLimits.unauthenticated)]],
-  ["ordinary requests in progress", live(liveLimits.answers)],
-  ["watches, followed logs, proxied answers, `exec`", live(liveLimits.streams)],
+  ["ordinary requests in progress", live(inFlightLimits.answers)],
+  ["watches, followed logs, proxied answers, `exec`", live(inFlightLimits.streams)],
   ["ordinary requests at the API server", [count(mostAnswers)]],
   ["the same at a connected cluster", [count(clusterAnswers)]],
   [`bodies that are read whole, up to ${smallBodyBytes / 1024} KiB`, body(bodyLimits.small)],

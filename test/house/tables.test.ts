@@ -5,7 +5,7 @@ import { group } from "../../src/api/names.ts";
 import { parseScope } from "../../src/api/scope.ts";
 import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts";
 import { allows } from "../../src/domain/scope/allows.ts";
-import type { RequestLocation } from "../../src/domain/scope/request.ts";
+import type { RequestLocation } from "../../src/domain/scope/scoped-request.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
 import { commands } from "../../src/cli/app.ts";

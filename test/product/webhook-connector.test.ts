@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
+import { connectorDataRef } from "../../src/domain/access-key/connector-data.ts";
+import { becomes } from "../support/becomes.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
-import { becomes } from "../support/becomes.ts";
 import { api, as, admin, unique } from "../support/policy-request.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;

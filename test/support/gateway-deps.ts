@@ -1,4 +1,4 @@
-import { liveLimits, type LiveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { inFlightLimits, type InFlightLimits } from "../../src/domain/gateway/in-flight-limits.ts";
 import { type BodyShares, bodyShares } from "../../src/gateway/own-body.ts";
 import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
@@ -32,7 +32,7 @@ export interface FakeGatewayDeps extends GatewayDeps {
 
 /** What a test changes about them. */
 export interface FakeGatewayOptions {
-  readonly limits?: Partial<LiveLimits>;
+  readonly limits?: Partial<InFlightLimits>;
   readonly unknownKeyRetries?: number;
   /** Rejects when the gateway's own credential is read. */
   readonly hasCredential?: boolean;
@@ -95,7 +95,7 @@ export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDe
       isFresh: () => state.isFresh,
       onCut: (kind) => void cuts.push(kind),
     }),
-    limits: { ...liveLimits, ...limits },
+    limits: { ...inFlightLimits, ...limits },
     bodies: bodyShares(),
     metrics: {
       answered: (verb, status) => void answers.push(`${verb} ${status}`),

@@ -4,7 +4,7 @@ import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
-import { type LiveLimits, liveLimits } from "../../src/domain/gateway/live-limits.ts";
+import { type InFlightLimits, inFlightLimits } from "../../src/domain/gateway/in-flight-limits.ts";
 import { asksForUpgrade } from "../../src/domain/gateway/request-head.ts";
 import { type BodyShares, bodyShares } from "../../src/gateway/own-body.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
@@ -30,7 +30,7 @@ import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorde
 export interface GatewayFixtureOptions {
   readonly clock?: Clock;
   readonly limits?: Partial<FrontLimits>;
-  readonly liveLimits?: Partial<LiveLimits>;
+  readonly inFlightLimits?: Partial<InFlightLimits>;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs?: number;
   /** Connections to the API server for requests with a short answer. */
@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     }),
     findUpstream:
       options.credentials === undefined ? findUpstreamIn(server, () => undefined) : () => server,
-    limits: { ...liveLimits, ...options.liveLimits },
+    limits: { ...inFlightLimits, ...options.inFlightLimits },
     metrics: {
       answered() {},
       refused: (cause, status) => void seen.refusals.push(`${cause} ${status}`),

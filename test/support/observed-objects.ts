@@ -1,6 +1,6 @@
 import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import type { GrantBinding, GrantRole } from "../../src/api/requester-grant.ts";
+import type { ObservedRoleBinding, GrantRole } from "../../src/api/role.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 
 /** The creation time of every object of these tests. */
@@ -54,7 +54,7 @@ export function observedRole(
 }
 
 /** The ClusterRoleBinding of {@link observedRole}. */
-export function observedBinding(requester: string, number: number): GrantBinding {
+export function observedBinding(requester: string, number: number): ObservedRoleBinding {
   const metadata = marked(requester, number);
   const apiGroup = "rbac.authorization.k8s.io";
   return {

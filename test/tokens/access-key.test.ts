@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseTerms } from "../../src/api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../../src/api/owned-access-key.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import {
   accessKeyCacheEntry,
@@ -189,7 +189,7 @@ test("a key that its user makes is found by its bound digest, for its subject al
     presented?.matches({
       metadata: observedMetadata({}),
       keyDigest: digest.slice("sha256:".length),
-      spec: parseTerms(spec),
+      spec: parseOwnedAccessKeySpec(spec),
     });
   expect([
     matches({ user: "alice" }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { connectorDataRefText } from "../../src/domain/access-key/connector-data-ref.ts";
+import { connectorDataRefText } from "../../src/domain/access-key/connector-data.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
   connectorDataIn,

@@ -3,7 +3,7 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
-import { tokenLength } from "../../src/domain/endpoint-token/token-size.ts";
+import { tokenLength } from "../../src/domain/endpoint-token/token-claims.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
 import { mintToken } from "../../src/tokens/direct-token.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
+import { connectorDataRef } from "../../src/domain/access-key/connector-data.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { extractConnectorData, createConnectorKey } from "../../src/webhooks/connector-data.ts";

@@ -1,4 +1,4 @@
-import { isDataKey } from "../../domain/names.ts";
+import { isDataKey } from "../../domain/shared-secret/data-values.ts";
 import { ConfigError, objectName, type ParseValue } from "../../runtime/config-values.ts";
 
 /** The name of a SharedSecret. */

@@ -1,13 +1,14 @@
-import { type Key, refOf } from "../../api/object.ts";
-import {
-  type GrantBinding,
-  type GrantRole,
-  parseGrantBinding,
-  parseGrantRole,
-} from "../../api/requester-grant.ts";
+import type { Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import {
+  type ObservedRoleBinding,
+  type GrantRole,
+  parseRoleBinding,
+  parseGrantRole,
+} from "../../api/role.ts";
+import {
   grantedNames,
+  grantedObject,
   hashInName,
   namesInForce,
   requesterHashOf,
@@ -33,20 +34,23 @@ export function grantRoleKind(): WatchedKind<GrantRole> {
 }
 
 /** The ClusterRoleBindings of {@link grantRoleKind}. */
-export function grantBindingKind(): WatchedKind<GrantBinding> {
+export function grantBindingKind(): WatchedKind<ObservedRoleBinding> {
   return {
     listOptions: { resource: resources.clusterRoleBindings },
-    parse: (raw) => onlyGrant(parseGrantBinding(raw)),
+    parse: (raw) => onlyGrant(parseRoleBinding(raw)),
     indexers: { [indexes.requester]: (binding) => indexedBy(hashInName(binding)) },
     enqueue,
   };
 }
 
-function onlyGrant<T extends GrantRole | GrantBinding>(object: T): T | undefined {
+function onlyGrant<T extends GrantRole | ObservedRoleBinding>(object: T): T | undefined {
   return hashInName(object) === undefined ? undefined : object;
 }
 
-function enqueue({ before, after }: Change<GrantRole | GrantBinding>, enqueuer: Enqueuer): void {
+function enqueue(
+  { before, after }: Change<GrantRole | ObservedRoleBinding>,
+  enqueuer: Enqueuer,
+): void {
   const hashes = [before, after].flatMap((object) =>
     object === undefined ? [] : (hashInName(object) ?? []),
   );
@@ -62,17 +66,17 @@ function enqueue({ before, after }: Change<GrantRole | GrantBinding>, enqueuer: 
  * requester's grants name it.
  */
 function enqueueWaiting(grantedName: string, hashes: readonly Key[], enqueuer: Enqueuer): void {
-  const { namespace: plural, name } = refOf(grantedName);
+  const { kind, name } = grantedObject(grantedName);
   const { keys, tokens } = enqueuer.stores;
-  const object = plural === resources.ownedAccessKeys.plural ? keys.get(name) : tokens.get(name);
+  const object = kind === "OwnedAccessKey" ? keys.get(name) : tokens.get(name);
   const hash = object === undefined ? undefined : requesterHashOf(object.metadata)[0];
   if (hash !== undefined && !hashes.includes(hash)) enqueuer.grant(hash);
 }
 
 /** The names, `<plural>/<name>`, whose grant a change starts or ends. */
 function concernedNames(
-  before: GrantRole | GrantBinding | undefined,
-  after: GrantRole | GrantBinding | undefined,
+  before: GrantRole | ObservedRoleBinding | undefined,
+  after: GrantRole | ObservedRoleBinding | undefined,
   { stores }: Enqueuer,
 ): ReadonlySet<string> {
   const [former, current] = [before, after].map((object) =>

@@ -6,7 +6,7 @@ import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { resources } from "../../api/resources.ts";
 import { accessKeyCodec } from "../../authn/access-key-codec.ts";
 import { keyIndexers, keyIndexes } from "../../authn/key-resolver.ts";
-import { connectorDataRef } from "../../domain/access-key/connector-data-ref.ts";
+import { connectorDataRef } from "../../domain/access-key/connector-data.ts";
 import { keyIndexOf } from "../../domain/access-key/key-digest.ts";
 import {
   isEndUnrecorded,
@@ -16,7 +16,7 @@ import {
 } from "../../domain/access-key/owned-access-key.ts";
 import { requesterHashOf } from "../../domain/grants/granted-names.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
-import { unknownRoles } from "../../domain/scope/roles.ts";
+import { unknownRoles } from "../../domain/scope/scope-roles.ts";
 import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";

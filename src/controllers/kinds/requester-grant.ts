@@ -1,21 +1,17 @@
 import type { Result } from "../../api/result.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
-import { type Key, type Metadata, refOf } from "../../api/object.ts";
+import type { Key, Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
-import type {
-  GrantBinding,
-  GrantedKind,
-  GrantedObject,
-  GrantRole,
-} from "../../api/requester-grant.ts";
+import type { ObservedRoleBinding, GrantedKind, GrantedObject, GrantRole } from "../../api/role.ts";
 import { resources } from "../../api/resources.ts";
 import { observePolicies } from "../../authn/requester-policies.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
 import type { Plan } from "../../domain/plan/plan.ts";
-import type { PoliciesAge } from "../../domain/requester/policy-age.ts";
+import type { PoliciesAge } from "../../domain/requester/requester.ts";
 import {
   grantKey,
   grantedNames,
+  grantedObject,
   hashInName,
   requesterHashOf,
 } from "../../domain/grants/granted-names.ts";
@@ -125,7 +121,7 @@ function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>):
 
 function boundNames(
   roles: readonly GrantRole[],
-  bindings: readonly GrantBinding[],
+  bindings: readonly ObservedRoleBinding[],
 ): ReadonlySet<string> {
   const bound = new Set(bindings.map(({ metadata }) => metadata.name));
   return new Set(roles.filter(({ metadata }) => bound.has(metadata.name)).flatMap(grantedNames));
@@ -142,9 +138,9 @@ function areStoresBehind(
   { stores, answers }: { readonly stores: Stores; readonly answers: Answers },
 ): boolean | Ask {
   const seen = (name: string): Metadata | undefined => {
-    const { namespace: plural, name: own } = refOf(name);
-    const isKey = plural === resources.ownedAccessKeys.plural;
-    return (isKey ? stores.keys.get(own) : stores.tokens.get(own))?.metadata;
+    const object = grantedObject(name);
+    const store = object.kind === "OwnedAccessKey" ? stores.keys : stores.tokens;
+    return store.get(object.name)?.metadata;
   };
   const present = names.filter((name) => seen(name)?.deletionTimestamp === undefined);
   return (
@@ -187,10 +183,9 @@ function withoutGone(
 
 /** The question for an object by its {@link grantKey}. */
 function readGranted(granted: string) {
-  const { namespace: plural, name } = refOf(granted);
-  const isKey = plural === resources.ownedAccessKeys.plural;
-  const resource = isKey ? resources.ownedAccessKeys : resources.endpointTokens;
-  return readOf(resource, { name });
+  const { kind, name } = grantedObject(granted);
+  const isKey = kind === "OwnedAccessKey";
+  return readOf(isKey ? resources.ownedAccessKeys : resources.endpointTokens, { name });
 }
 
 interface Owned {

@@ -2,11 +2,8 @@ import { components, labels } from "../../api/names.ts";
 import { parseLatchkeyMetadata, recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { RevokedEntry } from "../../domain/endpoint-token/revocation.ts";
-import {
-  parseEntry,
-  type RevokedTokens,
-  planRevokedTokens,
-} from "../../domain/endpoint-token/revoked-tokens.ts";
+import { parseEntry, planRevokedTokens } from "../../domain/endpoint-token/revoked-tokens.ts";
+import { type RevokedTokensConfigMap } from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import type { Decision } from "../question.ts";
@@ -18,7 +15,7 @@ import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** ConfigMaps with the revoked tokens, in Latchkey's own namespace; one key for all of them. */
-export function revokedTokensKind({ namespace }: KindContext): WatchedKind<RevokedTokens> {
+export function revokedTokensKind({ namespace }: KindContext): WatchedKind<RevokedTokensConfigMap> {
   return {
     listOptions: {
       resource: resources.configMaps,
@@ -34,7 +31,7 @@ export function revokedTokensKind({ namespace }: KindContext): WatchedKind<Revok
 }
 
 /** Parses one of the ConfigMaps; throws a TypeError that names the missing metadata field. */
-export function parseRevokedTokens(raw: unknown): RevokedTokens {
+export function parseRevokedTokens(raw: unknown): RevokedTokensConfigMap {
   const entries = new Map<string, RevokedEntry>();
   const invalid: string[] = [];
   for (const [jti, value] of Object.entries(recordAt(raw, "data"))) {
@@ -49,7 +46,7 @@ export function parseRevokedTokens(raw: unknown): RevokedTokens {
  * Enqueues the tokens whose entries arrived or left: their finalization waits for the entry. The
  * entries of a deleted ConfigMap are written again.
  */
-function enqueue({ before, after }: Change<RevokedTokens>, enqueuer: Enqueuer): void {
+function enqueue({ before, after }: Change<RevokedTokensConfigMap>, enqueuer: Enqueuer): void {
   const { queues, stores } = enqueuer;
   if (after === undefined) noteLost(before?.entries ?? new Map(), enqueuer);
   queues.revokedTokens.add(revokedTokensKey, "high");

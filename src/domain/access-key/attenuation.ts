@@ -1,4 +1,4 @@
-import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
+import type { OwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { timestamp } from "../plan/conditions.ts";
 import {
   parentInvalidReason,
@@ -10,12 +10,12 @@ import { lifetimeOf } from "../lifetime.ts";
 import { narrows } from "../scope/narrows.ts";
 
 /**
- * Why a request that was made with `parent` must not create a key with these terms, at `now` in
+ * Why a request that was made with `parent` must not create a key with this spec, at `now` in
  * milliseconds since the epoch; undefined if it may: the scope is within that of the parent, and
  * the expiry is fixed and not later. The message names the field and the fix.
  */
 export function attenuationProblem(
-  terms: OwnedAccessKeyTerms,
+  spec: OwnedAccessKeySpec,
   parent: ResolvedKey | "gone",
   now: number,
 ): string | undefined {
@@ -23,18 +23,18 @@ export function attenuationProblem(
   if (parent === "gone" || invalidReason !== undefined)
     return `${invalidReason ?? "The parent access key was deleted"}; use a valid credential`;
   if (
-    !effectiveScopes(parent).every((limit) => narrows(terms.scope, limit, parent.config.namespace))
+    !effectiveScopes(parent).every((limit) => narrows(spec.scope, limit, parent.config.namespace))
   ) {
     return (
       "spec.scope: must not exceed the scope of the access key that made the request: " +
       "each entry must be within one entry of that scope. Narrow spec.scope, or use another credential"
     );
   }
-  return endProblem(terms, parent, now);
+  return endProblem(spec, parent, now);
 }
 
 function endProblem(
-  { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms,
+  { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeySpec,
   parent: ResolvedKey,
   now: number,
 ): string | undefined {

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../api/names.ts";
 import type { ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf } from "../report-object.ts";
-import { authenticate } from "./authentication.ts";
+import { authenticate } from "./authenticate.ts";
 import { bindFix, keyConditions, keyState, type ResolvedKey } from "./key-state.ts";
 
 /**

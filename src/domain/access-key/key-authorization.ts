@@ -1,8 +1,8 @@
-import { authenticate } from "./authentication.ts";
+import { authenticate } from "./authenticate.ts";
 import { type ResolvedKey, effectiveScopes } from "./key-state.ts";
 import { allows } from "../scope/allows.ts";
-import type { ScopedRequest } from "../scope/request.ts";
-import type { ScopeRoles } from "../scope/roles.ts";
+import type { ScopedRequest } from "../scope/scoped-request.ts";
+import type { ScopeRoles } from "../scope/scope-roles.ts";
 
 /** The decision of the authorizer: it never allows, because RBAC decides that. */
 export type KeyVerdict =

@@ -1,4 +1,4 @@
-import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
+import type { OwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 
 const indexLength = 16;
 
@@ -31,7 +31,7 @@ export function boundSubjectOf({
   user,
   team,
   subject,
-}: Pick<OwnedAccessKeyTerms, "user" | "team" | "subject">): string | undefined {
+}: Pick<OwnedAccessKeySpec, "user" | "team" | "subject">): string | undefined {
   if (user !== undefined) return `user:${user}`;
   if (team !== undefined) return `team:${team}`;
   return subject === undefined ? undefined : `subject:${subject}`;

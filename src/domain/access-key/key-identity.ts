@@ -1,16 +1,21 @@
 import { group } from "../../api/names.ts";
-import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
-import type { Prefixes } from "../names.ts";
+import type { OwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { isSystemName } from "../requester/requester.ts";
+
+/** The prefixes of user and team names in RBAC and in the identity of a key. */
+export interface Prefixes {
+  readonly user: string;
+  readonly team: string;
+}
 
 /**
  * The user that a key acts as, in the terms of a TokenReview, or why it has none; the message names
  * the fields to change.
  */
 type KeyIdentity =
-  | { readonly kind: "somebody"; readonly username: string; readonly groups: readonly string[] }
+  | { readonly kind: "valid"; readonly username: string; readonly groups: readonly string[] }
   | {
-      readonly kind: "nobody";
+      readonly kind: "invalid";
       readonly reason: "MissingSubject" | "UnsupportedSubject";
       readonly message: string;
     };
@@ -21,7 +26,7 @@ type KeyIdentity =
  * Kubernetes.
  */
 export function identityOf(
-  { user, team, subject, groups }: OwnedAccessKeyTerms,
+  { user, team, subject, groups }: OwnedAccessKeySpec,
   prefixes: Prefixes,
 ): KeyIdentity {
   const username =
@@ -32,14 +37,14 @@ export function identityOf(
         : subject;
   if (username === undefined) {
     return {
-      kind: "nobody",
+      kind: "invalid",
       reason: "MissingSubject",
       message: "None of spec.user, spec.team and spec.subject is set. Set one of them.",
     };
   }
   const all = [...new Set([...groups, ...(team === undefined ? [] : [prefixes.team + team])])];
   const system = [username, ...all].find(isSystemName);
-  if (system === undefined) return { kind: "somebody", username, groups: all };
+  if (system === undefined) return { kind: "valid", username, groups: all };
   const message = `A key must not act as ${JSON.stringify(system)}: names that begin with "system:" are reserved for Kubernetes. Name another user, team, subject or group.`;
-  return { kind: "nobody", reason: "UnsupportedSubject", message };
+  return { kind: "invalid", reason: "UnsupportedSubject", message };
 }

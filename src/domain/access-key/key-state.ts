@@ -3,7 +3,7 @@ import { labels } from "../../api/names.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
-import type { Prefixes } from "../names.ts";
+import type { Prefixes } from "./key-identity.ts";
 import { stalled, timestamp } from "../plan/conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
 import { identityOf } from "./key-identity.ts";
@@ -90,7 +90,7 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   if (keyDigest === undefined)
     return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");
   const identity = identityOf(spec, resolved.config.prefixes);
-  if (identity.kind === "nobody") return failed(identity.reason, identity.message);
+  if (identity.kind === "invalid") return failed(identity.reason, identity.message);
   if (spec.scope === "unreadable") {
     return failed(
       "InvalidScope",

@@ -1,7 +1,7 @@
 import { group, tokenExtras } from "../../api/names.ts";
 
 /** How a connected cluster trusts direct tokens. */
-export interface AuthenticationTerms {
+export interface AuthenticationOptions {
   /** Minor version of Kubernetes 1 of the connected cluster. */
   readonly minor: number;
   readonly issuer: string;
@@ -48,18 +48,18 @@ function authenticationVersion(minor: number): string {
  * issuer. All its fields exist since 1.30.
  */
 export function authenticationConfiguration(
-  terms: AuthenticationTerms,
+  options: AuthenticationOptions,
 ): AuthenticationConfiguration {
   return {
-    apiVersion: authenticationVersion(terms.minor),
+    apiVersion: authenticationVersion(options.minor),
     kind: authenticationKind,
     jwt: [
       {
-        issuer: issuerOf(terms),
-        claimValidationRules: claimRules(terms),
+        issuer: issuerOf(options),
+        claimValidationRules: claimRules(options),
         claimMappings: {
-          username: { claim: "sub", prefix: terms.usernamePrefix },
-          groups: { claim: "groups", prefix: terms.groupsPrefix },
+          username: { claim: "sub", prefix: options.usernamePrefix },
+          groups: { claim: "groups", prefix: options.groupsPrefix },
           extra: extraMappings,
         },
         userValidationRules: userRules,
@@ -121,7 +121,7 @@ function issuerOf({
   discoveryUrl,
   certificateAuthority,
   audiences,
-}: AuthenticationTerms): object {
+}: AuthenticationOptions): object {
   return {
     url: issuer,
     ...(discoveryUrl === undefined ? {} : { discoveryURL: discoveryUrl }),
@@ -142,7 +142,7 @@ const clockMargin = 300;
  * The rules for the claims, which also limit what a stolen signing key can sign. kube-apiserver
  * verifies `nbf`, which equals `iat`, but not `iat`. CEL iterates a claim only as `dyn`.
  */
-function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationTerms): readonly object[] {
+function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationOptions): readonly object[] {
   return [
     {
       expression: '!claims.sub.startsWith("system:")',

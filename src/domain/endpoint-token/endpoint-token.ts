@@ -10,7 +10,7 @@ import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { requeueAt, nothingToDo, type Plan, deleteWrite, statusWrites } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
 import { type TokenClaims, tokenClaims } from "./token-claims.ts";
-import { longestToken, tokenLength } from "./token-size.ts";
+import { longestToken, tokenLength } from "./token-claims.ts";
 import {
   type ObservedEndpointToken,
   expiredConditions,
@@ -39,7 +39,7 @@ export type EndpointTokenDecision =
     };
 
 /** A signed token and the kid of its signing key. */
-export interface MintedToken {
+export interface SignedToken {
   readonly token: SecretText;
   readonly kid: string;
 }
@@ -121,7 +121,7 @@ function sizeProblem(
 /** Plans the status with the minted token; without one, the existing token is kept. */
 export function planMinted(
   observed: ObservedEndpointToken,
-  minted: MintedToken | undefined,
+  minted: SignedToken | undefined,
   now: number,
 ): Plan {
   const { token } = observed.token;

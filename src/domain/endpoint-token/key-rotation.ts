@@ -23,7 +23,7 @@ export interface KeyRotationConfig {
 }
 
 /** What decides about a rotation. */
-interface KeyRotationTerms {
+interface KeyRotationOptions {
   readonly config: KeyRotationConfig;
   /** In milliseconds since the epoch. */
   readonly now: number;
@@ -62,9 +62,9 @@ export const mostSigningKeys = 10;
  */
 export function planKeyRotation<Key extends RotatedKey>(
   observed: readonly Key[],
-  terms: KeyRotationTerms,
+  options: KeyRotationOptions,
 ): KeyRotation<Key> {
-  const { config, now, isRequested } = terms;
+  const { config, now, isRequested } = options;
   const keptMs = config.maximumTokenTtl * 1000 + clockLeewayMs;
   const kept = observed.filter(({ state, since }) => state !== "retired" || since + keptMs > now);
   const next = kept.find(({ state }) => state === "next");

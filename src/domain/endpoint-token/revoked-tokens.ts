@@ -7,7 +7,7 @@ import { type Plan, requeueAt, type Write, deleteWrite } from "../plan/plan.ts";
 import type { RevocationDecision, RevokedEntry } from "./revocation.ts";
 
 /** One of the ConfigMaps with the deny list. */
-export interface RevokedTokens {
+export interface RevokedTokensConfigMap {
   readonly metadata: Metadata;
   /** By jti. */
   readonly entries: ReadonlyMap<string, RevokedEntry>;
@@ -17,7 +17,7 @@ export interface RevokedTokens {
 
 /** The observed state that decides about the deny list; `namespace` is Latchkey's own. */
 interface ObservedRevocations {
-  readonly lists: readonly RevokedTokens[];
+  readonly lists: readonly RevokedTokensConfigMap[];
   /** By jti. */
   readonly decisions: ReadonlyMap<string, RevocationDecision>;
   readonly namespace: string;
@@ -63,7 +63,7 @@ export function parseEntry(text: string): RevokedEntry | undefined {
 
 /** Whether the stored list has the token with at least this expiry. */
 export function isListed(
-  lists: Iterable<RevokedTokens>,
+  lists: Iterable<RevokedTokensConfigMap>,
   jti: string,
   { expiresAt }: Pick<RevokedEntry, "expiresAt">,
 ): boolean {
@@ -119,7 +119,7 @@ function isOver({ expiresAt }: Pick<RevokedEntry, "expiresAt">, now: number): bo
 }
 
 /** The number in the name of a ConfigMap; -1 for another name. */
-function numberOf({ metadata: { name } }: RevokedTokens): number {
+function numberOf({ metadata: { name } }: RevokedTokensConfigMap): number {
   const number = Number(name.slice(revokedTokensName(0).length - 1));
   return revokedTokensName(number) === name ? number : -1;
 }
@@ -161,14 +161,14 @@ function newList({
 
 /** The changes of one ConfigMap. */
 class Draft {
-  readonly #list: RevokedTokens;
+  readonly #list: RevokedTokensConfigMap;
   readonly #kept: ReadonlySet<string>;
   /** Values by data key; null removes it. */
   readonly #changes = new Map<string, string | null>();
   #added = 0;
 
   constructor(
-    list: RevokedTokens,
+    list: RevokedTokensConfigMap,
     { decisions, now }: Pick<ObservedRevocations, "decisions"> & { readonly now: number },
   ) {
     this.#list = list;
@@ -202,7 +202,7 @@ class Draft {
    * One patch, or the delete of an empty ConfigMap. The first stays, and so does the newest: the
    * seq of the served list contains the highest resourceVersion, which must never decrease.
    */
-  writes(all: readonly RevokedTokens[]): readonly Write[] {
+  writes(all: readonly RevokedTokensConfigMap[]): readonly Write[] {
     const { metadata, entries } = this.#list;
     const { uid, resourceVersion } = metadata;
     if (this.#changes.size > 0) {
@@ -216,7 +216,7 @@ class Draft {
 }
 
 /** The highest resourceVersion of the ConfigMaps, as a number; 0 without any. */
-export function highestVersion(lists: Iterable<Pick<RevokedTokens, "metadata">>): number {
+export function highestVersion(lists: Iterable<Pick<RevokedTokensConfigMap, "metadata">>): number {
   let highest = 0;
   for (const { metadata } of lists) highest = Math.max(highest, Number(metadata.resourceVersion));
   return highest;

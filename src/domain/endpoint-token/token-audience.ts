@@ -1,7 +1,7 @@
 import { annotations } from "../../api/names.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
 import { annotationField, quoted } from "../report-object.ts";
-import { upstreamNamePattern } from "../names.ts";
+import { upstreamNamePattern } from "../gateway/request-target.ts";
 
 /**
  * The claim `aud` of a direct token (RFC 7519, section 4.1.3), or why the token has none: it would
@@ -12,7 +12,7 @@ type TokenAudience =
   | { readonly kind: "invalid"; readonly message: string };
 
 /** What decides which cluster a direct token is for. */
-interface AudienceTerms {
+interface AudienceOptions {
   /** The value of the annotation `audience-cluster`; undefined without it. */
   readonly annotation: string | undefined;
   /** The scope of the token and those of its parent keys, which must all allow a request. */
@@ -34,7 +34,7 @@ export interface ClusterAudienceOptions {
  */
 export function tokenAudience(
   common: string,
-  { annotation, scopes }: AudienceTerms,
+  { annotation, scopes }: AudienceOptions,
 ): TokenAudience {
   if (annotation !== undefined && !isClusterName(annotation))
     return {

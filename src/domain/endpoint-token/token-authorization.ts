@@ -1,8 +1,8 @@
 import type { ScopeLimit } from "../../api/scope.ts";
 import type { KeyVerdict } from "../access-key/key-authorization.ts";
 import { allows } from "../scope/allows.ts";
-import type { ScopedRequest } from "../scope/request.ts";
-import type { ScopeRoles } from "../scope/roles.ts";
+import type { ScopedRequest } from "../scope/scoped-request.ts";
+import type { ScopeRoles } from "../scope/scope-roles.ts";
 
 /** Whether a token is revoked; unknown while no list is known, or none was confirmed in time. */
 export type Revocation = "valid" | "revoked" | "unknown";
@@ -34,7 +34,7 @@ export const listUnknown =
 /** Roles of scopes are about the management cluster, where no request has a direct token. */
 const noRoles: ScopeRoles = new Map();
 
-/** Authorizes a request against its token, which somebody else has verified. */
+/** Authorizes a request against its token, which the caller has verified. */
 export function authorizeWithToken(
   { scopes, revocation }: TokenLimits,
   { request, ownNamespace }: TokenRequest,

@@ -31,7 +31,7 @@ export interface TokenClaims {
 }
 
 /** Issuer, audience, times (milliseconds since the epoch), and the scopes of parent keys. */
-interface TokenTerms {
+interface TokenClaimsOptions {
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;
@@ -43,17 +43,17 @@ interface TokenTerms {
 export function tokenClaims(
   { metadata, spec }: EndpointToken,
   requester: RequesterAnnotations,
-  terms: TokenTerms,
+  options: TokenClaimsOptions,
 ): TokenClaims {
-  const mintedAt = seconds(terms.now);
-  const scope = scopeText(spec, terms.keyScopes);
+  const mintedAt = seconds(options.now);
+  const scope = scopeText(spec, options.keyScopes);
   return {
-    iss: terms.issuer,
+    iss: options.issuer,
     sub: requester.name,
-    aud: terms.audience,
+    aud: options.audience,
     iat: mintedAt,
     nbf: mintedAt,
-    exp: seconds(terms.endsAt),
+    exp: seconds(options.endsAt),
     jti: metadata.uid,
     groups: requester.groups.filter((name) => !isSystemName(name)),
     [group]: {
@@ -78,4 +78,26 @@ function scopeText(
 
 function seconds(ms: number): number {
   return Math.floor(ms / 1000);
+}
+
+/** Characters of the longest token; a direct endpoint refuses a longer one before it reads it. */
+export const longestToken = 8 * 1024;
+
+/** Bytes of a signature with ES256 (RFC 7518, section 3.4). */
+const signatureBytes = 64;
+
+/** The length in characters of the JWT with these claims (RFC 7515, section 7.1). */
+export function tokenLength(claims: TokenClaims, kid: string): number {
+  const header = { alg: "ES256", typ: "JWT", kid };
+  const parts = [jsonBytes(header), jsonBytes(claims), signatureBytes].map(base64urlLength);
+  return parts.reduce((sum, length) => sum + length) + parts.length - 1;
+}
+
+function jsonBytes(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** Without padding. */
+function base64urlLength(bytes: number): number {
+  return Math.ceil((bytes * 4) / 3);
 }

@@ -103,7 +103,7 @@ function unknownField(
   prefix: string,
 ): string | undefined {
   const found = Object.keys(fields).find((name) => !names.includes(name));
-  // A field is a word of the kubeconfig's schema, or else whatever somebody wrote.
+  // A field is a word of the kubeconfig's schema, or any text that the user wrote.
   return found === undefined
     ? undefined
     : `${prefix}${/^[A-Za-z-]{1,40}$/.test(found) ? found : "an unknown field"}`;

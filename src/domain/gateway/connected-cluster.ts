@@ -1,6 +1,6 @@
 import { labels } from "../../api/names.ts";
 import { byAge, type Metadata } from "../../api/object.ts";
-import type { RequestLocation } from "../scope/request.ts";
+import type { RequestLocation } from "../scope/scoped-request.ts";
 import type { Upstream } from "./request-target.ts";
 
 /** The namespace of the kubeconfigs of connected clusters. */
@@ -10,14 +10,16 @@ export const clustersNamespace = "latchkey-clusters";
 export const kubeconfigKey = "kubeconfig";
 
 /** The name of the cluster that a Secret in that namespace connects; undefined for another one. */
-export function clusterName({ labels: found }: Pick<Metadata, "labels">): string | undefined {
+export function connectedClusterName({
+  labels: found,
+}: Pick<Metadata, "labels">): string | undefined {
   return found[labels.cluster] || undefined;
 }
 
 /** A name for what a Secret in that namespace connects; undefined if its labels name nothing. */
 export function connectionName(metadata: Pick<Metadata, "labels">): string | undefined {
   const { labels: found } = metadata;
-  const cluster = clusterName(metadata);
+  const cluster = connectedClusterName(metadata);
   const project = found[labels.project];
   const virtualCluster = found[labels.virtualCluster];
   if (cluster !== undefined) return upstreamName({ kind: "cluster", cluster });

@@ -1,5 +1,5 @@
 import { extras } from "../../api/names.ts";
-import type { UserInfo } from "../access-key/authentication.ts";
+import type { UserInfo } from "../access-key/authenticate.ts";
 import { fieldsOf, type RawHeaders } from "./raw-headers.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -29,7 +29,7 @@ const handshake: ReadonlySet<string> = new Set([
 ]);
 
 /** What the gateway adds to a request. */
-interface ForwardedTerms {
+interface AddedHeaders {
   readonly user: UserInfo;
   /** Host and port of the API server. */
   readonly host: string;
@@ -48,8 +48,8 @@ export function asksForImpersonation(rawHeaders: RawHeaders): boolean {
  * The headers that kube-apiserver gets, names and values in turn: those of the client that are
  * listed, and the user's identity by impersonation (Kubernetes, "User impersonation").
  */
-export function forwardedHeaders(head: RequestHead, terms: ForwardedTerms): readonly string[] {
-  const { user, host, authorization, subprotocols } = terms;
+export function forwardedHeaders(head: RequestHead, added: AddedHeaders): readonly string[] {
+  const { user, host, authorization, subprotocols } = added;
   const sent = fieldsOf(head.rawHeaders).filter(
     ([name]) => forwarded.has(name) || (head.isUpgrade && handshake.has(name)),
   );

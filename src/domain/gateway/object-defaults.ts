@@ -1,8 +1,7 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import { apiVersion, group, managementPath, version } from "../../api/names.ts";
-import { isRecord, listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { isRecord, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { parseQuery } from "./query.ts";
 
 const ownPath = `${managementPath}/apis/${group}/${version}`;
 const sharedSecrets = resources.sharedSecrets.plural;
@@ -40,15 +39,6 @@ export function kindInBody(request: ReviewedRequest): string | undefined {
   return request.verb === "create" || request.verb === "update"
     ? kinds.get(request.resource)
     : undefined;
-}
-
-/** Whether a request creates a token that will be stored, whose client waits for `status.token`. */
-export function mintsToken(request: ReviewedRequest, query: string): boolean {
-  return (
-    kindInBody(request) === resources.endpointTokens.kind &&
-    request.verb === "create" &&
-    !parseQuery(query).some(([name]) => name === "dryRun")
-  );
 }
 
 /** The media types of bodies that are completed. */
@@ -120,22 +110,4 @@ function completedYaml(text: string, kind: string): string {
   const marker = /^(?:(?:%[^\n]*|#[^\n]*|[ \t]*)\r?\n)*---[ \t]*(?:#[^\n]*)?\r?\n/.exec(text);
   const at = marker?.[0].length ?? (text.startsWith("\ufeff") ? 1 : 0);
   return text.slice(0, at) + lines + text.slice(at);
-}
-
-/** The name of an object that the API server sent. */
-export function nameOfObject(object: unknown): string | undefined {
-  return stringAt(recordAt(object, "metadata"), "name");
-}
-
-/** Whether waiting for the token of an object has an end: it has one, or never will. */
-export function isMintOver(object: unknown): boolean {
-  const status = recordAt(object, "status");
-  const hasToken = (stringAt(status, "token") ?? "") !== "";
-  return (
-    hasToken ||
-    listAt(status, "conditions").some(
-      (condition) =>
-        stringAt(condition, "type") === "Stalled" && stringAt(condition, "status") === "True",
-    )
-  );
 }

@@ -1,5 +1,3 @@
-import { percentDecoded } from "./percent-encoding.ts";
-
 /** The parameters of a query in their order, names and values decoded. */
 export type QueryParameters = readonly (readonly [name: string, value: string | undefined])[];
 
@@ -23,7 +21,7 @@ export function parseQuery(query: string): QueryParameters {
 }
 
 /** The values of a parameter. */
-export function valuesOf(
+export function parameterValues(
   parameters: QueryParameters,
   name: string,
 ): readonly (string | undefined)[] {
@@ -32,4 +30,24 @@ export function valuesOf(
 
 function unescaped(text: string): string | undefined {
   return percentDecoded(text.replaceAll("+", " "));
+}
+
+const invalidPercent = /%(?![0-9a-fA-F]{2})/;
+
+/**
+ * A percent-encoded text decoded as UTF-8 (RFC 3986, section 2.1); undefined if a percent sign does
+ * not begin two hexadecimal digits, or if the bytes are not UTF-8.
+ */
+export function percentDecoded(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether every percent sign of a text begins two hexadecimal digits. */
+export function hasValidPercents(text: string): boolean {
+  return !invalidPercent.test(text);
 }

@@ -1,5 +1,10 @@
-import { upstreamNamePattern } from "../names.ts";
-import { hasValidPercents, percentDecoded } from "./percent-encoding.ts";
+import { hasValidPercents, percentDecoded } from "./query.ts";
+
+/**
+ * What the name of a cluster, project, space or virtual cluster looks like in a path of the gateway
+ * and in the audience of a token, as the source of a regular expression.
+ */
+export const upstreamNamePattern = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
 
 /** The API server that a request of the gateway is for, as its path names it. */
 export type Upstream =

@@ -1,8 +1,7 @@
 import { annotations, group, labels } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
-import type { GrantRole } from "../../api/requester-grant.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
-import type { PolicyRule } from "../../api/role.ts";
+import type { GrantRole, PolicyRule } from "../../api/role.ts";
 import { chunkPrefix, grants } from "./granted-names.ts";
 
 /**

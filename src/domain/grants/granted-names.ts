@@ -1,16 +1,16 @@
 import { group, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
+import { resources } from "../../api/resources.ts";
 import type {
-  GrantBinding,
+  ObservedRoleBinding,
   GrantedKind,
   GrantedObject,
   GrantRole,
-} from "../../api/requester-grant.ts";
-import { resources } from "../../api/resources.ts";
-import type { PolicyRule } from "../../api/role.ts";
+  PolicyRule,
+} from "../../api/role.ts";
+import { hashName } from "../hash-name.ts";
 import { isSame } from "../plan/merge-patch.ts";
-import { hashName } from "../names.ts";
 
 const verbs: readonly string[] = ["delete", "get", "list", "watch"];
 
@@ -44,6 +44,14 @@ export function grantKey({ kind, name }: GrantedObject): string {
   return `${grants[kind].plural}/${name}`;
 }
 
+/** The object of a {@link grantKey}; a name of another plural counts as that of a token. */
+export function grantedObject(key: string): GrantedObject {
+  const slash = key.indexOf("/");
+  const isKey = key.slice(0, slash) === grants.OwnedAccessKey.plural;
+  const kind = isKey ? "OwnedAccessKey" : "DirectClusterEndpointToken";
+  return { kind, name: key.slice(slash + 1) };
+}
+
 /** Value of the label that ties roles and bindings to a requester, and part of their names. */
 export function requesterHash(requester: string): string {
   return hashName([requester], 32);
@@ -60,7 +68,7 @@ const chunkForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
  * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined if the name does
  * not have Latchkey's form. Ignores labels.
  */
-export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
+export function hashInName({ metadata }: GrantRole | ObservedRoleBinding): string | undefined {
   return chunkForm.exec(metadata.name)?.[1];
 }
 
@@ -68,7 +76,7 @@ export function hashInName({ metadata }: GrantRole | GrantBinding): string | und
  * Whether Latchkey manages a ClusterRole or ClusterRoleBinding for this requester: by its name, and
  * by Latchkey's label.
  */
-export function isGrantOf(hash: string, grant: GrantRole | GrantBinding): boolean {
+export function isGrantOf(hash: string, grant: GrantRole | ObservedRoleBinding): boolean {
   return hashInName(grant) === hash && grant.metadata.labels[labels.requesterHash] !== undefined;
 }
 
@@ -92,7 +100,7 @@ export function isGrantRule(rule: PolicyRule): boolean {
 }
 
 /** Whether the binding binds the role of the same name to this requester only. */
-export function isGrantBinding(binding: GrantBinding, requester: string): boolean {
+export function isGrantBinding(binding: ObservedRoleBinding, requester: string): boolean {
   const { metadata, roleRef, subjects } = binding;
   return (
     isSame(roleRef, { apiGroup: rbac, kind: resources.clusterRoles.kind, name: metadata.name }) &&
@@ -109,7 +117,7 @@ const rbac = resources.clusterRoles.group;
 interface ObservedGrant {
   readonly requester: string | undefined;
   readonly roles: readonly GrantRole[];
-  readonly bindings: readonly GrantBinding[];
+  readonly bindings: readonly ObservedRoleBinding[];
 }
 
 /** The state of the grants of one object; roles without Latchkey's name and label do not count. */
@@ -138,7 +146,11 @@ export function namesInForce(role: GrantRole): readonly string[] {
   return grantedNames({ ...role, rules: role.rules.filter(isGrantRule) });
 }
 
-function isBound(role: GrantRole, requester: string, bindings: readonly GrantBinding[]): boolean {
+function isBound(
+  role: GrantRole,
+  requester: string,
+  bindings: readonly ObservedRoleBinding[],
+): boolean {
   return bindings.some(
     (binding) => binding.metadata.name === role.metadata.name && isGrantBinding(binding, requester),
   );

@@ -1,4 +1,4 @@
-import type { GrantBinding, GrantedObject, GrantRole } from "../../api/requester-grant.ts";
+import type { GrantedObject, GrantRole, ObservedRoleBinding } from "../../api/role.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { type Plan, deleteWrite, type Write } from "../plan/plan.ts";
@@ -36,7 +36,7 @@ interface ObservedRequesterGrants {
    * Roles and bindings with the hash in their names; those without Latchkey's label are unmanaged.
    */
   readonly roles: readonly GrantRole[];
-  readonly bindings: readonly GrantBinding[];
+  readonly bindings: readonly ObservedRoleBinding[];
 }
 
 /** A plan, and the names of unmanaged roles and bindings, whose chunks are not used. */
@@ -139,7 +139,7 @@ function roleWrites(
   return [losing, trading, gaining];
 }
 
-function missingBindings(chunks: Chunks, sound: readonly GrantBinding[]): readonly Write[] {
+function missingBindings(chunks: Chunks, sound: readonly ObservedRoleBinding[]): readonly Write[] {
   const bound = new Set(sound.map(({ metadata }) => metadata.name));
   const missing = [...chunks].filter(([name]) => !bound.has(name));
   return missing.map(([, chunk]) => ({
@@ -163,7 +163,7 @@ function grantsTooLittle({ names }: GrantChunk, role: GrantRole): boolean {
   return [...names].some((name) => !inForce.has(name));
 }
 
-function isSound(chunk: GrantChunk | undefined, binding: GrantBinding): boolean {
+function isSound(chunk: GrantChunk | undefined, binding: ObservedRoleBinding): boolean {
   return (
     chunk !== undefined &&
     isMarkedFor(chunk, binding.metadata) &&

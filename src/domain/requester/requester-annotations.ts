@@ -1,7 +1,9 @@
 import type { AdmissionRequest, AdmissionUser } from "../../api/admission-review.ts";
-import { annotations, extras, ownAccounts } from "../../api/names.ts";
+import { annotations, extras, ownAccounts, cleanupFinalizer } from "../../api/names.ts";
 import { isRecord, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import { lifetimeAnnotations, lockedAnnotations } from "../../api/requester.ts";
+import { instantOf } from "../lifetime.ts";
+import { timestamp } from "../plan/conditions.ts";
 
 type Annotations = Readonly<Record<string, string | undefined>>;
 
@@ -114,4 +116,33 @@ function annotationsOf(object: unknown): Annotations {
 
 function keyOf(object: unknown): string {
   return stringAt(recordAt(object, "spec"), "key") ?? "";
+}
+
+/**
+ * Adds to a new key or token what the controller would otherwise write after its creation: the
+ * finalizer, and the start of its lifetime at `now` in milliseconds since the epoch. An earlier
+ * start, of a restored object, is kept. On an update, the object is returned unchanged.
+ */
+export function asNewObject(
+  { object, oldObject }: Pick<AdmissionRequest, "object" | "oldObject">,
+  now: number,
+): AdmissionRequest["object"] {
+  if (oldObject !== undefined) return object;
+  const metadata = recordAt(object, "metadata");
+  const sent = instantOf(stringMapAt(metadata, "annotations")[annotations.createdAt]);
+  const start =
+    sent !== undefined && sent <= now ? {} : { [annotations.createdAt]: timestamp(now) };
+  const { finalizers } = metadata;
+  const others: readonly unknown[] = Array.isArray(finalizers) ? finalizers : [];
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      annotations: {
+        ...(isRecord(metadata["annotations"]) ? metadata["annotations"] : {}),
+        ...start,
+      },
+      finalizers: others.includes(cleanupFinalizer) ? others : [...others, cleanupFinalizer],
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import type { Metadata } from "../../api/object.ts";
 import { type Requester, requesterAnnotationsOf } from "../../api/requester.ts";
+import { createdAt, instantOf } from "../lifetime.ts";
 import { timestamp } from "../plan/conditions.ts";
-import { createdAt } from "../lifetime.ts";
-import type { PoliciesAge } from "./policy-age.ts";
 
 // New policies take effect with a delay (0.6 s was measured), and timestamps have whole seconds.
 const policyDelayMs = 10_000;
@@ -36,4 +35,26 @@ export function isSystemName(name: string): boolean {
 
 function unknown(why: string): Requester {
   return { kind: "unknown", why: `The requester could not be verified: ${why}. ${fix}` };
+}
+
+/** When policies were installed, in milliseconds since the epoch. */
+export interface PoliciesAge {
+  readonly installedAt: number;
+}
+
+/**
+ * The creation of the newest of these policies, bindings and webhooks; undefined if one is missing.
+ */
+export function policiesAge(
+  policiesAndBindings: readonly (Metadata | undefined)[],
+): PoliciesAge | undefined {
+  const instants = policiesAndBindings.map((policy) => instantOf(policy?.creationTimestamp));
+  const known = instants.filter((instant) => instant !== undefined);
+  return known.length < instants.length ? undefined : { installedAt: Math.max(...known) };
+}
+
+/** The earliest of these installations; undefined if there is none. */
+export function oldest(ages: readonly (PoliciesAge | undefined)[]): PoliciesAge | undefined {
+  const instants = ages.flatMap((age) => (age === undefined ? [] : [age.installedAt]));
+  return instants.length === 0 ? undefined : { installedAt: Math.min(...instants) };
 }

@@ -8,8 +8,8 @@ import {
   qualifiedResource,
   selectsName,
 } from "./patterns.ts";
-import type { RequestLocation, ResourceRequest, ScopedRequest } from "./request.ts";
-import { roleCovers, type ScopeRoles } from "./roles.ts";
+import type { RequestLocation, ResourceRequest, ScopedRequest } from "./scoped-request.ts";
+import { roleCovers, type ScopeRoles } from "./scope-roles.ts";
 
 /**
  * The decision of a scope about a request; the reason names the request and is sent to the user.

@@ -1,5 +1,5 @@
 import { coversPath } from "./patterns.ts";
-import type { ScopedRequest } from "./request.ts";
+import type { ScopedRequest } from "./scoped-request.ts";
 
 /**
  * The paths of the built-in ClusterRole `system:discovery` (Kubernetes, "Using RBAC Authorization",

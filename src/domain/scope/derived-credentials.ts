@@ -2,7 +2,7 @@ import { group as ownGroup } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
 import type { ScopeRule } from "../../api/scope.ts";
 import { qualifiedResource } from "./patterns.ts";
-import type { ResourceRequest } from "./request.ts";
+import type { ResourceRequest } from "./scoped-request.ts";
 
 /**
  * Requests with which a scoped key could obtain an unscoped credential, or change what its scope

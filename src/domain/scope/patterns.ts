@@ -1,5 +1,5 @@
 import type { ScopeResources, ScopeRule } from "../../api/scope.ts";
-import type { ResourceRequest } from "./request.ts";
+import type { ResourceRequest } from "./scoped-request.ts";
 
 /**
  * Whether `pattern`, a name or `*` as the whole name, selects a name; a missing or empty name is

@@ -2,8 +2,8 @@ import type { PolicyRule } from "../../api/role.ts";
 import type { Scope, ScopeLimit, ScopeRole, ScopeRule } from "../../api/scope.ts";
 import { allows, type ScopeContext } from "./allows.ts";
 import { qualifiedResource } from "./patterns.ts";
-import type { ScopedRequest } from "./request.ts";
-import type { ScopeRoles } from "./roles.ts";
+import type { ScopeRoles } from "./scope-roles.ts";
+import type { ScopedRequest } from "./scoped-request.ts";
 
 /** A field of an entry of a scope that keeps the entry from allowing a request. */
 export interface EntryField {

@@ -2,7 +2,7 @@ import type { ResourceScope } from "../../api/discovery.ts";
 import { labels } from "../../api/names.ts";
 import type { ScopeLimit, ScopeResources, ScopeRule } from "../../api/scope.ts";
 import { authorizationOnlyScope } from "./authorization-only.ts";
-import { unknownRoles } from "./roles.ts";
+import { unknownRoles } from "./scope-roles.ts";
 
 /** Lookups to check the entries of a scope. */
 interface ScopeVocabulary {

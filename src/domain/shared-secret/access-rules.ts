@@ -2,7 +2,7 @@ import type { ReportItem } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import type { Subject } from "../../api/role.ts";
 import type { AccessRule, Owner, SharedSecret } from "../../api/shared-secret.ts";
-import type { Prefixes } from "../names.ts";
+import type { Prefixes } from "../access-key/key-identity.ts";
 import { quoted, reportObject } from "../report-object.ts";
 
 /**

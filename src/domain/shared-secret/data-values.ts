@@ -47,3 +47,16 @@ function whyNot(value: unknown): string {
     return "must be base64 without line breaks; encode the value with `base64 -w0` and write it on one line";
   return "must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`, or copy it from `kubectl create secret generic x --from-file=<file> --dry-run=client -o yaml`";
 }
+
+/**
+ * Whether a text has the letters and the length of a data key of a Secret; crds/sharedsecrets.yaml
+ * bounds the letters alone.
+ */
+export function isDataKey(key: string): boolean {
+  return /^[-._a-zA-Z0-9]{1,253}$/.test(key);
+}
+
+/** Whether a core Secret can have a data key (Kubernetes, apimachinery IsConfigMapKey). */
+export function isSecretKey(key: string): boolean {
+  return isDataKey(key) && key !== "." && !key.startsWith("..");
+}

@@ -4,7 +4,7 @@ import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { PolicyRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
-import { hashName } from "../names.ts";
+import { hashName } from "../hash-name.ts";
 
 /** A wanted Role and RoleBinding of a SharedSecret; both have the same name. */
 export interface DerivedRole {

@@ -1,6 +1,6 @@
 import type { Subject } from "../../api/role.ts";
 import type { SharedSecret } from "../../api/shared-secret.ts";
-import type { Prefixes } from "../names.ts";
+import type { Prefixes } from "../access-key/key-identity.ts";
 import type { Write } from "../plan/plan.ts";
 import { accessOf, subjectKey } from "./access-rules.ts";
 import { accessSteps, type ObservedAccess, revokeSteps } from "./access.ts";

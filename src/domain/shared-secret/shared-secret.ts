@@ -1,7 +1,7 @@
 import { keyOf, type Metadata } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
-import type { Prefixes } from "../names.ts";
+import type { Prefixes } from "../access-key/key-identity.ts";
 import { mergeConditions } from "../plan/conditions.ts";
 import { healthEvents } from "../plan/events.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";

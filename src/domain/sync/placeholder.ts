@@ -1,6 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
-import { isSecretKey } from "../names.ts";
+import { isSecretKey } from "../shared-secret/data-values.ts";
 import { quoted } from "../report-object.ts";
 import { optionItems } from "./option-items.ts";
 

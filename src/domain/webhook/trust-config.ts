@@ -2,7 +2,7 @@ import { extras } from "../../api/names.ts";
 import { directTokenExtras } from "../endpoint-token/token-extras.ts";
 
 /** The Kubernetes version and the directory of kube-apiserver's files. */
-interface TrustTerms {
+interface TrustOptions {
   /** Minor version of Kubernetes 1. */
   readonly minor: number;
   /** The directory of the files on the API server's node. */
@@ -39,7 +39,7 @@ const authorizedExtras: Readonly<Record<AuthorizedCredential, readonly string[]>
  * opinion; they are denied while it is unavailable. Decisions are cached for one second.
  */
 export function authorizationConfiguration(
-  { minor, directory }: TrustTerms,
+  { minor, directory }: TrustOptions,
   credential: AuthorizedCredential,
 ): object {
   const isOurs = authorizedExtras[credential].map((name) => `'${name}' in request.extra`);
@@ -81,7 +81,7 @@ const admissionVersion = "apiserver.config.k8s.io/v1";
  * kubeconfig to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API
  * servers).
  */
-export function admissionConfiguration({ directory }: Pick<TrustTerms, "directory">): object {
+export function admissionConfiguration({ directory }: Pick<TrustOptions, "directory">): object {
   const plugins = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].map((name) => ({
     name,
     configuration: {
@@ -94,7 +94,7 @@ export function admissionConfiguration({ directory }: Pick<TrustTerms, "director
 }
 
 /** The flag of kube-apiserver for the AuthorizationConfiguration. */
-export function authorizationFlag({ directory }: Pick<TrustTerms, "directory">): string {
+export function authorizationFlag({ directory }: Pick<TrustOptions, "directory">): string {
   return `--authorization-config=${directory}/${trustFiles.authorization}`;
 }
 
@@ -102,13 +102,13 @@ export function authorizationFlag({ directory }: Pick<TrustTerms, "directory">):
  * Returns the flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is
  * cached for 15 s: 5 s by flag, and 10 s always.
  */
-export function trustFlags(terms: TrustTerms): readonly string[] {
-  const { directory } = terms;
+export function trustFlags(options: TrustOptions): readonly string[] {
+  const { directory } = options;
   return [
     `--authentication-token-webhook-config-file=${directory}/${trustFiles.tokenReview}`,
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",
-    authorizationFlag(terms),
+    authorizationFlag(options),
     `--admission-control-config-file=${directory}/${trustFiles.admission}`,
   ];
 }

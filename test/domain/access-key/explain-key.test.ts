@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
-import { authenticate } from "../../../src/domain/access-key/authentication.ts";
+import { authenticate } from "../../../src/domain/access-key/authenticate.ts";
 import {
   explainKey,
   explainReportedKey,

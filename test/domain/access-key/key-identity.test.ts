@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { OwnedAccessKeyTerms } from "../../../src/api/owned-access-key.ts";
+import type { OwnedAccessKeySpec } from "../../../src/api/owned-access-key.ts";
 import { identityOf } from "../../../src/domain/access-key/key-identity.ts";
 
 const none = { user: "", team: "" };
 const prefixed = { user: "sso:", team: "teams:" };
 
-function termsOf(spec: Partial<OwnedAccessKeyTerms>): OwnedAccessKeyTerms {
+function termsOf(spec: Partial<OwnedAccessKeySpec>): OwnedAccessKeySpec {
   return { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec };
 }
 
 describe("the identity of a key is", () => {
-  test.each<[string, Partial<OwnedAccessKeyTerms>, typeof none, string, readonly string[]]>([
+  test.each<[string, Partial<OwnedAccessKeySpec>, typeof none, string, readonly string[]]>([
     ["its user", { user: "alice" }, none, "alice", []],
     ["its user with the configured prefix", { user: "alice" }, prefixed, "sso:alice", []],
     [
@@ -51,27 +51,27 @@ describe("the identity of a key is", () => {
       [],
     ],
   ])("%s", (_rule, spec, prefixes, username, groups) => {
-    expect(identityOf(termsOf(spec), prefixes)).toEqual({ kind: "somebody", username, groups });
+    expect(identityOf(termsOf(spec), prefixes)).toEqual({ kind: "valid", username, groups });
   });
 });
 
 describe("a key has no identity", () => {
   test("if none of user, team and subject is set, with or without groups", () => {
     expect(identityOf(termsOf({ groups: ["devs"] }), none)).toMatchObject({
-      kind: "nobody",
+      kind: "invalid",
       reason: "MissingSubject",
     });
   });
 
-  test.each<[string, Partial<OwnedAccessKeyTerms>]>([
+  test.each<[string, Partial<OwnedAccessKeySpec>]>([
     ["user", { user: "system:admin" }],
     ["subject", { subject: "system:serviceaccount:kube-system:default" }],
     ["team", { team: "system:masters" }],
     ["group", { user: "alice", groups: ["devs", "system:masters"] }],
   ])("if its %s is reserved for Kubernetes", (_field, spec) => {
     const identity = identityOf(termsOf(spec), none);
-    expect(identity).toMatchObject({ kind: "nobody", reason: "UnsupportedSubject" });
-    expect(identity.kind === "nobody" && identity.message).toMatch(
+    expect(identity).toMatchObject({ kind: "invalid", reason: "UnsupportedSubject" });
+    expect(identity.kind === "invalid" && identity.message).toMatch(
       /"system:(admin|serviceaccount|masters)/,
     );
   });
@@ -86,7 +86,7 @@ describe("a key has no identity", () => {
       fc.property(spec, fc.constantFrom(none, prefixed), (fields, prefixes) => {
         const identity = identityOf(termsOf(fields), prefixes);
         return (
-          identity.kind === "nobody" ||
+          identity.kind === "invalid" ||
           [identity.username, ...identity.groups].every((text) => !text.startsWith("system:"))
         );
       }),

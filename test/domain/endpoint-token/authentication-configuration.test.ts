@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import {
   authenticationConfiguration,
   authenticationNotes,
-  type AuthenticationTerms,
+  type AuthenticationOptions,
 } from "../../../src/domain/endpoint-token/authentication-configuration.ts";
 
-const terms: AuthenticationTerms = {
+const terms: AuthenticationOptions = {
   minor: 36,
   issuer: "https://latchkey.example.com",
   discoveryUrl: undefined,
@@ -17,7 +17,7 @@ const terms: AuthenticationTerms = {
   isAuthorized: false,
 };
 
-function jwtOf(more: Partial<AuthenticationTerms> = {}) {
+function jwtOf(more: Partial<AuthenticationOptions> = {}) {
   return authenticationConfiguration({ ...terms, ...more }).jwt[0];
 }
 

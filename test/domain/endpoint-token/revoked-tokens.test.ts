@@ -8,7 +8,7 @@ import {
   keptAfterExpiryMs,
   parseEntry,
   planRevokedTokens,
-  type RevokedTokens,
+  type RevokedTokensConfigMap,
   revokedTokensLimits,
 } from "../../../src/domain/endpoint-token/revoked-tokens.ts";
 import type { Plan, Write } from "../../../src/domain/plan/plan.ts";
@@ -36,11 +36,11 @@ function list(number: number, entries: Readonly<Record<string, number>>, version
     }),
     entries: new Map(Object.entries(entries).map(([jti, inMs]) => [jti, entry(inMs)])),
     invalid: [],
-  } satisfies RevokedTokens;
+  } satisfies RevokedTokensConfigMap;
 }
 
 function planned(
-  lists: readonly RevokedTokens[],
+  lists: readonly RevokedTokensConfigMap[],
   decisions: Readonly<Record<string, RevocationDecision>>,
   limits = { entries: 2, lists: 3 },
 ): Plan {
@@ -72,7 +72,7 @@ describe("the plan of the revoked tokens", () => {
   test.for<
     [
       rule: string,
-      lists: readonly RevokedTokens[],
+      lists: readonly RevokedTokensConfigMap[],
       decisions: Readonly<Record<string, RevocationDecision>>,
       writes: readonly string[],
     ]
@@ -177,7 +177,11 @@ test.for([
 });
 
 /** The stored lists after a plan. */
-function applied(lists: readonly RevokedTokens[], plan: Plan, version: number): RevokedTokens[] {
+function applied(
+  lists: readonly RevokedTokensConfigMap[],
+  plan: Plan,
+  version: number,
+): RevokedTokensConfigMap[] {
   const after = new Map(lists.map((one) => [one.metadata.name, one]));
   for (const write of plan.steps.flat()) {
     if (write.do === "delete") after.delete(write.ref.name);
@@ -207,7 +211,7 @@ test("a revoked token that has not expired never leaves the list, nothing else i
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      let [lists, time] = [[] as RevokedTokens[], now];
+      let [lists, time] = [[] as RevokedTokensConfigMap[], now];
       const decisions = new Map<string, RevocationDecision>();
       /** The tokens that must be listed, and all that ever had to be, since they were valid. */
       const due = new Map<string, number>();

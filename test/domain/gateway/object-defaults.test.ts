@@ -5,10 +5,7 @@ import { apiVersion, group } from "../../../src/api/names.ts";
 import {
   bodyFormat,
   completedBody,
-  isMintOver,
   kindInBody,
-  mintsToken,
-  nameOfObject,
   withDefaultNamespace,
 } from "../../../src/domain/gateway/object-defaults.ts";
 
@@ -63,18 +60,6 @@ describe("a body has a kind that the gateway knows", () => {
 
   it("not of a path", () => {
     expect(kindInBody({ kind: "path", verb: "post", path: "/" })).toBeUndefined();
-  });
-
-  it.each([
-    [{}, "", true],
-    [{}, "?a=b", true],
-    [{}, "?dryRun=All", false],
-    [{}, "?dryRun=", false],
-    [{}, "?dry%52un=All", false],
-    [{ verb: "update" }, "", false],
-    [{ resource: "ownedaccesskeys" }, "", false],
-  ])("and %j%s mints a token: %s", (changes, query, is) => {
-    expect(mintsToken(request(changes), query)).toBe(is);
   });
 
   it.each([
@@ -139,28 +124,4 @@ describe("a body without apiVersion or kind gets them", () => {
       expect(JSON.stringify(completed)).not.toContain("canary");
     },
   );
-});
-
-describe("the creation of a token", () => {
-  it.each([
-    [{ status: { token: "t" } }, true],
-    [{ status: { token: "" } }, false],
-    [{ status: {} }, false],
-    [{}, false],
-    [undefined, false],
-    [{ status: { conditions: [{ type: "Stalled", status: "True" }] } }, true],
-    [{ status: { conditions: [{ type: "Stalled", status: "False" }] } }, false],
-    [{ status: { conditions: [{ type: "Ready", status: "True" }] } }, false],
-  ])("with %j is over: %s", (object, is) => {
-    expect(isMintOver(object)).toBe(is);
-  });
-
-  it.each([
-    [{ metadata: { name: "a" } }, "a"],
-    [{ metadata: {} }, undefined],
-    [undefined, undefined],
-    ["a", undefined],
-  ])("of %j has the name %s", (object, name) => {
-    expect(nameOfObject(object)).toBe(name);
-  });
 });

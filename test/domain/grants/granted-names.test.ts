@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { GrantBinding, GrantRole } from "../../../src/api/requester-grant.ts";
+import type { GrantedObject, GrantRole, ObservedRoleBinding } from "../../../src/api/role.ts";
 import {
   grantKey,
   grantState,
+  grantedObject,
   grantedNames,
   requesterHash,
 } from "../../../src/domain/grants/granted-names.ts";
@@ -16,7 +17,9 @@ const binding = observedBinding("alice", 0);
 const none = { granted: false, named: false, namedByOthers: false };
 
 describe("the state of the grants of an object", () => {
-  test.each<[string, string | undefined, readonly GrantRole[], readonly GrantBinding[], object]>([
+  test.each<
+    [string, string | undefined, readonly GrantRole[], readonly ObservedRoleBinding[], object]
+  >([
     [
       "is granted if a role names the object and is bound",
       "alice",
@@ -95,6 +98,13 @@ describe("the state of the grants of an object", () => {
 
   test("is indexed by plural and name", () => {
     expect([grantKey(object), ...grantedNames(role)]).toEqual([name, name]);
+  });
+
+  test.each<GrantedObject>([
+    { kind: "OwnedAccessKey", name: "a" },
+    { kind: "DirectClusterEndpointToken", name: "a" },
+  ])("is read from its key: $kind", (object) => {
+    expect(grantedObject(grantKey(object))).toEqual(object);
   });
 
   test("has a requester hash that is valid in labels and names", () => {

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isRecord, listAt, stringsAt } from "../../../src/api/parse.ts";
-import type { GrantBinding, GrantedObject, GrantRole } from "../../../src/api/requester-grant.ts";
+import type { ObservedRoleBinding, GrantedObject, GrantRole } from "../../../src/api/role.ts";
 import { chunkNumber } from "../../../src/domain/grants/grant-manifest.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
-import { GrantModel } from "../grant-model.ts";
 import { observedBinding, observedRole } from "../../support/observed-objects.ts";
+import { GrantModel } from "../grant-model.ts";
 
 const hash = requesterHash("alice");
 const shard = (number: number) => `latchkey-requester-${hash}-${number}`;
@@ -33,7 +33,7 @@ function open({ rules, ...rest }: GrantRole): GrantRole {
   return { ...rest, rules: [...rules, ...rules.map((rule) => ({ ...rule, resourceNames: [] }))] };
 }
 
-function unmanaged<T extends GrantRole | GrantBinding>(entry: T): T {
+function unmanaged<T extends GrantRole | ObservedRoleBinding>(entry: T): T {
   return { ...entry, metadata: { ...entry.metadata, labels: {} } };
 }
 
@@ -52,7 +52,7 @@ function linesOf(plan: Plan): string {
 /** The writes that give Alice tokens of these names, with these roles and bindings before. */
 function writesFor(
   roles: readonly GrantRole[],
-  bindings: readonly GrantBinding[],
+  bindings: readonly ObservedRoleBinding[],
   ...names: readonly string[]
 ): string {
   return linesOf(new GrantModel(roles, bindings).plan("alice", names.map(token)));
@@ -62,7 +62,7 @@ describe("the grant of a requester", () => {
   const [a, b, ab] = [role(0, "a"), role(1, "b"), role(1, "a", "b")];
   const [zero, both] = [[binding(0)], [binding(0), binding(1)]];
 
-  test.each<[string, GrantRole[], GrantBinding[], string[], string]>([
+  test.each<[string, GrantRole[], ObservedRoleBinding[], string[], string]>([
     ["needs no writes without objects", [], [], [], ""],
     ["writes nothing if it is up to date", [a], zero, ["a"], ""],
     ["adds a name to its role", [a], zero, ["a", "b"], "0: replace Role 0"],
@@ -146,7 +146,7 @@ describe("the grant of a requester", () => {
 
   const own = binding(0);
 
-  test.each<[string, Partial<GrantBinding>]>([
+  test.each<[string, Partial<ObservedRoleBinding>]>([
     ["another role", { roleRef: { ...own.roleRef, name: "cluster-admin" } }],
     ["another subject", { subjects: [...own.subjects, { kind: "User", name: "bob" }] }],
     ["no subject", { subjects: [] }],

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { policiesAge } from "../../../src/domain/requester/policy-age.ts";
-import { isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
+import { policiesAge, isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const stamp = {

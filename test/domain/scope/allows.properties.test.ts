@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isRecord } from "../../../src/api/parse.ts";
 import { isEscape, isGuardedNamespace } from "../../../src/domain/scope/derived-credentials.ts";
-import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { narrower } from "./narrower.ts";
 import { secondOpinion } from "./second-opinion.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { cellsOf } from "../text-table.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { ResourceScope } from "../../../src/api/discovery.ts";
-import type { RequestTarget, ScopedRequest } from "../../../src/domain/scope/request.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 
 /** A small vocabulary, so that scopes and requests often match. */
 const project = fc.constantFrom("web", "pay");
@@ -60,7 +60,7 @@ const path = fc.constantFrom(
   "/metrics",
   "/version/",
 );
-const target = fc.constantFrom<RequestTarget>(
+const target = fc.constantFrom<ScopedRequest["target"]>(
   "Management",
   "Cluster",
   "ProjectSpace",

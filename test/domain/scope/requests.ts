@@ -1,4 +1,4 @@
-import type { PathRequest, ResourceRequest } from "../../../src/domain/scope/request.ts";
+import type { PathRequest, ResourceRequest } from "../../../src/domain/scope/scoped-request.ts";
 
 /** A request to read a pod in namespace `ns` of the central cluster, with these changes. */
 export function resourceRequest(

@@ -1,4 +1,4 @@
-import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { cellsOf } from "../text-table.ts";
 import { pathRequest, resourceRequest } from "./requests.ts";
 

@@ -6,7 +6,7 @@ import {
   stringAt,
   stringsAt,
 } from "../../../src/api/parse.ts";
-import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 import { roles } from "./verdict-of.ts";
 
 /*

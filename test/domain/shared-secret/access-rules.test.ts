@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AccessRule, type Owner, parseSharedSecret } from "../../../src/api/shared-secret.ts";
-import type { Prefixes } from "../../../src/domain/names.ts";
+import type { Prefixes } from "../../../src/domain/access-key/key-identity.ts";
 import {
   accessOf,
   distinct,

@@ -8,7 +8,7 @@ import { parseRole, type PolicyRule } from "../../../api/role.ts";
 import { createKeyResolver, type KeyResolver, keyIndexers } from "../../../authn/key-resolver.ts";
 import type { PolicyStores } from "../../../authn/requester-policies.ts";
 import type { KeyConfig, ResolvedKey } from "../../../domain/access-key/key-state.ts";
-import type { ScopeRoles } from "../../../domain/scope/roles.ts";
+import type { ScopeRoles } from "../../../domain/scope/scope-roles.ts";
 import { type Indexer, Store } from "../../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";

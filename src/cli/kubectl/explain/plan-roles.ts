@@ -7,7 +7,7 @@ import {
   parseRoleBinding,
 } from "../../../api/role.ts";
 import type { SharedSecret } from "../../../api/shared-secret.ts";
-import type { Prefixes } from "../../../domain/names.ts";
+import type { Prefixes } from "../../../domain/access-key/key-identity.ts";
 import type { ObservedAccess } from "../../../domain/shared-secret/access.ts";
 import { accessOf } from "../../../domain/shared-secret/access-rules.ts";
 import {

@@ -6,7 +6,7 @@ import {
   explainUnknownRoles,
 } from "../../../domain/access-key/explain-key.ts";
 import { isObserved, notObserved, readyOf } from "../../../domain/object-state.ts";
-import { unknownRoles } from "../../../domain/scope/roles.ts";
+import { unknownRoles } from "../../../domain/scope/scope-roles.ts";
 import type { LiveKey } from "./live-keys.ts";
 
 /**

@@ -8,9 +8,9 @@ import { explainKey } from "../../../domain/access-key/explain-key.ts";
 import { explainRequest } from "../../../domain/access-key/explain-request.ts";
 import { effectiveScopes } from "../../../domain/access-key/key-state.ts";
 import { identityOf } from "../../../domain/access-key/key-identity.ts";
-import { locationOf } from "../../../domain/scope/request-location.ts";
-import type { ScopedRequest } from "../../../domain/scope/request.ts";
-import { unknownRoles } from "../../../domain/scope/roles.ts";
+import { locationOf } from "../../../domain/scope/scoped-request.ts";
+import type { ScopedRequest } from "../../../domain/scope/scoped-request.ts";
+import { unknownRoles } from "../../../domain/scope/scope-roles.ts";
 import { requestText } from "../../../domain/scope/allows.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { LiveKey } from "./live-keys.ts";
@@ -147,7 +147,7 @@ async function rbacItem(
   { review }: RequestCluster,
 ): Promise<Readable<ReportItem>> {
   const identity = identityOf(resolved.key.spec, resolved.config.prefixes);
-  if (identity.kind === "nobody") throw new TypeError("an accepted key has an identity");
+  if (identity.kind === "invalid") throw new TypeError("an accepted key has an identity");
   const { username, groups } = identity;
   const spec = {
     user: username,

@@ -1,7 +1,7 @@
 import type { Metadata } from "../../../api/object.ts";
 import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
-import type { Prefixes } from "../../../domain/names.ts";
+import type { Prefixes } from "../../../domain/access-key/key-identity.ts";
 import { notObserved, readyOf } from "../../../domain/object-state.ts";
 import { reportObject } from "../../../domain/report-object.ts";
 import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";

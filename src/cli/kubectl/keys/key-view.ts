@@ -1,5 +1,5 @@
 import { annotations } from "../../../api/names.ts";
-import { parseTerms } from "../../../api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../../../api/owned-access-key.ts";
 import {
   isTrueAt,
   numberAt,
@@ -21,7 +21,7 @@ export const keyColumns: OwnColumns = {
   names: ["SUBJECT", "REQUESTER", "SCOPE"],
   cellsOf(object) {
     const { metadata } = recordAt({ object }, "object");
-    const terms = parseTerms(recordAt(object, "spec"));
+    const terms = parseOwnedAccessKeySpec(recordAt(object, "spec"));
     return [
       boundSubjectOf(terms) ?? "",
       stringMapAt(metadata, "annotations")[annotations.requester] ?? "",

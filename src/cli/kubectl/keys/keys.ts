@@ -1,4 +1,4 @@
-import { parseTerms } from "../../../api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { SecretText } from "../../../api/secret-text.ts";
@@ -188,7 +188,7 @@ export const printDigest: Action<typeof commands.keysDigest.flags> = async (
   { flags },
   { terminal },
 ) => {
-  const subject = boundSubjectOf(parseTerms(namedSubject(flags) ?? {}));
+  const subject = boundSubjectOf(parseOwnedAccessKeySpec(namedSubject(flags) ?? {}));
   if (subject === undefined) throw new UsageError("set --user, --team or --subject");
   const key = new SecretText(await keyOf(terminal));
   if (presentedKey(key) === undefined)

@@ -1,5 +1,5 @@
 import { apiVersion } from "../../../api/names.ts";
-import { parseTerms } from "../../../api/owned-access-key.ts";
+import { parseOwnedAccessKeySpec } from "../../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
@@ -64,7 +64,7 @@ export async function makeKey(
   deps: NewKeyDeps,
 ): Promise<number> {
   const { cluster, cli } = deps;
-  const subject = boundSubjectOf(parseTerms(spec));
+  const subject = boundSubjectOf(parseOwnedAccessKeySpec(spec));
   if (subject === undefined)
     throw new Failure("the key has no user, team or subject; set --user, --team or --subject");
   const own = wantedServer(options, cluster);

@@ -2,7 +2,7 @@ import { isAbsolute, join } from "node:path";
 import { stringAt } from "../../../api/parse.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
 import type { Environment } from "../../../runtime/options.ts";
-import { hashName } from "../../../domain/names.ts";
+import { hashName } from "../../../domain/hash-name.ts";
 import { readPrivateFile, writePrivateFiles } from "../private-files.ts";
 
 /** A minted token, and the DirectClusterEndpointToken that has it; instants in RFC 3339. */

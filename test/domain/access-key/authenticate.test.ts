@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { authenticate } from "../../../src/domain/access-key/authentication.ts";
+import { authenticate } from "../../../src/domain/access-key/authenticate.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { type KeyChanges, resolvedKey } from "./resolved-key.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";

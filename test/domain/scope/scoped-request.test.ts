@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { locationOf } from "../../../src/domain/scope/request-location.ts";
+import { locationOf } from "../../../src/domain/scope/scoped-request.ts";
 
 test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
   ["has no project without a namespace", undefined, {}],

@@ -1,8 +1,6 @@
 import type { ReviewedPath, ReviewedResource } from "../../api/access-review.ts";
 import type { ResourceScope } from "../../api/discovery.ts";
-
-/** The target of a request (specification, requestTargets). */
-export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
+import { labels } from "../../api/names.ts";
 
 /**
  * The location of a request. On the central cluster, project, space and virtual cluster are those
@@ -10,7 +8,8 @@ export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "Project
  * absent and match nothing.
  */
 export interface RequestLocation {
-  readonly target: RequestTarget;
+  /** Specification, requestTargets. */
+  readonly target: "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
   readonly cluster?: string;
   readonly project?: string;
   readonly space?: string;
@@ -28,3 +27,19 @@ export type PathRequest = RequestLocation & ReviewedPath;
 
 /** A request to check against a scope. */
 export type ScopedRequest = ResourceRequest | PathRequest;
+
+/**
+ * The location of a request to the central cluster: the project, space and virtual cluster in the
+ * labels of its namespace, if any.
+ */
+export function locationOf(
+  namespaceLabels: Readonly<Record<string, string>> = {},
+): RequestLocation {
+  const named = {
+    project: namespaceLabels[labels.project],
+    space: namespaceLabels[labels.space],
+    virtualCluster: namespaceLabels[labels.virtualCluster],
+  };
+  const known = Object.entries(named).filter(([, name]) => name !== undefined && name !== "");
+  return { target: "Management", ...Object.fromEntries(known) };
+}

@@ -1,6 +1,6 @@
 import type { ReviewedRequest } from "../../api/access-review.ts";
 import { isAlwaysAllowed } from "../scope/always-allowed.ts";
-import type { RequestLocation } from "../scope/request.ts";
+import type { RequestLocation } from "../scope/scoped-request.ts";
 
 /** A space, as the path of a request names it. */
 interface Space {

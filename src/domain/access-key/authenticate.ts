@@ -3,7 +3,7 @@ import type { Reason } from "../../api/conditions.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
 import { identityOf } from "./key-identity.ts";
 import { keyState, type ResolvedKey, effectiveScopes } from "./key-state.ts";
-import { hashName } from "../names.ts";
+import { hashName } from "../hash-name.ts";
 
 /** The user of a request (Kubernetes API reference, authentication.k8s.io/v1 UserInfo). */
 export interface UserInfo {
@@ -30,7 +30,7 @@ export function authenticate(resolved: ResolvedKey, now: number): Authentication
   const { reason } = keyState(resolved, now);
   if (reason !== "Active") return { kind: "refused", reason };
   const identity = identityOf(spec, resolved.config.prefixes);
-  if (identity.kind === "nobody") return { kind: "refused", reason: identity.reason };
+  if (identity.kind === "invalid") return { kind: "refused", reason: identity.reason };
   const extra = {
     [extras.keyId]: [metadata.uid],
     [extras.scopeHash]: [scopeHash(effectiveScopes(resolved))],

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { TokenClaims } from "../../../src/domain/endpoint-token/token-claims.ts";
-import { tokenLength } from "../../../src/domain/endpoint-token/token-size.ts";
+import { type TokenClaims, tokenLength } from "../../../src/domain/endpoint-token/token-claims.ts";
 
 const claims: TokenClaims = {
   ...{ iss: "https://issuer", sub: "alice", aud: "aud", jti: "uid" },

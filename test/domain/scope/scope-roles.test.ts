@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { roleCovers, unknownRoles } from "../../../src/domain/scope/roles.ts";
+import { roleCovers, unknownRoles } from "../../../src/domain/scope/scope-roles.ts";
 import { resourceRequest } from "./requests.ts";
 
 const entry = (role: string) => ({ role, projects: [], virtualClusters: [] });

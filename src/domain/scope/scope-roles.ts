@@ -3,7 +3,7 @@ import type { PolicyRule } from "../../api/role.ts";
 import { type ScopeLimit, type ScopeRole, serviceCLI } from "../../api/scope.ts";
 import { isSecrets } from "./derived-credentials.ts";
 import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
-import type { ResourceRequest, ScopedRequest } from "./request.ts";
+import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
  * The rules of the roles that scopes can name, by the value of the label that makes a ClusterRole
