@@ -1,32 +1,15 @@
-import type { Result } from "../api/result.ts";
 import { webhookConfigurations } from "../api/names.ts";
-import { type Key, keyOf, type Manifest } from "../api/object.ts";
+import type { Key, Manifest } from "../api/object.ts";
 import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
+import type { Result } from "../api/result.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client/client.ts";
-import { Informer } from "../kube/informer/informer.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
-import { runLoop } from "../kube/queue/loop.ts";
-import { WorkQueue } from "../kube/queue/work-queue.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
 
-/** Dependencies of {@link createCaBundleInjector}. */
-export interface CaBundleInjectorDeps extends InformerDeps {
+/** Dependencies of a {@link CaBundleInjector}. */
+interface CaBundleInjectorDeps extends ObjectControllerDeps {
   readonly client: Pick<Client, "replace">;
-  readonly metrics: Pick<Metrics, "controller" | "queue">;
-}
-
-/**
- * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to
- * date.
- */
-interface CaBundleInjector {
-  run(signal: AbortSignal): Promise<void>;
-  /** Sets the CA and the admission path of the configurations. */
-  publish(wanted: InjectedConfiguration): void;
-  /** The CA bundles (PEM) of the configurations; undefined until all configurations are listed. */
-  bundles(): readonly string[] | undefined;
 }
 
 /** The values that are injected into the configurations. */
@@ -37,66 +20,56 @@ interface InjectedConfiguration {
   readonly segment: string;
 }
 
-const name = "webhookconfiguration";
+type Json = Readonly<Record<string, unknown>>;
+
 const resource = resources.mutatingWebhookConfigurations;
 
-/** Creates the injector for Latchkey's configurations; one that does not exist is skipped. */
-export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInjector {
-  const { clock, random, yielder, log, metrics, client } = deps;
-  const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-  let wanted: InjectedConfiguration | undefined;
-  const follow = (configuration: string): Informer<Readonly<Record<string, unknown>>> =>
-    new Informer<Readonly<Record<string, unknown>>>(
-      {
-        listOptions: { resource, fieldSelector: `metadata.name=${configuration}` },
-        parse: (raw) => (isRecord(raw) ? raw : undefined),
-        onChange: () => queue.add(configuration, "high"),
-      },
-      deps,
-    );
-  const informers = new Map(
-    webhookConfigurations.map((configuration) => [configuration, follow(configuration)]),
-  );
+/**
+ * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to date;
+ * one that does not exist is skipped.
+ */
+export class CaBundleInjector {
+  readonly #client: CaBundleInjectorDeps["client"];
+  readonly #configurations: ObjectController<Json>;
+  #wanted: InjectedConfiguration | undefined;
 
-  async function reconcile(configuration: Key): Promise<Result> {
-    const informer = informers.get(configuration);
-    const existing = informer?.store.get(keyOf({ name: configuration }));
-    const manifest =
-      existing === undefined || wanted === undefined ? undefined : withPublished(existing, wanted);
-    if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
-    return { kind: "done" };
+  constructor(deps: CaBundleInjectorDeps) {
+    this.#client = deps.client;
+    this.#configurations = new ObjectController<Json>(deps, {
+      name: "webhookconfiguration",
+      resource,
+      objects: new Map(webhookConfigurations.map((name) => [name, { name }])),
+      parse: (raw) => (isRecord(raw) ? raw : undefined),
+      reconcile: (name) => this.#reconcile(name),
+    });
   }
 
-  return {
-    run: async (signal) =>
-      void (await Promise.all([
-        ...[...informers.values()].map((informer) => informer.run(signal)),
-        runLoop({
-          name,
-          queue,
-          reconcile,
-          workers: 1,
-          signal,
-          clock,
-          yielder,
-          log,
-          metrics: metrics.controller(name, 1),
-        }),
-      ])),
-    publish(published) {
-      wanted = published;
-      for (const configuration of webhookConfigurations) queue.add(configuration, "high");
-    },
-    bundles() {
-      const all = [...informers.values()];
-      return all.every(({ isSynced }) => isSynced)
-        ? all.flatMap(({ store }) => [...store.values()].flatMap(bundlesIn))
-        : undefined;
-    },
-  };
+  /** Watches and changes the configurations until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#configurations.run(signal);
+  }
+
+  /** Sets the CA and the admission path of the configurations. */
+  publish(wanted: InjectedConfiguration): void {
+    this.#wanted = wanted;
+    for (const name of webhookConfigurations) this.#configurations.enqueue(name);
+  }
+
+  /** The CA bundles (PEM) of the configurations; undefined until all configurations are listed. */
+  bundles(): readonly string[] | undefined {
+    return this.#configurations.all()?.flatMap(bundlesIn);
+  }
+
+  async #reconcile(name: Key): Promise<Result> {
+    const existing = this.#configurations.get(name);
+    const manifest = existing && this.#wanted && withPublished(existing, this.#wanted);
+    if (manifest !== undefined)
+      this.#configurations.observe(name, await this.#client.replace(resource, manifest));
+    return { kind: "done" };
+  }
 }
 
-function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly string[] {
+function bundlesIn(configuration: Json): readonly string[] {
   const bundles = listAt(configuration, "webhooks").map(
     (webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "",
   );
@@ -110,37 +83,28 @@ function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly s
  * URL that an administrator has set is kept.
  */
 function withPublished(
-  existing: Readonly<Record<string, unknown>>,
+  existing: Json,
   { ca, segment }: InjectedConfiguration,
 ): Manifest | undefined {
   const caBundle = Buffer.from(ca, "utf8").toString("base64");
   const webhooks = listAt(existing, "webhooks").filter(isRecord);
-  const pathOf = (webhook: unknown): string =>
-    admissionPath(segment, stringAt(webhook, "name") ?? "");
-  const isPublished = (webhook: unknown): boolean => {
+  const pathOf = (webhook: Json): string => admissionPath(segment, stringAt(webhook, "name") ?? "");
+  const isPublished = (webhook: Json): boolean => {
     const { caBundle: trusted, service } = recordAt(webhook, "clientConfig");
     return trusted === caBundle && (!isRecord(service) || service["path"] === pathOf(webhook));
   };
   if (webhooks.every(isPublished)) return undefined;
-  const { name: existingName, uid, resourceVersion } = parseMetadata(existing);
-  const published = (
-    webhook: Readonly<Record<string, unknown>>,
-  ): Readonly<Record<string, unknown>> => {
+  const published = (webhook: Json): Json => {
     const { service, ...clientConfig } = recordAt(webhook, "clientConfig");
-    return {
-      ...webhook,
-      clientConfig: {
-        ...clientConfig,
-        ...(isRecord(service) ? { service: { ...service, path: pathOf(webhook) } } : {}),
-        caBundle,
-      },
-    };
+    const path = isRecord(service) ? { service: { ...service, path: pathOf(webhook) } } : {};
+    return { ...webhook, clientConfig: { ...clientConfig, ...path, caBundle } };
   };
+  const { name, uid, resourceVersion } = parseMetadata(existing);
   return {
     ...existing,
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: { ...recordAt(existing, "metadata"), name: existingName, uid, resourceVersion },
+    metadata: { ...recordAt(existing, "metadata"), name, uid, resourceVersion },
     webhooks: webhooks.map(published),
   };
 }

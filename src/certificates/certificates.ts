@@ -1,68 +1,58 @@
-import type { CertificatesSecretName } from "../api/names.ts";
+import { type CertificatesSecretName, certificateSecrets } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
-import {
-  caAfterChange,
-  caAfterConfirmation,
-  type CaFingerprints,
-  type CaKnowledge,
-  formerCaInUse,
-  formerCaText,
-  isSignedBySame,
-  noCaKnowledge,
-} from "../domain/certificates/ca-change.ts";
+import { formerCaText } from "../domain/certificates/ca-change.ts";
 import {
   certificateNames,
   type CertificatePlan,
-  type ObservedCertificates,
   planCertificates,
   renewalInstant,
 } from "../domain/certificates/certificate-plan.ts";
-import {
-  type CertificateProblem,
-  presentProblems,
-} from "../domain/certificates/certificate-problem.ts";
 import { requeueAt } from "../domain/plan/plan.ts";
+import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import { runLoop } from "../kube/queue/loop.ts";
-import { WorkQueue } from "../kube/queue/work-queue.ts";
-import type { Change } from "../kube/informer/store.ts";
+import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
+import type { ServerTls } from "../runtime/http-server.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { caFingerprints } from "../tokens/certificate-pem.ts";
+import type { CertificateTerms } from "../tokens/certificate-signing.ts";
+import { isSameText } from "../tokens/random-text.ts";
 import {
-  caFingerprints,
-  isSignedBy,
-  newWebhookCertificates,
+  newServerCertificates,
   renewCertificates,
-  type WebhookCertificates,
-} from "../tokens/webhook-certificates.ts";
-import { CertificateProblemReport } from "./certificate-problem-report.ts";
-import {
-  CertificatesSecret,
-  type CertificatesSecretDeps,
-  observedSecret,
-  recordedCa,
+  type ServerCertificates,
+  serverCertificatesSecret,
   type StoredCertificates,
-} from "./certificates-secret.ts";
+  storedCertificates,
+  tlsOf,
+} from "../tokens/server-certificates.ts";
+import { CaBundleInjector } from "./ca-bundle-injector.ts";
+import { CertificatesInUse } from "./certificates-in-use.ts";
 
-/** Dependencies of {@link Certificates}. */
-export interface CertificatesDeps extends CertificatesSecretDeps {
+/** What {@link Certificates} need. */
+interface CertificatesDeps extends ObjectControllerDeps {
+  readonly client: Pick<Client, "create" | "replace">;
   readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd" | "certificateProblem">;
-  /** The CA bundles (PEM) in Latchkey's webhook configurations; undefined until they are listed. */
-  readonly publishedBundles: () => readonly string[] | undefined;
-  /** Called for each set of valid certificates, before anything else. */
-  readonly onChange: (certificates: WebhookCertificates) => void;
-  /**
-   * Called once a change of the CA is recorded: from then on the configurations may be overwritten.
-   */
-  readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
-/** Where the Secret is, and the names in the certificates. */
-interface CertificatesOptions {
+/** The Service in front of a server, and more DNS names and IP addresses of the server. */
+export interface ServiceNames {
   readonly namespace: string;
-  readonly dnsNames: readonly string[];
-  readonly clientName: string;
-  readonly secret: CertificatesSecretName;
+  readonly serviceName: string;
+  readonly externalNames: readonly string[];
 }
+
+/** Whose certificates they are, and who learns their CA. */
+interface CertificatesOptions extends ServiceNames {
+  /** The common name of the client certificate; the name of the Service by default. */
+  readonly clientName?: string;
+  /** Whether kube-apiserver reads the CA in Latchkey's webhook configurations. */
+  readonly hasConfigurations?: boolean;
+  /** What an administrator wrote into these configurations, which are then not changed. */
+  readonly admissionPath?: string | undefined;
+}
+
+type Owner = keyof typeof certificateSecrets;
 
 type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
   CertificatePlan,
@@ -73,49 +63,56 @@ const name = "webhookcertificates";
 
 /**
  * The certificates of a server, in a Secret that all replicas share. Any replica creates and renews
- * them; a replica that has the certificates in memory restores a deleted Secret.
+ * them; a replica that has the certificates in memory restores a deleted Secret. The replicas of the
+ * webhook also write their CA into its configurations, once they have recorded a change of the CA.
  */
 export class Certificates {
   readonly #deps: CertificatesDeps;
   readonly #options: CertificatesOptions;
-  readonly #queue: WorkQueue;
-  readonly #secret: CertificatesSecret;
-  readonly #report: CertificateProblemReport;
-  #inUse: WebhookCertificates | undefined;
-  #onRecord: WebhookCertificates | undefined;
-  #ca: CaKnowledge = noCaKnowledge;
-  /** Client certificates that were compared with the CA in use. */
-  readonly #shownBefore = new Set<string>();
+  readonly #secretName: CertificatesSecretName;
+  readonly #terms: Omit<CertificateTerms, "now">;
+  readonly #inUse: CertificatesInUse;
+  #secret: ObjectController<StoredCertificates> | undefined;
+  #injector: CaBundleInjector | undefined;
+  /** The certificates whose CA is recorded, so that the configurations may have it. */
+  #recorded: ServerCertificates | undefined;
   #waitingSince: number | undefined;
 
-  constructor(deps: CertificatesDeps, options: CertificatesOptions) {
-    const { clock, random, metrics } = deps;
+  /** `owner` is the process whose replicas share the Secret. */
+  constructor(owner: Owner, options: CertificatesOptions, deps: CertificatesDeps) {
+    const { serviceName, clientName = serviceName } = options;
     this.#deps = deps;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-    this.#report = new CertificateProblemReport(deps, options.secret.name);
-    this.#secret = new CertificatesSecret(deps, options, (change) => this.#changed(change));
+    this.#secretName = certificateSecrets[owner];
+    this.#terms = { dnsNames: dnsNamesOf(options), clientName };
+    this.#inUse = new CertificatesInUse(deps, this.#secretName.name);
   }
 
-  /** Creates, renews and watches the certificates until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, yielder, log, metrics } = this.#deps;
-    this.#reportProblems();
-    void this.#secret.synced.then(() => this.#queue.add(name, "high"));
-    await Promise.all([
-      this.#secret.run(signal),
-      runLoop({
-        name,
-        queue: this.#queue,
-        reconcile: () => this.#reconcile(),
-        workers: 1,
-        signal,
-        clock,
-        yielder,
-        log,
-        metrics: metrics.controller(name, 1),
-      }),
-    ]);
+  /**
+   * Creates, renews and watches the certificates until the signal aborts; calls `onTls` for each set
+   * of valid ones.
+   */
+  async run(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void> {
+    const { hasConfigurations = false, namespace } = this.#options;
+    const { name: secretName } = this.#secretName;
+    // A process that does not run them has none of their metrics.
+    this.#injector = hasConfigurations ? new CaBundleInjector(this.#deps) : undefined;
+    const secret = new ObjectController<StoredCertificates>(this.#deps, {
+      name,
+      resource: resources.secrets,
+      objects: new Map([[name, { namespace, name: secretName }]]),
+      parse: (raw) => storedCertificates(raw, secretName),
+      onChange: (change) => {
+        const found = this.#inUse.use(change);
+        if (found !== undefined) onTls(tlsOf(found));
+        this.#inUse.report(this.#stored);
+      },
+      reconcile: () => this.#reconcile(),
+    });
+    this.#secret = secret;
+    this.#inUse.report(this.#stored);
+    void secret.synced.then(() => secret.enqueue(name));
+    await Promise.all([secret.run(signal), this.#injector?.run(signal)]);
   }
 
   /**
@@ -123,68 +120,43 @@ export class Certificates {
    * CA ends the report of a changed CA.
    */
   shown(certificate: string | undefined): void {
-    if (
-      certificate === undefined ||
-      this.#inUse === undefined ||
-      !this.#report.includes("ca-changed") ||
-      this.#shownBefore.has(certificate)
-    )
-      return;
-    this.#shownBefore.add(certificate);
-    if (!isSignedBy(certificate, this.#inUse)) return;
-    this.#ca = caAfterConfirmation(this.#ca);
-    this.#reportProblems();
-    this.#queue.add(name, "high");
+    if (!this.#inUse.confirm(certificate)) return;
+    this.#inUse.report(this.#stored);
+    this.#secret?.enqueue(name);
   }
 
-  /** The current problems of the certificates. */
-  problems(): readonly CertificateProblem[] {
-    return presentProblems({
-      secret: observedSecret(this.#secret.stored()).kind,
-      isInUse: this.#inUse !== undefined,
-      former: this.#former(),
-    });
+  /** Whether this is the first path segment of the admission routes. */
+  isAdmissionSegment(segment: string): boolean {
+    const expected = this.#options.admissionPath ?? this.#inUse.certificates?.admissionSegment;
+    return expected !== undefined && isSameText(segment, expected);
   }
 
-  #former(): CaFingerprints {
-    return formerCaInUse(this.#ca, recordedCa(this.#secret.stored()));
+  /** The current problems of the certificates, one sentence each. */
+  warnings(): readonly string[] {
+    return this.#inUse.warnings();
   }
 
-  #reportProblems(): void {
-    this.#report.update(this.problems(), {
-      "ca-changed": () => ({ former: formerCaText(this.#former()), now: this.#ca.current?.[0] }),
-      "secret-missing": () => ({}),
-      "secret-unreadable": () => ({ why: this.#secret.stored()?.why }),
-    });
-  }
-
-  #changed({ before, after }: Change<StoredCertificates>): void {
-    this.#queue.add(name, "high");
-    if (after?.certificates !== undefined)
-      this.#use(after.certificates, { before: recordedCa(before), after: recordedCa(after) });
-    this.#reportProblems();
-  }
-
-  #use(
-    found: WebhookCertificates,
-    recorded: { readonly before: CaFingerprints; readonly after: CaFingerprints },
-  ): void {
-    const current = caFingerprints(found.ca.certificate);
-    if (!isSignedBySame(this.#ca, current)) this.#shownBefore.clear();
-    this.#ca = caAfterChange(this.#ca, { current, recorded });
-    const admissionSegment = found.admissionSegment ?? this.#inUse?.admissionSegment;
-    this.#inUse = { ...found, admissionSegment };
-    for (const certificate of certificateNames)
-      this.#deps.metrics.certificateEnd(certificate, found.validities[certificate].endsAt / 1000);
-    this.#deps.onChange(this.#inUse);
+  get #stored(): StoredCertificates | undefined {
+    return this.#secret?.get(name);
   }
 
   async #reconcile(): Promise<Result> {
     const { clock } = this.#deps;
-    const [stored, inUse] = [this.#secret.stored(), this.#inUse];
-    const plan = planCertificates(this.#observe(stored), clock.now());
-    this.#ca = plan.ca;
-    this.#reportProblems();
+    const [stored, inUse] = [this.#stored, this.#inUse.certificates];
+    const bundles = this.#injector === undefined ? [] : this.#injector.bundles();
+    const plan = planCertificates(
+      {
+        ...{ secret: stored ?? { kind: "missing" }, inUse, ca: this.#inUse.ca },
+        published: bundles && {
+          bundles: bundles.length,
+          fingerprints: caFingerprints(bundles.join("\n")),
+        },
+        waitedMs: this.#waitingSince === undefined ? 0 : clock.monotonic() - this.#waitingSince,
+        dnsNames: this.#terms.dnsNames,
+      },
+      clock.now(),
+    );
+    this.#inUse.report(stored, plan.ca);
     switch (plan.kind) {
       case "nothing":
         return { kind: "done" };
@@ -194,87 +166,90 @@ export class Certificates {
       case "create":
         return this.#create(plan, inUse);
       case "keep":
-        return this.#release();
+        return this.#publish();
       case "replace":
         return this.#replace(plan, stored, inUse);
     }
   }
 
-  #observe(stored: StoredCertificates | undefined): ObservedCertificates {
-    const { clock, publishedBundles } = this.#deps;
-    const bundles = publishedBundles();
-    return {
-      secret: observedSecret(stored),
-      inUse: this.#inUse,
-      ca: this.#ca,
-      published: bundles && {
-        bundles: bundles.length,
-        fingerprints: caFingerprints(bundles.join("\n")),
-      },
-      waitedMs: this.#waitingSince === undefined ? 0 : clock.monotonic() - this.#waitingSince,
-      dnsNames: this.#options.dnsNames,
-    };
-  }
-
   async #create(
     { certificates, former }: PlanOf<"create">,
-    inUse: WebhookCertificates | undefined,
+    inUse: ServerCertificates | undefined,
   ): Promise<Result> {
-    const { clock, log } = this.#deps;
+    const { clock, client, log } = this.#deps;
+    const { namespace } = this.#options;
     const isNew = certificates === "new" || inUse === undefined;
-    const made = isNew
-      ? await newWebhookCertificates({ ...this.#options, now: clock.now() })
-      : inUse;
-    // If another replica has created it, a watch event brings its certificates.
-    if (await this.#secret.create(made, former))
+    const made = isNew ? await newServerCertificates({ ...this.#terms, now: clock.now() }) : inUse;
+    const place = { namespace, ...this.#secretName };
+    const secret = serverCertificatesSecret(made, place, former);
+    try {
+      this.#secret?.observe(name, await client.create(resources.secrets, secret));
       log.info({ former: formerCaText(former), isNew }, "certificate Secret created");
+    } catch (error) {
+      // Another replica has created it: a watch event brings its certificates.
+      if (!isKubeError(error, "AlreadyExists")) throw error;
+    }
     return { kind: "done" };
   }
 
   async #replace(
     plan: PlanOf<"replace">,
     stored: StoredCertificates | undefined,
-    inUse: WebhookCertificates | undefined,
+    inUse: ServerCertificates | undefined,
   ): Promise<Result> {
     try {
       if (stored !== undefined && inUse !== undefined) await this.#write(plan, stored, inUse);
     } catch (error) {
       // A Secret that the webhook may not write, such as one without its label, must not block
       // admission.
-      if (isKubeError(error, "Forbidden", "Invalid")) this.#release();
+      if (isKubeError(error, "Forbidden", "Invalid")) this.#publish();
       throw error;
     }
-    return this.#release();
+    return this.#publish();
   }
 
   async #write(
     { renew, former }: PlanOf<"replace">,
-    stored: StoredCertificates,
-    before: WebhookCertificates,
+    { metadata: { uid, resourceVersion } }: StoredCertificates,
+    before: ServerCertificates,
   ): Promise<void> {
-    const { clock, log } = this.#deps;
-    const terms = { ...this.#options, now: clock.now() };
-    const { ca } = before;
+    const { clock, client, log } = this.#deps;
+    const { namespace } = this.#options;
+    const terms = { ...this.#terms, now: clock.now() };
     const renewed = renew.includes("ca")
-      ? await newWebhookCertificates(terms, before)
-      : await renewCertificates({ ca, names: renew, terms, before });
-    await this.#secret.replace(stored, renewed, former);
+      ? await newServerCertificates(terms, before)
+      : await renewCertificates({ ca: before.ca, names: renew, terms, before });
+    const place = { namespace, ...this.#secretName, uid, resourceVersion };
+    const secret = serverCertificatesSecret(renewed, place, former);
+    this.#secret?.observe(name, await client.replace(resources.secrets, secret));
     if (renew.length > 0) log.info({ certificates: renew.join(", ") }, "certificates renewed");
   }
 
-  /**
-   * Calls `onRecorded` once for the certificates in use, because their CA is recorded; requeues at
-   * their next renewal.
-   */
-  #release(): Result {
-    const inUse = this.#inUse;
+  /** Publishes the CA of the certificates in use, because it is recorded; requeues at a renewal. */
+  #publish(): Result {
+    const inUse = this.#inUse.certificates;
     if (inUse === undefined) return { kind: "done" };
-    if (this.#onRecord !== inUse) this.#deps.onRecorded(inUse);
-    this.#onRecord = inUse;
-    const { validities } = this.#secret.stored()?.certificates ?? inUse;
+    const { ca, admissionSegment: segment } = inUse;
+    const isOurs = this.#options.admissionPath === undefined && segment !== undefined;
+    if (this.#recorded !== inUse && isOurs)
+      this.#injector?.publish({ ca: ca.certificate, segment });
+    this.#recorded = inUse;
+    const { validities } = this.#stored?.kind === "valid" ? this.#stored.certificates : inUse;
     return requeueAt(
       this.#deps.clock.now(),
       certificateNames.map((certificate) => renewalInstant(validities[certificate])),
     );
   }
+}
+
+/** The names in the serving certificate of a Service. */
+function dnsNamesOf({ namespace, serviceName, externalNames }: ServiceNames): readonly string[] {
+  const inNamespace = `${serviceName}.${namespace}`;
+  return [
+    `${inNamespace}.svc`,
+    `${inNamespace}.svc.cluster.local`,
+    inNamespace,
+    serviceName,
+    ...externalNames,
+  ];
 }

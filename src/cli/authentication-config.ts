@@ -9,14 +9,15 @@ import {
   authenticationNotes,
   oldestAuthenticationMinor,
 } from "../domain/endpoint-token/authentication-configuration.ts";
-import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
 import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
+import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
 import type { Client } from "../kube/client/client.ts";
 import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import { connectedClusterName, type TrustConfigOptions } from "./trust-config-options.ts";
-import { caCertificates, caOfSecret } from "../tokens/ca-certificates.ts";
-import { notFound } from "./not-found.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
+import { caCertificates } from "../tokens/certificate-pem.ts";
+import { caOfSecret } from "../tokens/server-certificates.ts";
+import { notFound } from "./not-found.ts";
 import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */

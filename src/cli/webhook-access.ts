@@ -9,10 +9,10 @@ import type { TrustConfigOptions } from "./trust-config-options.ts";
 import { webhookServices } from "../webhooks/webhook-options.ts";
 import {
   clientDataOf,
-  parseWebhookCertificates,
-  type WebhookCertificates,
-  WebhookCertificatesError,
-} from "../tokens/webhook-certificates.ts";
+  parseServerCertificates,
+  type ServerCertificates,
+  ServerCertificatesError,
+} from "../tokens/server-certificates.ts";
 import { notFound } from "./not-found.ts";
 
 /** What kube-apiserver calls: the webhook of its own cluster, or `latchkey webhook --direct`. */
@@ -63,7 +63,7 @@ async function certificatesOf(
   namespace: string,
   webhook: CalledWebhook,
   client: Pick<Client, "get">,
-): Promise<WebhookCertificates> {
+): Promise<ServerCertificates> {
   const { secret: name, command } = called[webhook];
   const raw = await client
     .get(resources.secrets, { namespace, name })
@@ -73,9 +73,9 @@ async function certificatesOf(
       ),
     );
   try {
-    return parseWebhookCertificates(raw, name);
+    return parseServerCertificates(raw, name);
   } catch (error) {
-    throw error instanceof WebhookCertificatesError ? new UsageError(error.message) : error;
+    throw error instanceof ServerCertificatesError ? new UsageError(error.message) : error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import { serviceCertificates, type ServiceNames } from "../certificates/service-certificates.ts";
+import { Certificates, type ServiceNames } from "../certificates/certificates.ts";
 import { BodyLimiter } from "../kube/client/body-limiter.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
@@ -109,11 +109,11 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
       return end;
     },
     keepCertificates: (names, signal, onTls) =>
-      serviceCertificates("issuer", names, {
+      new Certificates("issuer", names, {
         client: createClient(ownTransport, fieldManager),
         listWatch: createListWatch(ownTransport, clock),
-        ...{ clock, yielder, random, log, metrics, onTls },
-      }).run(signal),
+        ...{ clock, yielder, random, log, metrics },
+      }).run(signal, onTls),
     async close() {
       await transports.close();
       await followed;

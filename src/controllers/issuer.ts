@@ -1,5 +1,5 @@
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
-import type { ServiceNames } from "../certificates/service-certificates.ts";
+import type { ServiceNames } from "../certificates/certificates.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ControllerConfig } from "./controller-options.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";

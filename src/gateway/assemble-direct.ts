@@ -1,6 +1,6 @@
 import { directFieldManager, ownObjects } from "../api/names.ts";
 import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
-import { serviceCertificates } from "../certificates/service-certificates.ts";
+import { Certificates } from "../certificates/certificates.ts";
 import {
   acceptedAudiences,
   type ClusterAudienceOptions,
@@ -82,6 +82,7 @@ export function assembleDirectEndpoint(
     directory: "direct-endpoint",
   });
   const probe = new ServerProbe({ transport, clock });
+  const certificates = new Certificates("direct", options, { ...following, client, metrics });
   metrics.gateway.live(() => inFlight.counts());
   return {
     ...{ handler, inFlight, useCa: () => {} },
@@ -89,8 +90,7 @@ export function assembleDirectEndpoint(
     problems: () => [...followed.problems(), ...probe.problems(), ...impersonation.problems()],
     run: (signal) =>
       runAll([probe, ...followed.parts, discovery, impersonation], { inFlight, signal }),
-    keepCertificates: (signal, onTls) =>
-      serviceCertificates("direct", options, { ...following, client, metrics, onTls }).run(signal),
+    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
     close: async () =>
       void (await Promise.all([transport.close(), forwarder.close(), followed.close()])),
   };

@@ -1,6 +1,6 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
-import { serviceCertificates } from "../certificates/service-certificates.ts";
+import { Certificates } from "../certificates/certificates.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
@@ -92,6 +92,7 @@ export function assembleGateway(
     metrics: gatewayMetrics(metrics),
   });
   const impersonation = new ImpersonationRight({ client, clock, transport, directory: "gateway" });
+  const certificates = new Certificates("gateway", options, { ...following, client, metrics });
   const parts = [accessKeys, lastActivity, discovery, clusters, clusterList, probes, impersonation];
   return {
     ...{ accessKeys, handler, inFlight },
@@ -99,8 +100,7 @@ export function assembleGateway(
     warnings: () => [],
     useCa: (ca) => clusterList.useCa(ca),
     run: (signal) => runAll(parts, { inFlight, signal }),
-    keepCertificates: (signal, onTls) =>
-      serviceCertificates("gateway", options, { ...following, client, metrics, onTls }).run(signal),
+    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
     close: async () => void (await Promise.all([transport.close(), forwarder.close()])),
   };
 }

@@ -1,22 +1,17 @@
 import { ownObjects } from "../api/names.ts";
-import { keyOf, type Metadata } from "../api/object.ts";
+import type { Metadata } from "../api/object.ts";
 import { parseMetadata, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import { clusterList } from "../domain/gateway/cluster-list.ts";
 import { isSame, mergePatch } from "../domain/plan/merge-patch.ts";
 import type { Client } from "../kube/client/client.ts";
-import { Informer } from "../kube/informer/informer.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
-import { runLoop } from "../kube/queue/loop.ts";
-import { WorkQueue } from "../kube/queue/work-queue.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
 import type { ConnectedClusters } from "./connected-clusters.ts";
 
 /** Dependencies of {@link PublishedClusterList}. */
-interface ClusterListDeps extends InformerDeps {
+interface ClusterListDeps extends ObjectControllerDeps {
   readonly client: Pick<Client, "patch">;
-  readonly metrics: Pick<Metrics, "controller" | "queue">;
   readonly clusters: Pick<ConnectedClusters, "listed" | "synced">;
 }
 
@@ -47,8 +42,7 @@ const repairMs = 10_000;
 export class PublishedClusterList {
   readonly #deps: ClusterListDeps;
   readonly #options: ClusterListOptions;
-  readonly #queue: WorkQueue;
-  readonly #informer: Informer<StoredList>;
+  readonly #list: ObjectController<StoredList>;
   #ca: string | undefined;
   /** What the ConfigMap had when it was last as wanted. */
   #settled: Data | undefined;
@@ -57,43 +51,27 @@ export class PublishedClusterList {
   #omitted = 0;
 
   constructor(deps: ClusterListDeps, options: ClusterListOptions) {
-    const { clock, random, metrics } = deps;
+    const { namespace } = options;
     this.#deps = deps;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-    this.#informer = new Informer<StoredList>(
-      {
-        listOptions: {
-          resource,
-          namespace: options.namespace,
-          fieldSelector: `metadata.name=${ownObjects.clusterList}`,
-        },
-        parse: (raw) => ({ metadata: parseMetadata(raw), data: stringMapAt(raw, "data") }),
-        onChange: () => this.changed(),
-      },
-      deps,
-    );
+    this.#list = new ObjectController<StoredList>(deps, {
+      ...{ name, resource },
+      objects: new Map([[name, { namespace, name: ownObjects.clusterList }]]),
+      parse: (raw) => ({ metadata: parseMetadata(raw), data: stringMapAt(raw, "data") }),
+      reconcile: () => this.#reconcile(),
+    });
   }
 
   /** Writes the list after every change until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, yielder, log, metrics, clusters } = this.#deps;
-    void Promise.all([clusters.synced, this.#informer.synced]).then(() => this.changed());
-    await Promise.all([
-      this.#informer.run(signal),
-      runLoop({
-        ...{ name, clock, yielder, log, signal },
-        queue: this.#queue,
-        reconcile: () => this.#reconcile(),
-        workers: 1,
-        metrics: metrics.controller(name, 1),
-      }),
-    ]);
+    const { clusters } = this.#deps;
+    void Promise.all([clusters.synced, this.#list.synced]).then(() => this.changed());
+    await this.#list.run(signal);
   }
 
   /** Records that a cluster was connected or disconnected. */
   changed(): void {
-    this.#queue.add(name, "high");
+    this.#list.enqueue(name);
   }
 
   /** Sets the CA of the gateway's certificates (PEM). */
@@ -103,7 +81,8 @@ export class PublishedClusterList {
   }
 
   async #reconcile(): Promise<Result> {
-    const stored = this.#stored();
+    // The gateway may not create it.
+    const stored = this.#list.get(name);
     const wanted = this.#wanted();
     if (stored === undefined || wanted === undefined) return { kind: "done" };
     const data = mergePatch(stored.data, wanted);
@@ -118,7 +97,7 @@ export class PublishedClusterList {
     }
     const { resourceVersion, uid } = stored.metadata;
     const body = { metadata: { resourceVersion, uid }, data };
-    this.#informer.observe(await this.#deps.client.patch(resource, stored.metadata, { body }));
+    this.#list.observe(name, await this.#deps.client.patch(resource, stored.metadata, { body }));
     this.#settle(wanted);
     return { kind: "done" };
   }
@@ -126,12 +105,6 @@ export class PublishedClusterList {
   #settle(data: Data): void {
     this.#settled = data;
     this.#repairAt = undefined;
-  }
-
-  /** The ConfigMap; undefined if it does not exist, because the gateway may not create it. */
-  #stored(): StoredList | undefined {
-    const { namespace } = this.#options;
-    return this.#informer.store.get(keyOf({ namespace, name: ownObjects.clusterList }));
   }
 
   /** Undefined until the clusters and the CA are known. */

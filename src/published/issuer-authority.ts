@@ -1,6 +1,6 @@
 import { ConfigError } from "../runtime/config-values.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
-import { caCertificates } from "../tokens/ca-certificates.ts";
+import { caCertificates } from "../tokens/certificate-pem.ts";
 
 /**
  * Reads the CAs of the issuer's server (PEM) from the file of `--certificate-authority`; undefined

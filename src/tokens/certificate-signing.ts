@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { isIP } from "node:net";
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import { randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -11,16 +11,12 @@ import {
   PemConverter,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
+  type X509Certificate as SignedCertificate,
   X509CertificateGenerator,
 } from "@peculiar/x509";
 import { SecretText } from "../api/secret-text.ts";
 import type { CertificateName } from "../domain/certificates/certificate-plan.ts";
-
-/** A certificate and its private key, in PEM. */
-export interface KeyPair {
-  readonly certificate: string;
-  readonly privateKey: SecretText;
-}
+import type { KeyPair } from "./certificate-pem.ts";
 
 /** The names in new certificates, and their issue time. */
 export interface CertificateTerms {
@@ -42,6 +38,7 @@ export const validityMs: Readonly<Record<CertificateName, number>> = {
 /** Certificates are backdated, because the clock of an API server may be behind. */
 const backdatedMs = 5 * 60 * 1000;
 
+const caName = "latchkey-webhook-authority";
 const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
 const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
 
@@ -50,7 +47,7 @@ export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     ...frame("ca", now),
-    name: [{ CN: ["latchkey-webhook-authority"] }],
+    name: [{ CN: [caName] }],
     keys,
     signingAlgorithm,
     extensions: [
@@ -59,39 +56,23 @@ export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return {
-    certificate: `${certificate.toString("pem")}\n`,
-    privateKey: await pemOf(keys.privateKey),
-  };
+  return pairOf(certificate, keys);
 }
 
-/** Issues a certificate signed by the CA: for the webhook, or for kube-apiserver as its client. */
+/** Issues a certificate signed by the CA: for the server, or for kube-apiserver as its client. */
 export async function issueCertificate(
   name: "serving" | "client",
   ca: KeyPair,
   { dnsNames, clientName, now }: CertificateTerms,
 ): Promise<KeyPair> {
-  const signer = new X509Certificate(ca.certificate);
-  const issuerKey = await webcrypto.subtle.importKey(
-    "spki",
-    signer.publicKey.export({ format: "der", type: "spki" }),
-    keyAlgorithm,
-    true,
-    ["verify"],
-  );
-  const signingKey = await webcrypto.subtle.importKey(
-    "pkcs8",
-    PemConverter.decodeFirst(SecretText.reveal(ca.privateKey)),
-    keyAlgorithm,
-    false,
-    ["sign"],
-  );
+  const { signingKey, verificationKey } = await signerOf(ca);
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const isServing = name === "serving";
   const [dnsName = ""] = dnsNames;
   const certificate = await X509CertificateGenerator.create({
     ...frame(name, now),
-    subject: [{ CN: [name === "serving" ? dnsName.slice(0, 64) : clientName] }],
-    issuer: [{ CN: ["latchkey-webhook-authority"] }],
+    subject: [{ CN: [isServing ? dnsName.slice(0, 64) : clientName] }],
+    issuer: [{ CN: [caName] }],
     publicKey: keys.publicKey,
     signingKey,
     signingAlgorithm,
@@ -99,33 +80,35 @@ export async function issueCertificate(
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([
-        name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
+        isServing ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
       ]),
-      await AuthorityKeyIdentifierExtension.create(issuerKey),
-      ...(name === "serving"
-        ? [
-            new SubjectAlternativeNameExtension(
-              dnsNames.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value })),
-            ),
-          ]
-        : []),
+      await AuthorityKeyIdentifierExtension.create(verificationKey),
+      ...(isServing ? [subjectAlternativeNames(dnsNames)] : []),
     ],
   });
+  return pairOf(certificate, keys);
+}
+
+async function signerOf({ certificate, privateKey }: KeyPair): Promise<{
+  readonly signingKey: webcrypto.CryptoKey;
+  readonly verificationKey: webcrypto.CryptoKey;
+}> {
+  const publicKey = new X509Certificate(certificate).publicKey.export({
+    format: "der",
+    type: "spki",
+  });
+  const pkcs8 = PemConverter.decodeFirst(SecretText.reveal(privateKey));
+  const { subtle } = webcrypto;
   return {
-    certificate: `${certificate.toString("pem")}\n`,
-    privateKey: await pemOf(keys.privateKey),
+    verificationKey: await subtle.importKey("spki", publicKey, keyAlgorithm, true, ["verify"]),
+    signingKey: await subtle.importKey("pkcs8", pkcs8, keyAlgorithm, false, ["sign"]),
   };
 }
 
-/** Whether the private key belongs to the certificate. */
-export function isPair({ certificate, privateKey }: KeyPair): boolean {
-  try {
-    return new X509Certificate(certificate).checkPrivateKey(
-      createPrivateKey(SecretText.reveal(privateKey)),
-    );
-  } catch {
-    return false;
-  }
+function subjectAlternativeNames(names: readonly string[]): SubjectAlternativeNameExtension {
+  return new SubjectAlternativeNameExtension(
+    names.map((value) => ({ type: isIP(value) === 0 ? "dns" : "ip", value })),
+  );
 }
 
 function frame(
@@ -143,8 +126,13 @@ function frame(
   };
 }
 
-async function pemOf(key: webcrypto.CryptoKey): Promise<SecretText> {
-  return new SecretText(
-    `${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`,
-  );
+async function pairOf(
+  certificate: SignedCertificate,
+  { privateKey }: webcrypto.CryptoKeyPair,
+): Promise<KeyPair> {
+  const pkcs8 = await webcrypto.subtle.exportKey("pkcs8", privateKey);
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    privateKey: new SecretText(`${PemConverter.encode(pkcs8, "PRIVATE KEY")}\n`),
+  };
 }

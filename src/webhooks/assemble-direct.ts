@@ -1,12 +1,7 @@
-import { authorizerFieldManager, certificateSecrets, ownObjects } from "../api/names.ts";
-import type { Certificates } from "../certificates/certificates.ts";
+import { authorizerFieldManager, ownObjects } from "../api/names.ts";
+import { Certificates } from "../certificates/certificates.ts";
 import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
-import {
-  serviceCertificates,
-  type ServiceCertificatesDeps,
-} from "../certificates/service-certificates.ts";
 import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
-import { certificateProblemSentence } from "../domain/certificates/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
@@ -35,7 +30,7 @@ export function assembleDirectAuthorizer(
   deps: ProcessConnectionDeps,
 ): WebhookAssembly {
   const { clock, log, metrics } = deps;
-  const { namespace, clusterName } = options;
+  const { namespace, clusterName, serviceName } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
@@ -46,7 +41,12 @@ export function assembleDirectAuthorizer(
   });
   const discovery = createDiscovery({ transport, clock, log });
   const probe = new ServerProbe({ transport, clock });
-  const certificates = new AuthorizerCertificates(options, { ...following, client, metrics });
+  const externalNames = options.certificateNames;
+  const certificates = new Certificates(
+    "authorizer",
+    { namespace, serviceName, externalNames, clientName: apiServerName },
+    { ...following, client, metrics },
+  );
   const handler = directAccessReviewHandler({
     ...{ revoked, discovery, namespace },
     location: connectedLocation(namedUpstream(clusterName)),
@@ -66,37 +66,4 @@ export function assembleDirectAuthorizer(
     warnings: () => [...followed.warnings(), ...certificates.warnings()],
     close: async () => void (await Promise.all([transport.close(), followed.close()])),
   };
-}
-
-/** The certificates of the authorizer, whose client is kube-apiserver. */
-class AuthorizerCertificates {
-  readonly #options: DirectAuthorizerOptions;
-  readonly #deps: Omit<ServiceCertificatesDeps, "onTls">;
-  #certificates: Certificates | undefined;
-
-  constructor(options: DirectAuthorizerOptions, deps: Omit<ServiceCertificatesDeps, "onTls">) {
-    this.#options = options;
-    this.#deps = deps;
-  }
-
-  /** Records the client certificate (PEM) that kube-apiserver presents. */
-  shown(certificate: string | undefined): void {
-    this.#certificates?.shown(certificate);
-  }
-
-  warnings(): readonly string[] {
-    return (this.#certificates?.problems() ?? []).map((problem) =>
-      certificateProblemSentence(problem, certificateSecrets.authorizer.name),
-    );
-  }
-
-  async run(signal: AbortSignal, onTls: ServiceCertificatesDeps["onTls"]): Promise<void> {
-    const { certificateNames: externalNames, ...names } = this.#options;
-    this.#certificates = serviceCertificates(
-      "authorizer",
-      { ...names, externalNames, clientName: apiServerName },
-      { ...this.#deps, onTls },
-    );
-    await this.#certificates.run(signal);
-  }
 }

@@ -1,5 +1,6 @@
 import { group, webhookFieldManager } from "../api/names.ts";
 import { createAccessKeyCache } from "../authn/access-key-cache.ts";
+import { Certificates } from "../certificates/certificates.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
@@ -11,13 +12,22 @@ import {
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { CertificateServing, type CertificateServingOptions } from "./certificate-serving.ts";
+import { apiServerName } from "./review-route.ts";
 import { createConnectorKey } from "./connector-data.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { webhookRoutes, type WebhookRoutesOptions } from "./webhook-routes.ts";
 
 /** Options of a webhook process. */
-interface WebhookOptions extends KeyConfig, WebhookRoutesOptions, CertificateServingOptions {}
+interface WebhookOptions extends KeyConfig, WebhookRoutesOptions {
+  readonly serviceName: string;
+  /** DNS names in addition to those of the Service. */
+  readonly certificateNames: readonly string[];
+  /**
+   * The first path segment of the admission routes, if an administrator manages the webhook
+   * configurations; otherwise the webhook generates and publishes one.
+   */
+  readonly admissionPath: string | undefined;
+}
 
 /** Builds a webhook process without its servers; nothing runs yet. */
 export function assembleWebhook(
@@ -51,7 +61,12 @@ export function assembleWebhook(
     identity: serviceName,
   });
   const mismatches = new KeyMismatches({ events, clock });
-  const certificates = new CertificateServing({ ...following, client, metrics }, options);
+  const externalNames = options.certificateNames;
+  const certificates = new Certificates(
+    "webhook",
+    { ...options, externalNames, clientName: apiServerName, hasConfigurations: true },
+    { ...following, client, metrics },
+  );
   return {
     routes: webhookRoutes(options, {
       accessKeys,

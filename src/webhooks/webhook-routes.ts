@@ -19,7 +19,7 @@ import {
   type AdmissionStep,
   refusedField,
 } from "./admission.ts";
-import type { CertificateServing } from "./certificate-serving.ts";
+import type { Certificates } from "../certificates/certificates.ts";
 import { extractConnectorData, type ConnectorKey } from "./connector-data.ts";
 import {
   defaultKey,
@@ -43,7 +43,7 @@ interface WebhookRoutesDeps {
   readonly connectorKey: ConnectorKey;
   readonly lastActivity: LastActivity;
   readonly mismatches: KeyMismatches;
-  readonly certificates: Pick<CertificateServing, "shown">;
+  readonly certificates: Pick<Certificates, "shown">;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "reviews" | "webhook">;
 }

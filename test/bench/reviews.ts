@@ -8,10 +8,10 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { presentedKey } from "../../src/tokens/access-key.ts";
 import {
-  parseWebhookCertificates,
+  parseServerCertificates,
   tlsOf,
-  type WebhookCertificates,
-} from "../../src/tokens/webhook-certificates.ts";
+  type ServerCertificates,
+} from "../../src/tokens/server-certificates.ts";
 import { concurrency } from "../support/bare-client.ts";
 import {
   keyRequest,
@@ -78,7 +78,7 @@ async function reviewRows(
   { lasting, reviews: count }: Size["keys"],
 ): Promise<readonly Row[]> {
   const { admin, say } = fixture;
-  const certificates = parseWebhookCertificates(
+  const certificates = parseServerCertificates(
     await admin.get(secretPath("latchkey-system", ownObjects.webhookCertificates)),
   );
   const idle = await startIdleWebhook(fixture, certificates);
@@ -172,7 +172,7 @@ interface Asked {
 
 async function ask(
   url: string,
-  { client, ca }: WebhookCertificates,
+  { client, ca }: ServerCertificates,
   { path, bodyOf, expects, count, askers = concurrency }: Asking,
 ): Promise<Asked> {
   const connect = {
@@ -210,7 +210,7 @@ async function ask(
 
 async function startIdleWebhook(
   { controlPlane }: BenchFixture,
-  certificates: WebhookCertificates,
+  certificates: ServerCertificates,
 ): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
   const directory = join(controlPlane.directory, "idle-webhook");
   mkdirSync(directory, { recursive: true });

@@ -3,7 +3,7 @@ import type { Manifest } from "../../src/api/object.ts";
 import { listAt, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { createCaBundleInjector } from "../../src/certificates/ca-bundle-injector.ts";
+import { CaBundleInjector } from "../../src/certificates/ca-bundle-injector.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -36,7 +36,7 @@ async function publishing(...configurations: readonly RawObject[]) {
       return rawObject(object.metadata, object);
     },
   };
-  const published = createCaBundleInjector({
+  const published = new CaBundleInjector({
     listWatch,
     clock,
     yielder: new Yielder(clock),

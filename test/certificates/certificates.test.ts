@@ -1,26 +1,45 @@
-import { certificateSecrets } from "../../src/api/names.ts";
 import { describe, expect, test } from "vitest";
+import { certificateSecrets } from "../../src/api/names.ts";
 import type { Manifest } from "../../src/api/object.ts";
-import { recordAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import type { Resource } from "../../src/api/resources.ts";
+import {
+  certificateProblems,
+  certificateProblemSentence,
+} from "../../src/domain/certificates/certificate-problem.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
+import type { ServerTls } from "../../src/runtime/http-server.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
+import { caFingerprints } from "../../src/tokens/certificate-pem.ts";
 import {
-  caFingerprints,
-  newWebhookCertificates,
-  parseWebhookCertificates,
+  newServerCertificates,
+  parseServerCertificates,
   tlsOf,
-  type WebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  type ServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { Certificates } from "../../src/certificates/certificates.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const namespace = "latchkey-system";
-const terms = { dnsNames: ["w.ns.svc"], clientName: "latchkey:kube-apiserver" };
+const service = {
+  ...{ namespace, serviceName: "w", externalNames: ["w.example"] },
+  ...{ clientName: "latchkey:kube-apiserver", hasConfigurations: true },
+};
+const terms = {
+  dnsNames: [
+    "w.latchkey-system.svc",
+    "w.latchkey-system.svc.cluster.local",
+    "w.latchkey-system",
+    "w",
+    "w.example",
+  ],
+  clientName: "latchkey:kube-apiserver",
+};
 const dayMs = 86_400_000;
 
 function stored(object: Manifest): RawObject {
@@ -31,42 +50,66 @@ function stored(object: Manifest): RawObject {
 
 async function standing(now: number): Promise<RawObject> {
   return stored(
-    webhookCertificatesSecret(await newWebhookCertificates({ ...terms, now }), { namespace }),
+    serverCertificatesSecret(await newServerCertificates({ ...terms, now }), { namespace }),
   );
 }
+
+/** A webhook configuration with these CA bundles, and one webhook without any. */
+function configuration(bundles: readonly string[]): RawObject {
+  const caBundles = bundles.map((pem) => ({ caBundle: Buffer.from(pem).toString("base64") }));
+  return rawObject(
+    { name: "latchkey" },
+    { webhooks: [...caBundles, {}].map((clientConfig) => ({ name: "one", clientConfig })) },
+  );
+}
+
+/** The CA bundles in a webhook configuration. */
+function bundlesIn(object: Manifest): readonly string[] {
+  const bundles = listAt(object, "webhooks").map(
+    (webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "",
+  );
+  return [...new Set(bundles)].map((bundle) => Buffer.from(bundle, "base64").toString());
+}
+
+const sentenceOf = (problem: (typeof certificateProblems)[number]): string =>
+  certificateProblemSentence(problem, certificateSecrets.webhook.name);
 
 /** The existing objects before a replica starts, and the responses to its writes. */
 interface Start {
   readonly secrets?: readonly RawObject[];
   readonly refuse?: KubeError;
-  /** CA bundles in the webhook configurations; none by default. */
-  readonly published?: () => readonly string[] | undefined;
+  /** CA bundles in the webhook configuration; none by default. */
+  readonly published?: readonly string[];
 }
 
 /**
  * Certificates with these stored objects; a create or replace gets the response of the API server,
  * unless it is refused.
  */
-async function keeping({ secrets = [], refuse, published = () => [] }: Start = {}) {
+async function keeping({ secrets = [], refuse, published = [] }: Start = {}) {
   const [clock, stop, log, listWatch] = [
     new TestClock(),
     new AbortController(),
     recordingLog(),
-    new FakeListWatch({ secrets }),
+    new FakeListWatch({ secrets, mutatingwebhookconfigurations: [configuration(published)] }),
   ];
   const [written, changes] = [
     new Array<{ readonly verb: string; readonly object: Manifest }>(),
-    new Array<WebhookCertificates>(),
+    new Array<ServerTls>(),
   ];
+  const injected: string[] = [];
   const write =
     (verb: string) =>
-    async (_resource: unknown, object: Manifest): Promise<unknown> => {
+    async ({ plural }: Resource, object: Manifest): Promise<unknown> => {
+      if (plural !== "secrets") {
+        injected.push(...bundlesIn(object));
+        return rawObject(object.metadata, object);
+      }
       written.push({ verb, object });
       if (refuse !== undefined) throw refuse;
       return stored(object);
     };
   const metrics = createMetrics();
-  const recorded: WebhookCertificates[] = [];
   const deps = {
     listWatch,
     clock,
@@ -75,16 +118,9 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     random: () => 0.5,
     client: { create: write("create"), replace: write("replace") },
     metrics,
-    publishedBundles: published,
-    onChange: (made: WebhookCertificates) => void changes.push(made),
-    onRecorded: (made: WebhookCertificates) => void recorded.push(made),
   };
-  const certificates = new Certificates(deps, {
-    namespace,
-    ...terms,
-    secret: certificateSecrets.webhook,
-  });
-  const running = certificates.run(stop.signal);
+  const certificates = new Certificates("webhook", service, deps);
+  const running = certificates.run(stop.signal, (material) => void changes.push(material));
   // Keys are generated outside the event loop.
   const rest = async (): Promise<void> => {
     for (let turn = 0; turn < 40; turn += 1) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -98,13 +134,18 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     new RegExp(`^latchkey_certificate_problem\\{problem="${problem}"\\} (\\d)$`, "m").exec(
       (await metrics.render()).text,
     )?.[1];
+  const problems = (): readonly (string | undefined)[] =>
+    certificates
+      .warnings()
+      .map((warning) => certificateProblems.find((problem) => sentenceOf(problem) === warning));
   return {
     certificates,
+    problems,
     clock,
     listWatch,
     written,
     changes,
-    recorded,
+    injected,
     log,
     rest,
     end,
@@ -114,13 +155,13 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
 
 const former = (object: Manifest | undefined): string | undefined =>
   object?.metadata.annotations?.["management.service/former-ca"];
-const secretOf = (made: WebhookCertificates, formerCa: readonly string[] = []): RawObject =>
-  stored(webhookCertificatesSecret(made, { namespace }, formerCa));
-const fresh = (): Promise<WebhookCertificates> =>
-  newWebhookCertificates({ ...terms, now: new TestClock().now() });
-const oneOf = (made: WebhookCertificates): string => caFingerprints(made.ca.certificate)[0] ?? "";
-const certificatesIn = (object: Manifest | undefined): WebhookCertificates =>
-  parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
+const secretOf = (made: ServerCertificates, formerCa: readonly string[] = []): RawObject =>
+  stored(serverCertificatesSecret(made, { namespace }, formerCa));
+const fresh = (): Promise<ServerCertificates> =>
+  newServerCertificates({ ...terms, now: new TestClock().now() });
+const oneOf = (made: ServerCertificates): string => caFingerprints(made.ca.certificate)[0] ?? "";
+const certificatesIn = (object: Manifest | undefined): ServerCertificates =>
+  parseServerCertificates(JSON.parse(encodeBody(object ?? {})));
 
 describe("the certificates of the webhook", () => {
   test("are created if there are none, and used", async () => {
@@ -139,23 +180,25 @@ describe("the certificates of the webhook", () => {
 
   test("get an admission path if the Secret has none, which renewals keep", async () => {
     const now = new TestClock().now();
-    const made = await newWebhookCertificates({ ...terms, now });
+    const made = await newServerCertificates({ ...terms, now });
     const before = { ...made, admissionSegment: undefined };
-    const { written, changes, end } = await keeping({
-      secrets: [stored(webhookCertificatesSecret(before, { namespace }))],
+    const { certificates, written, changes, end } = await keeping({
+      secrets: [stored(serverCertificatesSecret(before, { namespace }))],
     });
     // The response may arrive before the first list is complete, unlike with a real API server:
     // then it is ignored, and written again.
+    const segment = certificatesIn(written.at(-1)?.object).admissionSegment ?? "";
     expect([
       [...new Set(written.map(({ verb }) => verb))],
-      changes.map(({ admissionSegment }) => admissionSegment),
-    ]).toEqual([["replace"], [undefined, expect.stringMatching(/^[0-9a-f]{40}$/)]]);
-    expect(changes.map(({ serving }) => serving.certificate)).toEqual([
+      segment,
+      certificates.isAdmissionSegment(segment),
+    ]).toEqual([["replace"], expect.stringMatching(/^[0-9a-f]{40}$/), true]);
+    expect(changes.map(({ certificate }) => certificate)).toEqual([
       made.serving.certificate,
       made.serving.certificate,
     ]);
     await end();
-    expect((await newWebhookCertificates({ ...terms, now }, made)).admissionSegment).toBe(
+    expect((await newServerCertificates({ ...terms, now }, made)).admissionSegment).toBe(
       made.admissionSegment,
     );
   });
@@ -191,22 +234,22 @@ describe("the certificates of the webhook", () => {
       resourceVersion: expect.anything(),
     });
     expect(changes).toHaveLength(2);
-    expect(changes[1]?.ca.certificate).toBe(changes[0]?.ca.certificate);
-    expect(changes[1]?.serving.certificate).not.toBe(changes[0]?.serving.certificate);
+    expect(changes[1]?.clientAuthority).toBe(changes[0]?.clientAuthority);
+    expect(changes[1]?.certificate).not.toBe(changes[0]?.certificate);
     await end();
   });
 
   test("are reported and not changed if they are invalid", async () => {
     const broken = rawObject({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
-    const { certificates, written, changes, log, problemMetric, end } = await keeping({
+    const { problems, written, changes, log, problemMetric, end } = await keeping({
       secrets: [broken],
     });
-    expect([
-      written,
-      changes,
-      certificates.problems(),
-      await problemMetric("secret-unreadable"),
-    ]).toEqual([[], [], ["secret-unreadable"], "1"]);
+    expect([written, changes, problems(), await problemMetric("secret-unreadable")]).toEqual([
+      [],
+      [],
+      ["secret-unreadable"],
+      "1",
+    ]);
     expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([
       {
         message: expect.stringContaining("is invalid and was not changed"),
@@ -220,7 +263,7 @@ describe("the certificates of the webhook", () => {
 describe("a Secret that is changed or deleted while a replica has its certificates in memory", () => {
   test("is restored if it is deleted", async () => {
     const made = await fresh();
-    const { listWatch, written, changes, log, certificates, rest, end } = await keeping({
+    const { listWatch, written, changes, log, problems, rest, end } = await keeping({
       secrets: [secretOf(made)],
     });
     listWatch.emit("secrets", "DELETED", secretOf(made));
@@ -232,17 +275,17 @@ describe("a Secret that is changed or deleted while a replica has its certificat
       made.client.certificate,
       made.admissionSegment,
     ]);
-    expect(new Set(changes.map(({ serving }) => serving.certificate)).size).toBe(1);
+    expect(new Set(changes.map(({ certificate }) => certificate)).size).toBe(1);
     expect(
       log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["problem"]),
     ).toEqual(["secret-missing"]);
-    expect(certificates.problems()).toEqual([]);
+    expect(problems()).toEqual([]);
     await end();
   });
 
   test("is left to another replica that restores it first", async () => {
     const made = await fresh();
-    const { listWatch, written, certificates, problemMetric, rest, end } = await keeping({
+    const { listWatch, written, problems, problemMetric, rest, end } = await keeping({
       secrets: [secretOf(made)],
       refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
     });
@@ -254,13 +297,13 @@ describe("a Secret that is changed or deleted while a replica has its certificat
     ]);
     listWatch.emit("secrets", "ADDED", secretOf(made));
     await rest();
-    expect([certificates.problems(), await problemMetric("secret-missing")]).toEqual([[], "0"]);
+    expect([problems(), await problemMetric("secret-missing")]).toEqual([[], "0"]);
     await end();
   });
 
   test("is not created by a new replica, unless no replica restores it for 10 s", async () => {
     const before = await fresh();
-    const start = { published: () => [before.ca.certificate] };
+    const start = { published: [before.ca.certificate] };
     const { listWatch, clock, written, changes, rest, end } = await keeping(start);
     await clock.run(9_000);
     await rest();
@@ -276,7 +319,7 @@ describe("a Secret that is changed or deleted while a replica has its certificat
     expect([
       alone.written.map(({ verb }) => verb),
       former(alone.written[0]?.object),
-      alone.certificates.problems(),
+      alone.problems(),
     ]).toEqual([["create"], oneOf(before), ["ca-changed"]]);
     await alone.end();
   });
@@ -307,38 +350,34 @@ describe("a Secret that is changed or deleted while a replica has its certificat
     "is reported and not changed if it %s, and the certificates in memory are used",
     async (_rule, edit) => {
       const made = await fresh();
-      const { listWatch, written, changes, certificates, log, rest, end } = await keeping({
+      const { listWatch, written, changes, problems, log, rest, end } = await keeping({
         secrets: [secretOf(made)],
       });
       const sent = secretOf(made);
       listWatch.emit("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
       await rest();
-      expect([written, changes.length, certificates.problems()]).toEqual([
-        [],
-        1,
-        ["secret-unreadable"],
-      ]);
+      expect([written, changes.length, problems()]).toEqual([[], 1, ["secret-unreadable"]]);
       expect(JSON.stringify(log.lines)).not.toMatch(/canary|PRIVATE|Y2FuYXJ5/);
       listWatch.emit("secrets", "DELETED", sent);
       await rest();
-      expect([written.map(({ verb }) => verb), certificates.problems()]).toEqual([["create"], []]);
+      expect([written.map(({ verb }) => verb), problems()]).toEqual([["create"], []]);
       await end();
     },
   );
 });
 
 describe("a changed CA", () => {
-  const client = ({ client: { certificate } }: WebhookCertificates): string => certificate;
+  const client = ({ client: { certificate } }: ServerCertificates): string => certificate;
 
   test("is reported until kube-apiserver presents a client certificate of the new one", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } =
+    const { certificates, problems, listWatch, written, injected, log, problemMetric, rest, end } =
       await keeping({ secrets: [secretOf(one)] });
-    expect([certificates.problems(), await problemMetric("ca-changed")]).toEqual([[], "0"]);
+    expect([problems(), await problemMetric("ca-changed")]).toEqual([[], "0"]);
     listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
     expect([
-      certificates.problems(),
+      problems(),
       await problemMetric("ca-changed"),
       written.map(({ object }) => former(object)),
     ]).toEqual([["ca-changed"], "1", [oneOf(one)]]);
@@ -350,18 +389,16 @@ describe("a changed CA", () => {
         fields: { former: oneOf(one), now: oneOf(other) },
       },
     ]);
-    expect(recorded.at(-1)?.ca.certificate).toBe(other.ca.certificate);
+    expect(injected.at(-1)).toBe(other.ca.certificate);
 
     certificates.shown(client(one));
     await rest();
-    expect(certificates.problems()).toEqual(["ca-changed"]);
+    expect(problems()).toEqual(["ca-changed"]);
     certificates.shown(client(other));
     await rest();
-    expect([
-      certificates.problems(),
-      await problemMetric("ca-changed"),
-      former(written.at(-1)?.object),
-    ]).toEqual([[], "0", undefined]);
+    expect([problems(), await problemMetric("ca-changed"), former(written.at(-1)?.object)]).toEqual(
+      [[], "0", undefined],
+    );
     await end();
   });
 
@@ -372,74 +409,71 @@ describe("a changed CA", () => {
     "is recorded before configurations get the new one, unless the record is rejected permanently (%s)",
     async (code, released) => {
       const [one, other] = [await fresh(), await fresh()];
-      const { certificates, recorded, written, changes, end } = await keeping({
+      const { problems, injected, written, changes, end } = await keeping({
         secrets: [secretOf(other)],
-        published: () => [one.ca.certificate],
+        published: [one.ca.certificate],
         refuse: new KubeError("x", { code, status: 500 }),
       });
-      expect([
-        changes.length,
-        recorded.length,
-        certificates.problems(),
-        former(written[0]?.object),
-      ]).toEqual([1, released, ["ca-changed"], oneOf(one)]);
+      expect([changes.length, injected.length, problems(), former(written[0]?.object)]).toEqual([
+        1,
+        released,
+        ["ca-changed"],
+        oneOf(one),
+      ]);
       await end();
     },
   );
 
   test("is still reported by a replica that starts later, until the record is removed", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, rest, end } = await keeping({
+    const { problems, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(other, [oneOf(one)])],
-      published: () => [other.ca.certificate],
+      published: [other.ca.certificate],
     });
-    expect([certificates.problems(), written]).toEqual([["ca-changed"], []]);
+    expect([problems(), written]).toEqual([["ca-changed"], []]);
     listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
-    expect([certificates.problems(), written]).toEqual([[], []]);
+    expect([problems(), written]).toEqual([[], []]);
     await end();
   });
 
   test("that is reverted is not reported", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, rest, end } = await keeping({
+    const { problems, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(one)],
     });
     listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
     listWatch.emit("secrets", "MODIFIED", secretOf(one));
     await rest();
-    expect([certificates.problems(), written.map(({ object }) => former(object))]).toEqual([
-      [],
-      [oneOf(one)],
-    ]);
+    expect([problems(), written.map(({ object }) => former(object))]).toEqual([[], [oneOf(one)]]);
     await end();
   });
 
-  test.each<[string, () => readonly string[] | undefined]>([
+  test.each<[string, (ca: string) => readonly string[]]>([
     ["nothing is published", () => []],
-    ["it is published", () => undefined],
-  ])("is not reported if %s", async (rule, published) => {
+    ["it is published", (ca) => [ca, "no PEM"]],
+  ])("is not reported if %s", async (_rule, published) => {
     const made = await fresh();
-    const { certificates, clock, recorded, written, rest, end } = await keeping({
+    const { problems, clock, injected, written, rest, end } = await keeping({
       secrets: [secretOf(made)],
-      published: rule === "it is published" ? () => [made.ca.certificate, "no PEM"] : published,
+      published: published(made.ca.certificate),
     });
     await clock.run(11_000);
     await rest();
-    expect([certificates.problems(), written, recorded.length]).toEqual([[], [], 1]);
+    expect([problems(), written, injected.length]).toEqual([[], [], 1]);
     await end();
   });
 
   test("that keeps the former CA in the bundle is not reported", async () => {
     const made = await fresh();
-    const renewed = await newWebhookCertificates({ ...terms, now: new TestClock().now() }, made);
-    const { certificates, listWatch, written, rest, end } = await keeping({
+    const renewed = await newServerCertificates({ ...terms, now: new TestClock().now() }, made);
+    const { problems, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(made)],
     });
     listWatch.emit("secrets", "MODIFIED", secretOf(renewed));
     await rest();
-    expect([certificates.problems(), written]).toEqual([[], []]);
+    expect([problems(), written]).toEqual([[], []]);
     await end();
   });
 });

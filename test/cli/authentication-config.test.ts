@@ -11,9 +11,9 @@ import { UsageError } from "../../src/runtime/config-values.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
 import {
-  newWebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  newServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { flagTexts } from "../runtime/flag-texts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "trust-"));
@@ -22,14 +22,14 @@ afterAll(() => rmSync(directory, { recursive: true }));
 let secret: unknown;
 let ca: string;
 beforeAll(async () => {
-  const made = await newWebhookCertificates({
+  const made = await newServerCertificates({
     dnsNames: ["latchkey.latchkey-system.svc"],
     clientName: "latchkey:kube-apiserver",
     now: Date.now(),
   });
   ca = made.ca.certificate;
   const place = { namespace: "latchkey-system", name: "latchkey-issuer-certificates" };
-  secret = JSON.parse(encodeBody(webhookCertificatesSecret(made, place)));
+  secret = JSON.parse(encodeBody(serverCertificatesSecret(made, place)));
 });
 
 const discovery = "--discovery-url=https://latchkey.example.com/.well-known/openid-configuration";

@@ -7,20 +7,20 @@ import { UsageError } from "../../src/runtime/config-values.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
 import {
-  newWebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  newServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { flagTexts } from "../runtime/flag-texts.ts";
 
 let secret: unknown;
 beforeAll(async () => {
-  const made = await newWebhookCertificates({
+  const made = await newServerCertificates({
     dnsNames: ["latchkey-direct-authorizer.latchkey-system.svc"],
     clientName: "latchkey:kube-apiserver",
     now: Date.now(),
   });
   const place = { namespace: "latchkey-system", name: "latchkey-direct-authorizer-certificates" };
-  secret = JSON.parse(encodeBody(webhookCertificatesSecret(made, place)));
+  secret = JSON.parse(encodeBody(serverCertificatesSecret(made, place)));
 });
 
 const usual = [

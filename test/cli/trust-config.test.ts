@@ -10,21 +10,19 @@ import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
 import {
-  newWebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  newServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { flagTexts } from "../runtime/flag-texts.ts";
 
 let secret: unknown;
 beforeAll(async () => {
-  const made = await newWebhookCertificates({
+  const made = await newServerCertificates({
     dnsNames: ["latchkey-webhook.latchkey-system.svc"],
     clientName: "latchkey:kube-apiserver",
     now: Date.now(),
   });
-  secret = JSON.parse(
-    encodeBody(webhookCertificatesSecret(made, { namespace: "latchkey-system" })),
-  );
+  secret = JSON.parse(encodeBody(serverCertificatesSecret(made, { namespace: "latchkey-system" })));
 });
 
 interface Cluster {

@@ -7,12 +7,12 @@ import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
-  newWebhookCertificates,
-  parseWebhookCertificates,
+  newServerCertificates,
+  parseServerCertificates,
   tlsOf,
-  type WebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  type ServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { sha256 } from "../support/bound-digest.ts";
 import { admin, type Ask, get, mergePatch, patchTypes } from "../support/cluster-connection.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
@@ -75,7 +75,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
   it("are replaced in a serving webhook, regardless of who renews them", async () => {
     const { aged, cluster, webhook } = fixture;
     const before = [(await shownBy(webhook)).serialNumber, serialOf(aged.serving.certificate)];
-    const secret: unknown = JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace })));
+    const secret: unknown = JSON.parse(encodeBody(serverCertificatesSecret(aged, { namespace })));
     const data = {
       "tls.crt": Buffer.from(aged.serving.certificate).toString("base64"),
       "tls.key": recordAt(secret, "data")["tls.key"],
@@ -98,7 +98,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
 describe.skipIf(!hasDedicatedClusters)("certificates in files, as written by cert-manager", () => {
   async function codeWith(
     webhook: WebhookProcess,
-    certificates: WebhookCertificates,
+    certificates: ServerCertificates,
   ): Promise<number> {
     const pool = poolAsApiServer(webhook, certificates);
     const body = tokenReview(digested);
@@ -111,7 +111,7 @@ describe.skipIf(!hasDedicatedClusters)("certificates in files, as written by cer
   it("are served, trusted and reloaded when they change", async () => {
     const { controlPlane, program } = fixture.cluster;
     const directory = mkdtempSync(join(controlPlane.directory, "files-"));
-    const write = (certificates: WebhookCertificates) => {
+    const write = (certificates: ServerCertificates) => {
       const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
       for (const [file, text] of Object.entries({
         "tls.crt": certificate,
@@ -121,8 +121,8 @@ describe.skipIf(!hasDedicatedClusters)("certificates in files, as written by cer
         writeFileSync(join(directory, file), text, { mode: 0o600 });
     };
     const [first, next] = [
-      await newWebhookCertificates({ ...certificateTerms, now: Date.now() }),
-      await newWebhookCertificates({ ...certificateTerms, now: Date.now() }),
+      await newServerCertificates({ ...certificateTerms, now: Date.now() }),
+      await newServerCertificates({ ...certificateTerms, now: Date.now() }),
     ];
     write(first);
     const webhook = await startWebhook({
@@ -336,7 +336,7 @@ describe.skipIf(!hasDedicatedClusters)(
 
 /** Presents a key to each webhook repeatedly; returns for how many seconds it did. */
 async function present(key: string, webhooks: readonly WebhookProcess[]): Promise<number> {
-  const certificates = parseWebhookCertificates(
+  const certificates = parseServerCertificates(
     await fixture.cluster.arrange(get(certificatesPath)),
   );
   const pools = webhooks.map((webhook) => poolAsApiServer(webhook, certificates));

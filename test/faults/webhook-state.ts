@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { components, labels, ownObjects } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { isRotationRequested, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
 import type { Snapshot } from "../support/snapshot.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
@@ -49,7 +49,7 @@ function signingKeysIn(secret: unknown): object {
 }
 
 function certificatesIn(secret: unknown): object {
-  const { ca, serving, client, dnsNames, admissionSegment } = parseWebhookCertificates(secret);
+  const { ca, serving, client, dnsNames, admissionSegment } = parseServerCertificates(secret);
   const [first = ""] = ca.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
   const isSigned = (certificate: string) =>
     new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);

@@ -14,11 +14,11 @@ import {
   routed,
 } from "../../src/runtime/routes.ts";
 import {
-  newWebhookCertificates,
+  newServerCertificates,
   renewCertificates,
   tlsOf,
-  type WebhookCertificates,
-} from "../../src/tokens/webhook-certificates.ts";
+  type ServerCertificates,
+} from "../../src/tokens/server-certificates.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 
@@ -273,7 +273,7 @@ describe("over TLS", () => {
 
   /** The server, and its response to a client with this certificate. */
   async function secured() {
-    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const made = await newServerCertificates({ ...names, now: Date.now() });
     server = await startHttpServer({
       host: "127.0.0.1",
       port: 0,
@@ -303,21 +303,21 @@ describe("over TLS", () => {
     return { made, ask };
   }
 
-  const shown = (made: WebhookCertificates, name: "client" | "serving") => ({
+  const shown = (made: ServerCertificates, name: "client" | "serving") => ({
     cert: made[name].certificate,
     key: SecretText.reveal(made[name].privateKey),
   });
 
   test("a client of the CA is identified by its name, and other clients are anonymous", async () => {
     const { made, ask } = await secured();
-    const foreign = await newWebhookCertificates({ ...names, now: Date.now() });
+    const foreign = await newServerCertificates({ ...names, now: Date.now() });
     expect(await ask(shown(made, "client"))).toBe("you are the-client\n");
     expect(await ask()).toBe("you are undefined\n");
     expect(await ask(shown(foreign, "client"))).toBe("you are undefined\n");
   });
 
   test("a client keeps the identity of the certificate that it presented", async () => {
-    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const made = await newServerCertificates({ ...names, now: Date.now() });
     const shownCertificates: (string | undefined)[] = [];
     server = await startHttpServer({
       host: "127.0.0.1",
@@ -357,7 +357,7 @@ describe("over TLS", () => {
   });
 
   test("the first of 200 connections that one client without a certificate opens at once are served", async () => {
-    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const made = await newServerCertificates({ ...names, now: Date.now() });
     const handler = () => plain(200, "answered");
     server = await startHttpServer({ ...options, handler, tls: tlsOf(made) });
     const sockets = Array.from({ length: 200 }, () => connect(server.port, "127.0.0.1"));
@@ -378,7 +378,7 @@ describe("over TLS", () => {
   });
 
   test("1,000 anonymous clients with incomplete bodies stay within their limit, and a client with a certificate is served", async () => {
-    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const made = await newServerCertificates({ ...names, now: Date.now() });
     const refused: string[] = [];
     const routes = [{ method: "POST", path: "/a", handler: () => plain(200, "answered") }] as const;
     server = await startHttpServer({
@@ -494,7 +494,7 @@ describe("over TLS", () => {
     ])(
       "closes connections without a credential from %s, and serves clients that have shown a %s, on old and on new connections",
       async ([attacker, credential]) => {
-        const made = await newWebhookCertificates({ ...names, now: Date.now() });
+        const made = await newServerCertificates({ ...names, now: Date.now() });
         const refused: string[] = [];
         server = await startHttpServer({
           ...options,
@@ -522,7 +522,7 @@ describe("over TLS", () => {
     );
 
     test("counts a client of a public route as one without a credential", async () => {
-      const made = await newWebhookCertificates({ ...names, now: Date.now() });
+      const made = await newServerCertificates({ ...names, now: Date.now() });
       server = await startHttpServer({
         ...options,
         ...{ handler: routed(routes, isSecret), gate: gateOf(routes, isSecret) },
@@ -562,7 +562,7 @@ describe("over TLS", () => {
 
   test("new TLS material is used from the next connection on", async () => {
     const { made, ask } = await secured();
-    const other = await newWebhookCertificates({ ...names, now: Date.now() });
+    const other = await newServerCertificates({ ...names, now: Date.now() });
     server.useTls(tlsOf(other));
     await expect(ask()).rejects.toThrow(/certificate/);
     expect(await ask(shown(made, "client"), tlsOf(other).clientAuthority)).toBe(

@@ -2,7 +2,7 @@ import { Agent, request as send } from "node:https";
 import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
-import { parseWebhookCertificates, tlsOf } from "../../src/tokens/webhook-certificates.ts";
+import { parseServerCertificates, tlsOf } from "../../src/tokens/server-certificates.ts";
 import { type Answer, arrange, type Ask } from "./policy-request.ts";
 import { get } from "./cluster-connection.ts";
 
@@ -34,7 +34,7 @@ export async function reviewClient(
   const raw = await ask(
     get(`/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}`),
   );
-  const certificates = parseWebhookCertificates(raw);
+  const certificates = parseServerCertificates(raw);
   const shown =
     who === "anonymous"
       ? {}

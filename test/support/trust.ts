@@ -6,7 +6,7 @@ import { load } from "js-yaml";
 import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
-import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
 import { admin, connect, post, send } from "./cluster-connection.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
@@ -210,5 +210,5 @@ export async function admissionSegmentOf(
       "--output=json",
     ]),
   );
-  return parseWebhookCertificates(secret).admissionSegment ?? "";
+  return parseServerCertificates(secret).admissionSegment ?? "";
 }

@@ -5,10 +5,10 @@ import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import {
-  newWebhookCertificates,
-  type WebhookCertificates,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  newServerCertificates,
+  type ServerCertificates,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 import { apiServerName } from "../../src/webhooks/review-route.ts";
 import { boundDigest } from "./bound-digest.ts";
 import { type Answer, get, post } from "./cluster-connection.ts";
@@ -55,7 +55,7 @@ export interface WebhookCluster {
   /** What writes the requester annotations. */
   readonly stampedBy: Installation["stampedBy"];
   /** The certificates, due for renewal, with which the webhook started. */
-  readonly aged: WebhookCertificates;
+  readonly aged: ServerCertificates;
   /** Creates a key of the user `root`, as the administrator. */
   makeKey(name: string, spec: object): Promise<Answer>;
   /** The status code of a request with this key. */
@@ -79,14 +79,14 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
   const cluster = await startDedicatedCluster({ install: "manifests" });
   // kube-apiserver restarts below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
-  const aged = await newWebhookCertificates({
+  const aged = await newServerCertificates({
     ...certificateTerms,
     now: Date.now() - 300 * dayMs,
   });
   await cluster.arrange(
     post(
       `/api/v1/namespaces/${namespace}/secrets`,
-      JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
+      JSON.parse(encodeBody(serverCertificatesSecret(aged, { namespace }))),
     ),
   );
   await cluster.arrange(makeRoot);
@@ -130,7 +130,7 @@ export async function startWebhookCluster(): Promise<WebhookCluster> {
 /** Connections to a webhook with the client certificate of kube-apiserver. */
 export function poolAsApiServer(
   { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
-  { client, ca }: WebhookCertificates,
+  { client, ca }: ServerCertificates,
 ): Pool {
   return new Pool(webhookUrl, {
     allowH2: false,

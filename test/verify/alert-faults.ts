@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { issueCertificate, validityMs } from "../../src/tokens/certificate-signing.ts";
-import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
 import { apply } from "../support/install.ts";
 import type { KubectlAccess } from "../support/kubectl.ts";
 import type { DefectiveReplica } from "./defective-replica.ts";
@@ -204,7 +204,7 @@ export const alertFaults: readonly AlertFault[] = [
       const stored: unknown = JSON.parse(
         await kubectl("admin", ["get", ...secret, "--output=json"]),
       );
-      const certificates = parseWebhookCertificates(stored);
+      const certificates = parseServerCertificates(stored);
       const client = await issueCertificate("client", certificates.ca, {
         ...{ dnsNames: certificates.dnsNames, clientName: "kube-apiserver" },
         now: Date.now() - validityMs.client + 20 * 86_400_000,

@@ -3,31 +3,31 @@ import { inspect } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
+import { caCertificates, caFingerprints, isSignedBy } from "../../src/tokens/certificate-pem.ts";
 import {
-  caFingerprints,
+  caOfSecret,
   clientDataOf,
-  isSignedBy,
-  newWebhookCertificates,
-  parseWebhookCertificates,
+  newServerCertificates,
+  parseServerCertificates,
   renewCertificates,
   tlsOf,
-  type WebhookCertificates,
-  WebhookCertificatesError,
-  webhookCertificatesSecret,
-} from "../../src/tokens/webhook-certificates.ts";
+  type ServerCertificates,
+  ServerCertificatesError,
+  serverCertificatesSecret,
+} from "../../src/tokens/server-certificates.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const terms = { dnsNames: ["w.ns.svc", "w.ns"], clientName: "latchkey:kube-apiserver", now };
 const year = 365 * 86_400_000;
 
-const asSent = (certificates: WebhookCertificates): unknown =>
-  JSON.parse(encodeBody(webhookCertificatesSecret(certificates, { namespace: "ns" })));
+const asSent = (certificates: ServerCertificates): unknown =>
+  JSON.parse(encodeBody(serverCertificatesSecret(certificates, { namespace: "ns" })));
 const read = (pem: string): X509Certificate => new X509Certificate(pem);
 const countOf = (pem: string): number => pem.split("-----BEGIN CERTIFICATE-----").length - 1;
 
 describe("new certificates", () => {
-  let made: WebhookCertificates;
-  beforeAll(async () => void (made = await newWebhookCertificates(terms)));
+  let made: ServerCertificates;
+  beforeAll(async () => void (made = await newServerCertificates(terms)));
 
   test("are signed by the CA, and are not CAs", () => {
     const ca = read(made.ca.certificate);
@@ -69,8 +69,8 @@ describe("new certificates", () => {
   });
 
   test("are parsed unchanged from their Secret", () => {
-    expect(tlsOf(parseWebhookCertificates(asSent(made)))).toEqual(tlsOf(made));
-    expect(parseWebhookCertificates(asSent(made)).validities).toEqual(made.validities);
+    expect(tlsOf(parseServerCertificates(asSent(made)))).toEqual(tlsOf(made));
+    expect(parseServerCertificates(asSent(made)).validities).toEqual(made.validities);
   });
 
   test("never print their private keys", () => {
@@ -94,7 +94,7 @@ describe("new certificates", () => {
   });
 
   test("keep only the previous CA in the bundle", async () => {
-    const second = await newWebhookCertificates({ ...terms, now: now + 7 * year }, made);
+    const second = await newServerCertificates({ ...terms, now: now + 7 * year }, made);
     expect([
       countOf(second.ca.certificate),
       second.ca.certificate.includes(made.ca.certificate.trim()),
@@ -102,7 +102,7 @@ describe("new certificates", () => {
     expect(read(second.client.certificate).verify(read(second.ca.certificate).publicKey)).toBe(
       true,
     );
-    const third = await newWebhookCertificates({ ...terms, now: now + 14 * year }, second);
+    const third = await newServerCertificates({ ...terms, now: now + 14 * year }, second);
     expect([
       countOf(third.ca.certificate),
       third.ca.certificate.includes(made.ca.certificate.trim()),
@@ -114,15 +114,15 @@ describe("a new CA", () => {
   const long = 7 * year;
 
   test("leaves the serving certificate to the former CA, which kube-apiserver still trusts", async () => {
-    const made = await newWebhookCertificates(terms);
-    const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
+    const made = await newServerCertificates(terms);
+    const second = await newServerCertificates({ ...terms, now: now + long }, made);
     expect(read(second.serving.certificate).verify(read(made.ca.certificate).publicKey)).toBe(true);
     expect([
       second.validities.serving.endsAt,
-      isSignedBy(second.client.certificate, second),
-      isSignedBy(made.client.certificate, second),
+      isSignedBy(second.client.certificate, second.ca.certificate),
+      isSignedBy(made.client.certificate, second.ca.certificate),
     ]).toEqual([now + long + year, true, false]);
-    expect(tlsOf(parseWebhookCertificates(asSent(second)))).toEqual(tlsOf(second));
+    expect(tlsOf(parseServerCertificates(asSent(second)))).toEqual(tlsOf(second));
     expect(caFingerprints(second.ca.certificate)).toEqual([
       expect.stringMatching(/^[0-9a-f]{64}$/),
       ...caFingerprints(made.ca.certificate),
@@ -130,27 +130,23 @@ describe("a new CA", () => {
   });
 
   test("signs the serving certificate if the former CA expires too early", async () => {
-    const made = await newWebhookCertificates(terms);
-    const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
+    const made = await newServerCertificates(terms);
+    const second = await newServerCertificates({ ...terms, now: now + 9.5 * year }, made);
     expect(read(second.serving.certificate).verify(read(second.ca.certificate).publicKey)).toBe(
       true,
     );
   });
 });
 
-describe("an invalid certificate", () => {
-  test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
-    "has no fingerprint and no signature of the CA: %j",
-    async (pem) => {
-      expect([caFingerprints(pem), isSignedBy(pem, await newWebhookCertificates(terms))]).toEqual([
-        [],
-        false,
-      ]);
-    },
-  );
+test("the CA of a Secret is its ca.crt", async () => {
+  const made = await newServerCertificates(terms);
+  const data = { "ca.crt": Buffer.from(made.ca.certificate).toString("base64") };
+  expect(caOfSecret({ data })).toBe(caCertificates(made.ca.certificate));
+  expect(caOfSecret({ data: { "tls.crt": data["ca.crt"] } })).toBeUndefined();
+  expect(caOfSecret({})).toBeUndefined();
 });
 
-describe("parseWebhookCertificates throws an error that does not quote the Secret", () => {
+describe("parseServerCertificates throws an error that does not quote the Secret", () => {
   test.each<[string, Record<string, string>, string]>([
     ["without data", {}, "data key ca.crt is missing"],
     [
@@ -164,20 +160,20 @@ describe("parseWebhookCertificates throws an error that does not quote the Secre
       "the ca certificate is not a PEM certificate",
     ],
   ])("%s", (_rule, data, problem) => {
-    expect(() => parseWebhookCertificates({ data })).toThrow(WebhookCertificatesError);
-    expect(() => parseWebhookCertificates({ data })).toThrow(problem);
-    expect(() => parseWebhookCertificates({ data })).toThrow(/^(?!.*canary)/);
+    expect(() => parseServerCertificates({ data })).toThrow(ServerCertificatesError);
+    expect(() => parseServerCertificates({ data })).toThrow(problem);
+    expect(() => parseServerCertificates({ data })).toThrow(/^(?!.*canary)/);
   });
 
   test.each(["ca", "tls", "client"])("with a %s.key of another certificate", async (file) => {
-    const [one, other] = [await newWebhookCertificates(terms), await newWebhookCertificates(terms)];
+    const [one, other] = [await newServerCertificates(terms), await newServerCertificates(terms)];
     const data = {
       ...recordAt(asSent(one), "data"),
       [`${file}.key`]: recordAt(asSent(other), "data")[`${file}.key`],
     };
-    expect(() => parseWebhookCertificates({ data })).toThrow(
+    expect(() => parseServerCertificates({ data })).toThrow(
       `data key ${file}.key is not the private key of ${file}.crt`,
     );
-    expect(() => parseWebhookCertificates({ data })).toThrow(/^(?![^]*(?:PRIVATE|BEGIN))/);
+    expect(() => parseServerCertificates({ data })).toThrow(/^(?![^]*(?:PRIVATE|BEGIN))/);
   });
 });

@@ -1,7 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { caCertificates, caOfSecret } from "../../src/tokens/ca-certificates.ts";
-import { type KeyPair, newCa } from "../../src/tokens/certificate-signing.ts";
+import {
+  caCertificates,
+  caFingerprints,
+  isSignedBy,
+  type KeyPair,
+} from "../../src/tokens/certificate-pem.ts";
+import { newCa } from "../../src/tokens/certificate-signing.ts";
 
 let ca: KeyPair;
 beforeAll(async () => {
@@ -28,9 +33,9 @@ test("a valid certificate before an invalid one is refused", () => {
   expect(caCertificates(ca.certificate + invalid)).toBeUndefined();
 });
 
-test("the CA of a Secret is its ca.crt", () => {
-  const data = { "ca.crt": Buffer.from(ca.certificate).toString("base64") };
-  expect(caOfSecret({ data })).toBe(caCertificates(ca.certificate));
-  expect(caOfSecret({ data: { "tls.crt": data["ca.crt"] } })).toBeUndefined();
-  expect(caOfSecret({})).toBeUndefined();
-});
+test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
+  "an invalid certificate has no fingerprint and no signature of the CA: %j",
+  (pem) => {
+    expect([caFingerprints(pem), isSignedBy(pem, ca.certificate)]).toEqual([[], false]);
+  },
+);
