@@ -1,7 +1,7 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import { readPodApiServer, uniqueIdentity } from "../runtime/environment.ts";
+import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
 import type { ControllerConfig } from "./controller-options.ts";
 import { httpRefusals, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger } from "../runtime/log.ts";
@@ -31,7 +31,7 @@ export async function runController(
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
-  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
   const assembly = assembleController(assemblyOptions(config, identity), {
     ...{ credentials, clock, random, log, metrics },
   });

@@ -1,7 +1,7 @@
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { aborted, type Clock, sleep } from "../runtime/clock.ts";
-import { readPodApiServer } from "../runtime/environment.ts";
+import { readEnvironment } from "../runtime/environment.ts";
 import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
 import type { HostPort, LogLevel } from "../runtime/config-values.ts";
 import { httpRefusals, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
@@ -50,7 +50,7 @@ export async function runFront(
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
-  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
   const assembly = assemble({ credentials, clock, random, log, metrics });
   const front = frontOf(
     { name, address },

@@ -2,7 +2,7 @@ import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readIssuerAuthority } from "../published/issuer-authority.ts";
 import { aborted, type Clock } from "../runtime/clock.ts";
-import { readPodApiServer } from "../runtime/environment.ts";
+import { readEnvironment } from "../runtime/environment.ts";
 import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
@@ -36,7 +36,7 @@ export async function runWebhook(
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: exit });
-  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
   const assembly = assemble(config, { credentials, clock, random, log, metrics });
   const onFailure = exitOnFailure({ exit }, log);
   const reviews = reviewServer({ config, assembly, clock, log, metrics, onFailure });

@@ -4,7 +4,7 @@ import { resources } from "../../src/api/resources.ts";
 import { createClient } from "../../src/kube/client/client.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
 import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
@@ -15,7 +15,10 @@ let transport: Transport;
 let recorder: EventRecorder;
 
 beforeAll(async () => {
-  const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
+  const credentials = await loadCredentials(
+    { kubeconfig: inject("controlPlane").adminKubeconfig, env: {} },
+    clock,
+  );
   transport = createTransport({
     credentials,
     clock,

@@ -3,7 +3,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
 import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
@@ -16,7 +16,10 @@ let transport: Transport;
 let client: Client;
 
 beforeAll(async () => {
-  const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
+  const credentials = await loadCredentials(
+    { kubeconfig: inject("controlPlane").adminKubeconfig, env: {} },
+    clock,
+  );
   transport = createTransport({
     credentials,
     clock,

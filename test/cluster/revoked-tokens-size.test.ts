@@ -12,7 +12,7 @@ import {
 } from "../../src/domain/endpoint-token/revoked-tokens.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
 import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
 import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { connect, type Connection } from "../support/cluster-connection.ts";
@@ -30,7 +30,7 @@ let namespace: string;
 
 beforeAll(async () => {
   const { adminKubeconfig } = inject("controlPlane");
-  const credentials = await kubeconfigCredentials(adminKubeconfig, clock);
+  const credentials = await loadCredentials({ kubeconfig: adminKubeconfig, env: {} }, clock);
   transport = createTransport({
     credentials,
     clock,

@@ -54,7 +54,6 @@ const doors: readonly Door[] = [
     room: "kube",
     rooms: ["api", "runtime"],
     packages: [
-      "@kubernetes/client-node",
       "js-yaml",
       "node:child_process",
       "node:crypto",

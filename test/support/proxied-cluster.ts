@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
 import type { Credentials } from "../../src/kube/credentials/credentials.ts";
-import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import {
   type Answer,
@@ -65,7 +65,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   const login = async (account: Account): Promise<Credentials> => {
     const made = await accountKubeconfig(controlPlane, { directory, account });
     logins.push(made);
-    return kubeconfigCredentials(made.kubeconfig, systemClock);
+    return loadCredentials({ kubeconfig: made.kubeconfig, env: {} }, systemClock);
   };
   const credentials = {
     "latchkey-controller": await login("latchkey-controller"),

@@ -16,7 +16,7 @@ import { followIssuer, type FollowedIssuer } from "../../src/published/follow-is
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
 import { mostOwnResponseBytes } from "../../src/kube/client/exchange.ts";
-import { kubeconfigCredentials } from "../../src/kube/credentials/kubeconfig.ts";
+import { loadCredentials } from "../../src/kube/credentials/load-credentials.ts";
 import { createTransport, type Transport } from "../../src/kube/client/transport.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
@@ -74,7 +74,7 @@ let endpoint: { readonly authenticator: Authenticator; readonly stop: () => Prom
 
 /** Runs the controller in this process, with its routes behind the front. */
 async function startController() {
-  const credentials = await kubeconfigCredentials(login.kubeconfig, systemClock);
+  const credentials = await loadCredentials({ kubeconfig: login.kubeconfig, env: {} }, systemClock);
   const metrics = createMetrics();
   const assembly: Assembly = assembleController(
     { ...controllerSettings, issuer: front.url, maximumTokenTtl, namespace, identity: "one" },
@@ -214,7 +214,10 @@ beforeAll(async () => {
     directory: mkdtempSync(join(controlPlane.directory, "rotation-")),
     account: "latchkey-controller",
   });
-  const credentials = await kubeconfigCredentials(controlPlane.adminKubeconfig, systemClock);
+  const credentials = await loadCredentials(
+    { kubeconfig: controlPlane.adminKubeconfig, env: {} },
+    systemClock,
+  );
   transport = createTransport({
     ...{ credentials, clock: systemClock, connections: 2, timeoutMs: 30_000 },
     mostBytes: mostOwnResponseBytes,

@@ -15,10 +15,12 @@ export interface Credentials {
   /** Origin and path prefix of the API server, without a trailing slash. */
   readonly server: string;
   readonly tls: TlsMaterial;
-  /** The Authorization header, at most a minute old; undefined with client certificates. */
-  authorization(): Promise<string | undefined>;
+  /**
+   * The Authorization header, at most a minute old or not expired; undefined with client certificates.
+   */
+  readonly authorization: () => Promise<string | undefined>;
   /** Discards the cached header after a 401, so that the next call reads the credential again. */
-  forget(): void;
+  readonly forget: () => void;
 }
 
 const freshMs = 60_000;
@@ -34,22 +36,40 @@ export const userFix = "correct the kubeconfig, or set --kubeconfig, --context o
  * the fix.
  */
 export class CredentialsError extends Error {
-  constructor(problem: string, fix: string = processFix) {
+  readonly problem: string;
+  /** The error code of a file that cannot be read. */
+  readonly code: string | undefined;
+
+  constructor(problem: string, fix: string = processFix, code?: string) {
     super(`${problem}; ${fix}`);
     this.name = "CredentialsError";
+    this.problem = problem;
+    this.code = code;
   }
 }
 
-/** Caches the header that `read` returns for a minute, or until `forget`. */
+/** An Authorization header; undefined without one. */
+interface Authorization {
+  readonly header: string | undefined;
+  /** Milliseconds since the epoch; default: a minute after it was read. */
+  readonly expiresAt?: number;
+}
+
+/** Caches the header that `read` returns until it expires, or until `forget`. */
 export function cachedAuthorization(
-  read: () => Promise<string | undefined>,
+  read: () => Promise<Authorization>,
   clock: Clock,
 ): Pick<Credentials, "authorization" | "forget"> {
-  let cached: { readonly header: string | undefined; readonly readAt: number } | undefined;
+  let cached: (Authorization & { readonly readAt: number }) | undefined;
+  const isCurrent = ({ expiresAt, readAt }: NonNullable<typeof cached>): boolean =>
+    expiresAt === undefined ? clock.monotonic() - readAt <= freshMs : clock.now() < expiresAt;
+  let reading: Promise<Authorization> | undefined;
   return {
     async authorization() {
-      if (cached === undefined || clock.monotonic() - cached.readAt > freshMs)
-        cached = { header: await read(), readAt: clock.monotonic() };
+      if (cached === undefined || !isCurrent(cached)) {
+        reading ??= read().finally(() => (reading = undefined));
+        cached = { ...(await reading), readAt: clock.monotonic() };
+      }
       return cached.header;
     },
     forget() {

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { recordAt, stringAt } from "../../api/parse.ts";
-import { errorCode, mostFileBytes } from "../../runtime/read-text-file.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
+import { mostFileBytes } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
-import type { ExecPlugin } from "./kubeconfig-choice.ts";
+import type { ExecPlugin } from "./kubeconfig.ts";
 
 /** What an exec plugin runs with. */
 interface ExecPluginDeps {
@@ -15,8 +16,10 @@ interface ExecPluginDeps {
 }
 
 /** The credential that an exec plugin printed; certificates are PEM. */
-interface ExecCredential {
+export interface ExecCredential {
   readonly token: string | undefined;
+  /** Milliseconds since the epoch; Infinity if it does not expire. */
+  readonly expiresAt: number;
   readonly cert: string | undefined;
   readonly key: string | undefined;
 }
@@ -34,6 +37,7 @@ export async function execCredential(
   const status = recordAt(parsed(printed, plugin), "status");
   const credential = {
     token: stringAt(status, "token"),
+    expiresAt: Date.parse(stringAt(status, "expirationTimestamp") ?? "") || Infinity,
     cert: stringAt(status, "clientCertificateData"),
     key: stringAt(status, "clientKeyData"),
   };

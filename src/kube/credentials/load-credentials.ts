@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
+import type { Environment } from "../../runtime/options.ts";
 import {
   type Credentials,
   CredentialsError,
@@ -9,12 +10,12 @@ import {
   cachedAuthorization,
 } from "./credentials.ts";
 
-/** Sources of credentials: a kubeconfig takes precedence over the pod. */
+/** What decides about the credentials of a process. */
 interface CredentialsSource {
-  /** Path of a kubeconfig. */
+  /** Path of a kubeconfig; takes precedence over the pod. */
   readonly kubeconfig: string | undefined;
-  /** The API server from the environment of the pod; undefined outside of a pod. */
-  readonly pod: PodApiServer | undefined;
+  /** Variables of the process; the kubelet sets those of the API server in every container. */
+  readonly env: Environment;
 }
 
 /**
@@ -22,26 +23,37 @@ interface CredentialsSource {
  * no kubeconfig is set. Rejects with a CredentialsError.
  */
 export async function loadCredentials(
-  { kubeconfig, pod }: CredentialsSource,
+  { kubeconfig, env }: CredentialsSource,
   clock: Clock,
 ): Promise<Credentials> {
-  if (kubeconfig !== undefined) {
-    // In a pod, two files are enough: the client library is 1.2 MB of code and loads slowly.
-    const { kubeconfigCredentials } = await import("./kubeconfig.ts");
-    return kubeconfigCredentials(kubeconfig, clock);
-  }
-  if (pod !== undefined) return podCredentials(pod, clock);
+  if (kubeconfig !== undefined) return processCredentials(kubeconfig, { env, clock });
+  const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "" } = env;
+  if (host !== "" && port !== "") return podCredentials({ host, port }, clock);
   throw new CredentialsError(
     "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)",
   );
 }
 
-/** The Service of the API server, from the environment that the kubelet sets in every container. */
-interface PodApiServer {
-  /** KUBERNETES_SERVICE_HOST. */
-  readonly host: string;
-  /** KUBERNETES_SERVICE_PORT. */
-  readonly port: string;
+/** Those of a kubeconfig, for a process: an error says which file it is. */
+async function processCredentials(
+  path: string,
+  { env, clock }: { readonly env: Environment; readonly clock: Clock },
+): Promise<Credentials> {
+  // In a pod, two files are enough: a parser of YAML is not needed.
+  const { chooseKubeconfig, readKubeconfigFiles } = await import("./kubeconfig.ts");
+  const { kubeconfigCredentials } = await import("./kubeconfig-credentials.ts");
+  try {
+    const choice = chooseKubeconfig(readKubeconfigFiles(path, env), {});
+    if (typeof choice === "string") throw new CredentialsError(choice);
+    if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
+      throw new CredentialsError(
+        `the kubeconfig has the server "${choice.server}" without TLS, and not insecure-skip-tls-verify`,
+      );
+    return await kubeconfigCredentials(choice, { env, clock, isInteractive: false });
+  } catch (error) {
+    if (!(error instanceof CredentialsError)) throw error;
+    throw new CredentialsError(error.problem.replace("the kubeconfig", `kubeconfig "${path}"`));
+  }
 }
 
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -51,7 +63,7 @@ const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
  * client-go's InClusterConfig. Throws a CredentialsError if one cannot be read.
  */
 export function podCredentials(
-  { host, port }: PodApiServer,
+  { host, port }: { readonly host: string; readonly port: string },
   clock: Clock,
   directory = serviceAccountDirectory,
 ): Credentials {
@@ -61,7 +73,7 @@ export function podCredentials(
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     tls: { ca: readAtStart(join(directory, "ca.crt")), rejectUnauthorized: true },
     // The kubelet replaces the file before the token in it expires.
-    ...cachedAuthorization(async () => bearerFrom(token), clock),
+    ...cachedAuthorization(async () => ({ header: bearerFrom(token) }), clock),
   };
 }
 

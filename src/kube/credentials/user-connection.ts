@@ -1,21 +1,17 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
-import { resolve } from "node:path";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
-import { errorCode, mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
-import { CredentialsError, userFix } from "./credentials.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
+import { CredentialsError, type TlsMaterial, userFix } from "./credentials.ts";
 import { encodeBody } from "../client/request-body.ts";
 import { KubeError } from "../client/kube-error.ts";
 import { mostOwnResponseBytes, ResponseTooLarge } from "../client/exchange.ts";
-import { execCredential } from "./exec-plugin.ts";
-import type { KubeconfigChoice, PemSource } from "./kubeconfig-choice.ts";
+import type { KubeconfigChoice } from "./kubeconfig.ts";
+import { type KubeconfigUser, kubeconfigCredentials } from "./kubeconfig-credentials.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";
 
-/** Dependencies of {@link connectUser}. */
-interface UserConnectionDeps {
-  /** Variables of the process, for exec plugins and proxies. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly isInteractive: boolean;
+/** What a connection of a user needs. */
+interface UserConnectionDeps extends KubeconfigUser {
   readonly timeoutMs: number;
   /** Receives each warning of the API server (RFC 7234, Warning). */
   readonly onWarning: (text: string) => void;
@@ -34,115 +30,26 @@ export async function connectUser(
   choice: KubeconfigChoice,
   deps: UserConnectionDeps,
 ): Promise<UserConnection> {
-  const url = URL.parse(choice.server);
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    throw new CredentialsError(`the server "${choice.server}" is not a URL`, userFix);
-  const login = await loginOf(choice, deps);
-  const headers = { ...login.headers, ...impersonation(choice) };
+  const { server, tls, authorization } = await kubeconfigCredentials(choice, deps);
+  const header = await authorization();
+  const headers = {
+    ...(header === undefined ? {} : { authorization: header }),
+    ...impersonation(choice),
+  };
+  const url = new URL(server);
+  const agent = agentFor(choice, tls, deps);
   const options: RequestOptions = {
-    method: "GET",
+    agent,
     protocol: url.protocol,
     // A URL has an IPv6 address in brackets, a request does not.
     hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port,
   };
-  const agent = agentFor(choice, { ...tlsOf(choice), ...login.tls }, deps);
   const prefix = url.pathname.replace(/\/$/, "");
   return {
-    request: (call) => exchange(call, { options: { ...options, agent }, headers, prefix, deps }),
+    request: (call) => exchange(call, { options, headers, prefix, deps }),
     close: () => agent.destroy(),
   };
-}
-
-interface TlsOptions {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  readonly rejectUnauthorized?: boolean;
-}
-
-interface Login {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tls: TlsOptions;
-}
-
-async function loginOf(choice: KubeconfigChoice, deps: UserConnectionDeps): Promise<Login> {
-  const { credential } = choice;
-  switch (credential.kind) {
-    case "none":
-      return { headers: {}, tls: {} };
-    case "token":
-      return { headers: bearer(credential.token), tls: {} };
-    case "token-file":
-      return { headers: bearer(readFrom(credential).trim()), tls: {} };
-    case "basic": {
-      const pair = Buffer.from(`${credential.username}:${credential.password}`, "utf8");
-      return { headers: { authorization: `Basic ${pair.toString("base64")}` }, tls: {} };
-    }
-    case "exec": {
-      const { token, cert, key } = await execCredential(credential.plugin, {
-        ...deps,
-        cluster: clusterInfo(choice),
-      });
-      return {
-        headers: token === undefined ? {} : bearer(token),
-        tls: cert === undefined || key === undefined ? {} : { cert, key },
-      };
-    }
-  }
-}
-
-function bearer(token: string): Readonly<Record<string, string>> {
-  return { authorization: `Bearer ${token}` };
-}
-
-/** A cluster as in a kubeconfig and in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1). */
-export interface ClusterInfo {
-  readonly server: string;
-  readonly "certificate-authority-data"?: string;
-}
-
-/** What a client needs to reach the cluster of a choice; throws a CredentialsError. */
-export function clusterInfo(choice: KubeconfigChoice): ClusterInfo {
-  const ca = choice.certificateAuthority;
-  return {
-    server: choice.server,
-    ...(choice.tlsServerName === undefined ? {} : { "tls-server-name": choice.tlsServerName }),
-    ...(choice.insecureSkipTlsVerify ? { "insecure-skip-tls-verify": true } : {}),
-    ...(ca === undefined
-      ? {}
-      : { "certificate-authority-data": Buffer.from(pemText(ca), "utf8").toString("base64") }),
-    ...(choice.proxyUrl === undefined ? {} : { "proxy-url": choice.proxyUrl }),
-  };
-}
-
-function tlsOf(choice: KubeconfigChoice): TlsOptions {
-  const { certificateAuthority: ca, clientCertificate: cert, clientKey: key } = choice;
-  return {
-    ...(ca === undefined ? {} : { ca: pemText(ca) }),
-    ...(cert === undefined ? {} : { cert: pemText(cert) }),
-    ...(key === undefined ? {} : { key: pemText(key) }),
-    ...(choice.tlsServerName === undefined ? {} : { servername: choice.tlsServerName }),
-    ...(choice.insecureSkipTlsVerify ? { rejectUnauthorized: false } : {}),
-  };
-}
-
-function pemText(source: PemSource): string {
-  return source.kind === "data"
-    ? Buffer.from(source.base64, "base64").toString("utf8")
-    : readFrom(source);
-}
-
-function readFrom({ path, directory }: { readonly path: string; readonly directory: string }) {
-  try {
-    return readAtMost(resolve(directory, path), mostFileBytes).toString("utf8");
-  } catch (error) {
-    throw new CredentialsError(
-      `the kubeconfig names "${path}", which cannot be read: ${errorCode(error) ?? "it is too large"}`,
-      userFix,
-    );
-  }
 }
 
 function impersonation({ impersonate }: KubeconfigChoice): Record<string, string | string[]> {
@@ -155,7 +62,7 @@ function impersonation({ impersonate }: KubeconfigChoice): Record<string, string
 /** An agent that keeps one connection; Node itself reads the variables of a proxy. */
 function agentFor(
   { server, proxyUrl }: KubeconfigChoice,
-  tls: TlsOptions,
+  tls: TlsMaterial,
   { env }: UserConnectionDeps,
 ): HttpAgent {
   const proxyEnv =

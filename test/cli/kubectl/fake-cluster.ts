@@ -1,6 +1,6 @@
 import { listAt, recordAt, stringAt } from "../../../src/api/parse.ts";
 import { type Cluster, clusterOver } from "../../../src/cli/kubectl/connection/cluster.ts";
-import type { KubeconfigChoice } from "../../../src/kube/credentials/kubeconfig-choice.ts";
+import type { KubeconfigChoice } from "../../../src/kube/credentials/kubeconfig.ts";
 
 /** What a fake cluster holds, by the plural name of the kind, and which lists are forbidden. */
 export interface FakeObjects {

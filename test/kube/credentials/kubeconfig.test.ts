@@ -1,189 +1,223 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { kubeconfigCredentials } from "../../../src/kube/credentials/kubeconfig.ts";
-import { TestClock } from "../../support/test-clock.ts";
+import { KubeConfig } from "@kubernetes/client-node";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  chooseKubeconfig,
+  contextNames,
+  type KubeconfigOverrides,
+} from "../../../src/kube/credentials/kubeconfig.ts";
+import { runs } from "../../support/property-runs.ts";
 
-let directory = "";
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "latchkey-credentials-"));
-});
-afterEach(() => {
-  rmSync(directory, { recursive: true });
-});
-
-const base64 = (text: string) => Buffer.from(text).toString("base64");
-
-interface Parts {
-  readonly cluster?: Readonly<Record<string, unknown>>;
-  readonly user?: Readonly<Record<string, unknown>>;
-  readonly context?: string;
-}
-
-/** Writes a kubeconfig (as JSON, which is YAML) and returns its path. */
-function kubeconfig({ cluster = {}, user = {}, context = "here" }: Parts = {}): string {
-  const path = join(directory, "kubeconfig");
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": context,
+const first = {
+  directory: "/one",
+  content: {
+    "current-context": "a",
+    contexts: [{ name: "a", context: { cluster: "c", user: "u", namespace: "web" } }],
     clusters: [
-      { name: "here", cluster: { server: "https://example.com:6443/prefix/", ...cluster } },
+      { name: "c", cluster: { server: "https://one/", "certificate-authority": "ca.crt" } },
     ],
-    contexts: [{ name: "here", context: { cluster: "here", user: "me" } }],
+  },
+};
+const second = {
+  directory: "/two",
+  content: {
+    "current-context": "b",
+    contexts: [
+      { name: "a", context: { cluster: "other" } },
+      { name: "b", context: { cluster: "plain", user: "exec" } },
+      { name: "old", context: { cluster: "c", user: "provider" } },
+      { name: "bare", context: { cluster: "c" } },
+    ],
+    clusters: [
+      { name: "c", cluster: { server: "https://two" } },
+      {
+        name: "plain",
+        cluster: {
+          server: "http://plain",
+          "insecure-skip-tls-verify": true,
+          "certificate-authority-data": "Y2E=",
+          "proxy-url": "http://proxy",
+          "tls-server-name": "name",
+        },
+      },
+    ],
     users: [
-      { name: "other", user: { tokenFile: "/other" } },
-      { name: "me", user },
+      {
+        name: "u",
+        user: {
+          tokenFile: "token",
+          token: "ignored",
+          "client-certificate-data": "Yw==",
+          "client-certificate": "ignored",
+          "client-key": "key",
+          as: "carol",
+          "as-groups": ["g"],
+        },
+      },
+      {
+        name: "exec",
+        user: { exec: { command: "./login", args: ["x"], interactiveMode: "Never" } },
+      },
+      { name: "provider", user: { "auth-provider": { name: "oidc" } } },
     ],
-  };
-  writeFileSync(path, JSON.stringify(config));
-  return path;
+  },
+};
+
+function chosen(overrides: KubeconfigOverrides = {}) {
+  return chooseKubeconfig([first, second], overrides);
 }
 
-function file(name: string, text: string): string {
-  const path = join(directory, name);
-  writeFileSync(path, text);
-  return path;
-}
-
-test("the server is that of the current context, without a trailing slash", async () => {
-  const { server, tls } = await kubeconfigCredentials(kubeconfig(), new TestClock());
-  expect([server, tls]).toEqual(["https://example.com:6443/prefix", { rejectUnauthorized: true }]);
-});
-
-describe("a user", () => {
-  test("with a token sends it", async () => {
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { token: "one" } }),
-      new TestClock(),
-    );
-    expect(await credentials.authorization()).toBe("Bearer one");
-  });
-
-  test("with a client certificate presents it, and sends no token", async () => {
-    const user = { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") };
-    const cluster = {
-      "certificate-authority-data": base64("CA"),
-      "tls-server-name": "api.example.com",
-    };
-    const credentials = await kubeconfigCredentials(kubeconfig({ user, cluster }), new TestClock());
-    expect(credentials.tls).toEqual({
-      ca: "CA",
-      cert: "CERT",
-      key: "KEY",
-      servername: "api.example.com",
-      rejectUnauthorized: true,
+describe("several kubeconfig files", () => {
+  test("are merged as by kubectl: the first entry of a name counts", () => {
+    expect(chosen()).toEqual({
+      server: "https://one",
+      certificateAuthority: { kind: "file", path: "ca.crt", directory: "/one" },
+      clientCertificate: { kind: "data", base64: "Yw==" },
+      clientKey: { kind: "file", path: "key", directory: "/two" },
+      tlsServerName: undefined,
+      insecureSkipTlsVerify: false,
+      proxyUrl: undefined,
+      credential: { kind: "token-file", path: "token", directory: "/two" },
+      impersonate: { user: "carol", groups: ["g"] },
+      namespace: "web",
+      context: "a",
     });
-    expect(await credentials.authorization()).toBeUndefined();
   });
 
-  test("with files sends their content, relative to the kubeconfig", async () => {
-    file("client.crt", "CERT");
-    file("client.key", "KEY");
-    const { tls } = await kubeconfigCredentials(
-      kubeconfig({ user: { "client-certificate": "client.crt", "client-key": "client.key" } }),
-      new TestClock(),
-    );
-    expect(tls).toMatchObject({ cert: "CERT", key: "KEY" });
-  });
-
-  test("skips the verification of the server if the kubeconfig says so", async () => {
-    const { tls } = await kubeconfigCredentials(
-      kubeconfig({ cluster: { "insecure-skip-tls-verify": true } }),
-      new TestClock(),
-    );
-    expect(tls.rejectUnauthorized).toBe(false);
+  test("have contexts, each once", () => {
+    expect(contextNames([first, second])).toEqual(["a", "b", "old", "bare"]);
   });
 });
 
-describe("a token in a file", () => {
-  test("is read again after a minute, not earlier", async () => {
-    const clock = new TestClock();
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { tokenFile: file("token", "one\n") } }),
-      clock,
-    );
-    expect(await credentials.authorization()).toBe("Bearer one");
-    file("token", "two");
-    clock.advance(60_000);
-    expect(await credentials.authorization()).toBe("Bearer one");
-    clock.advance(1);
-    expect(await credentials.authorization()).toBe("Bearer two");
-  });
-
-  test("is read again at once after a 401", async () => {
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { tokenFile: file("token", "one") } }),
-      new TestClock(),
-    );
-    await credentials.authorization();
-    file("token", "two");
-    credentials.forget();
-    expect(await credentials.authorization()).toBe("Bearer two");
-  });
-
-  test("takes precedence over a token in the kubeconfig, as in kubectl", async () => {
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { token: "inline", tokenFile: file("token", "one") } }),
-      new TestClock(),
-    );
-    expect(await credentials.authorization()).toBe("Bearer one");
-  });
-
-  test("is relative to the kubeconfig, as in kubectl", async () => {
-    file("token", "one");
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { tokenFile: "token" } }),
-      new TestClock(),
-    );
-    expect(await credentials.authorization()).toBe("Bearer one");
-  });
-
-  test("fails the request and not the process if the file does not exist", async () => {
-    const credentials = await kubeconfigCredentials(
-      kubeconfig({ user: { tokenFile: join(directory, "none") } }),
-      new TestClock(),
-    );
-    await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
+test("an exec plugin starts at its kubeconfig, and a CA is not used without verification", () => {
+  expect(chosen({ context: "b" })).toMatchObject({
+    certificateAuthority: undefined,
+    insecureSkipTlsVerify: true,
+    proxyUrl: "http://proxy",
+    tlsServerName: "name",
+    namespace: "default",
+    credential: {
+      kind: "exec",
+      plugin: { command: "./login", args: ["x"], mayAsk: false, directory: "/two" },
+    },
   });
 });
 
-describe("an error names the file, the cause and the fix for", () => {
-  test("a kubeconfig that does not exist", async () => {
-    await expect(kubeconfigCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(
-      /none" cannot be read: ENOENT; set --kubeconfig or KUBECONFIG to a kubeconfig/,
-    );
+describe("flags", () => {
+  test("a token replaces the whole credential of the user", () => {
+    expect(chosen({ token: "t", asGroups: ["h"] })).toMatchObject({
+      credential: { kind: "token", token: "t" },
+      clientCertificate: undefined,
+      clientKey: undefined,
+      impersonate: { user: "carol", groups: ["h"] },
+    });
   });
 
-  test("a kubeconfig that is not YAML, without its content", async () => {
-    const loading = kubeconfigCredentials(file("kubeconfig", "users: [canary"), new TestClock());
-    await expect(loading).rejects.toThrow(/it is not a valid kubeconfig/);
-    await expect(loading).rejects.not.toThrow(/canary/);
-  });
-
-  test("a context that does not exist", async () => {
-    await expect(
-      kubeconfigCredentials(kubeconfig({ context: "there" }), new TestClock()),
-    ).rejects.toThrow("has no current context with a cluster");
-  });
-
-  test("a missing file that the kubeconfig names", async () => {
-    const missing = join(directory, "client.crt");
-    const user = { "client-certificate": "client.crt", "client-key-data": base64("KEY") };
-    await expect(kubeconfigCredentials(kubeconfig({ user }), new TestClock())).rejects.toThrow(
-      `names "${missing}", which cannot be read: ENOENT`,
-    );
-  });
-
-  test("a missing exec plugin that the kubeconfig names", async () => {
-    const exec = {
-      apiVersion: "client.authentication.k8s.io/v1",
-      command: join(directory, "login"),
-      interactiveMode: "Never",
+  test("need no kubeconfig", () => {
+    const flags = {
+      server: "https://s/",
+      token: "t",
+      namespace: "n",
+      as: "x",
+      certificateAuthority: "f",
     };
-    await expect(
-      kubeconfigCredentials(kubeconfig({ user: { exec } }), new TestClock()),
-    ).rejects.toThrow(`names "${exec.command}", which cannot be started: ENOENT`);
+    expect(chooseKubeconfig([], flags)).toMatchObject({
+      server: "https://s",
+      namespace: "n",
+      certificateAuthority: { kind: "file", path: "f", directory: "" },
+      impersonate: { user: "x", groups: [] },
+    });
+  });
+
+  test("a user without credentials has none", () => {
+    expect(chosen({ context: "bare" })).toMatchObject({ credential: { kind: "none" } });
+  });
+});
+
+describe("one sentence says what is missing", () => {
+  test.each<[KubeconfigOverrides, string]>([
+    [{ context: "nowhere" }, 'the kubeconfig has no context "nowhere"'],
+    [{ cluster: "nowhere" }, 'the kubeconfig has no cluster "nowhere"'],
+    [{ user: "nobody" }, 'the kubeconfig has no user "nobody"'],
+    [
+      { context: "old" },
+      'the user "provider" has an auth-provider, which is not supported; use an exec plugin, such as kubelogin',
+    ],
+  ])("%j", (overrides, problem) => {
+    expect(chosen(overrides)).toBe(problem);
+  });
+
+  test("an empty kubeconfig", () => {
+    expect(chooseKubeconfig([], {})).toBe("the kubeconfig has no current context with a cluster");
+  });
+});
+
+describe("client-node chooses the same", () => {
+  const name = fc.constantFrom("a", "b", "c");
+  const text = fc.constantFrom("x", "y", "z");
+  const optional = <T>(fields: Record<string, fc.Arbitrary<T>>) =>
+    fc.record(fields, { requiredKeys: [] });
+  const entries = (field: string, content: fc.Arbitrary<unknown>) =>
+    fc.uniqueArray(fc.record({ name, [field]: content }), { selector: (entry) => entry.name });
+  const cluster = fc.record(
+    {
+      server: fc.constantFrom("https://one", "https://two/", "https://three/path"),
+      "certificate-authority-data": text,
+      "certificate-authority": text,
+      "tls-server-name": text,
+      "proxy-url": text,
+    },
+    { requiredKeys: ["server"] },
+  );
+  const user = optional({
+    token: text,
+    "client-certificate-data": text,
+    "client-certificate": text,
+    "client-key-data": text,
+    "client-key": text,
+    as: text,
+  });
+  const kubeconfigs = fc.record({
+    "current-context": name,
+    contexts: entries("context", fc.record({ cluster: name, user: name, namespace: text })),
+    clusters: entries("cluster", cluster),
+    users: entries("user", user),
+  });
+  /** PEM text of data or of a file, where data counts. */
+  const pem = (data: string | undefined, path: string | undefined) =>
+    data === undefined
+      ? path && { kind: "file", path, directory: "/d" }
+      : { kind: "data", base64: data };
+
+  /** The choice of client-node; undefined if its context names what does not exist. */
+  function theirChoice(content: object) {
+    const config = new KubeConfig();
+    config.loadFromString(JSON.stringify(content));
+    const [cluster, login] = [config.getCurrentCluster(), config.getCurrentUser()];
+    if (cluster === null || login === null) return undefined;
+    const { token, impersonateUser } = login;
+    return {
+      server: cluster.server,
+      certificateAuthority: pem(cluster.caData, cluster.caFile),
+      clientCertificate: pem(login.certData, login.certFile),
+      clientKey: pem(login.keyData, login.keyFile),
+      tlsServerName: cluster.tlsServerName,
+      insecureSkipTlsVerify: cluster.skipTLSVerify,
+      proxyUrl: cluster.proxyUrl,
+      credential: token === undefined ? { kind: "none" } : { kind: "token", token },
+      impersonate: impersonateUser && { user: impersonateUser, groups: [] },
+      namespace: config.getContextObject(config.getCurrentContext())?.namespace,
+      context: config.getCurrentContext(),
+    };
+  }
+
+  test("of one file", () => {
+    fc.assert(
+      fc.property(kubeconfigs, (content) => {
+        const choice = chooseKubeconfig([{ directory: "/d", content }], {});
+        expect(typeof choice === "string" ? undefined : choice).toEqual(theirChoice(content));
+      }),
+      runs(300),
+    );
   });
 });

@@ -19,16 +19,16 @@ writeFileSync(
     users: [{ name: "a", user: { token: "one" } }],
   }),
 );
-const pod = { host: "10.0.0.1", port: "443" };
+const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
 
 test("a kubeconfig takes precedence over the pod", async () => {
-  const { server } = await loadCredentials({ kubeconfig, pod }, new TestClock());
+  const { server } = await loadCredentials({ kubeconfig, env: pod }, new TestClock());
   expect(server).toBe("https://a.example.com");
 });
 
 test("credentials require a kubeconfig or a pod", async () => {
   await expect(
-    loadCredentials({ kubeconfig: undefined, pod: undefined }, new TestClock()),
+    loadCredentials({ kubeconfig: undefined, env: {} }, new TestClock()),
   ).rejects.toThrow(
     "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set); set --kubeconfig",
   );
@@ -57,9 +57,9 @@ function packagesLoadedFor(source: object): readonly string[] {
   return Array.isArray(printed) ? printed.map(String) : [];
 }
 
-test("the client library is loaded only for a kubeconfig", () => {
-  expect(packagesLoadedFor({ kubeconfig })).toContain("@kubernetes/client-node");
-  expect(packagesLoadedFor({ pod })).toEqual([]);
+test("a parser of YAML is loaded only for a kubeconfig", () => {
+  expect(packagesLoadedFor({ kubeconfig, env: {} })).toEqual(["js-yaml"]);
+  expect(packagesLoadedFor({ env: pod })).toEqual([]);
 });
 
 describe("the credentials of a pod", () => {
@@ -72,7 +72,7 @@ describe("the credentials of a pod", () => {
   afterEach(() => rmSync(account, { recursive: true }));
 
   test("a pod trusts the CA of its ServiceAccount and sends its token", async () => {
-    const credentials = podCredentials(pod, new TestClock(), account);
+    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
     expect(credentials).toMatchObject({
       server: "https://10.0.0.1:443",
       tls: { ca: "CA", rejectUnauthorized: true },
@@ -87,7 +87,7 @@ describe("the credentials of a pod", () => {
 
   test("the token is read again after a minute, not earlier", async () => {
     const clock = new TestClock();
-    const credentials = podCredentials(pod, clock, account);
+    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, clock, account);
     await credentials.authorization();
     writeFileSync(join(account, "token"), "two");
     clock.advance(60_000);
@@ -97,7 +97,7 @@ describe("the credentials of a pod", () => {
   });
 
   test("the token is read again at once after a 401", async () => {
-    const credentials = podCredentials(pod, new TestClock(), account);
+    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
     await credentials.authorization();
     writeFileSync(join(account, "token"), "two");
     credentials.forget();
@@ -105,14 +105,16 @@ describe("the credentials of a pod", () => {
   });
 
   test("a token file that disappears fails the request, not the process", async () => {
-    const credentials = podCredentials(pod, new TestClock(), account);
+    const credentials = podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account);
     rmSync(join(account, "token"));
     await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test.each(["token", "ca.crt"])("a missing %s is a CredentialsError", (name) => {
     rmSync(join(account, name));
-    expect(() => podCredentials(pod, new TestClock(), account)).toThrow(
+    expect(() =>
+      podCredentials({ host: "10.0.0.1", port: "443" }, new TestClock(), account),
+    ).toThrow(
       `ServiceAccount file "${join(account, name)}" cannot be read: ENOENT; set --kubeconfig`,
     );
   });

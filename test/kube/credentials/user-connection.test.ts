@@ -5,6 +5,7 @@ import { bodyForUser } from "../../../src/kube/client/response-body.ts";
 import { connectUser, warningsIn } from "../../../src/kube/credentials/user-connection.ts";
 import { fakeChoice } from "../../cli/kubectl/fake-cluster.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../../support/endless-body.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import { endServer, KeptSockets, listenLocally } from "../../support/local-server.ts";
 
 describe("the warnings of an answer", () => {
@@ -45,7 +46,13 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
   });
   server.on("connection", (socket) => sockets.keep(socket));
   const url = `http://127.0.0.1:${await listenLocally(server)}`;
-  const deps = { env: {}, isInteractive: false, timeoutMs: 300, onWarning: () => {} };
+  const deps = {
+    clock: systemClock,
+    env: {},
+    isInteractive: false,
+    timeoutMs: 300,
+    onWarning: () => {},
+  };
   const connection = await connectUser({ ...fakeChoice, server: url }, deps);
   const quick = () => connection.request({ method: "GET", path: "/quick" });
   try {
@@ -72,7 +79,13 @@ test.each(["/endless", "/announced"])(
     });
     server.on("connection", (socket) => sockets.keep(socket));
     const url = `http://127.0.0.1:${await listenLocally(server)}`;
-    const deps = { env: {}, isInteractive: false, timeoutMs: 60_000, onWarning: () => {} };
+    const deps = {
+      clock: systemClock,
+      env: {},
+      isInteractive: false,
+      timeoutMs: 60_000,
+      onWarning: () => {},
+    };
     const connection = await connectUser({ ...fakeChoice, server: url }, deps);
     try {
       await expect(connection.request({ method: "GET", path })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { managementEntry } from "../../../api/names.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { contextNames } from "../../../kube/credentials/kubeconfig-choice.ts";
+import { contextNames, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
 import { entries } from "../actions.ts";
 import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
 import type { Cli } from "../cli.ts";
@@ -8,7 +8,6 @@ import type { Cluster } from "../connection/cluster.ts";
 import { listedClusters } from "../connection/cluster-address.ts";
 import { type Command, readArguments } from "../command.ts";
 import { completionOf, completionText, type Completion } from "./completion.ts";
-import { kubeconfigsOf } from "../connection/connect.ts";
 import { connectionFlags } from "../connection/connection-flags.ts";
 import { printable } from "../failure.ts";
 import { findObjects } from "../objects/find-objects.ts";
@@ -41,7 +40,8 @@ async function namesFor(
 ): Promise<readonly string[]> {
   if (command === undefined || completes === undefined || completes === "files") return [];
   const connection = { ...readFlags(connectionFlags, flags), requestTimeout: timeoutMs };
-  if (completes === "contexts") return contextNames(kubeconfigsOf(connection, cli.env));
+  if (completes === "contexts")
+    return contextNames(readKubeconfigFiles(connection.kubeconfig, cli.env));
   const before = completes === "objects" ? [last] : readArguments(command, args);
   return clusterNames(completes, before, await cli.connect(connection));
 }

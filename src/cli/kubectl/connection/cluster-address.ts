@@ -2,7 +2,7 @@ import { managementEntry, managementPath, ownObjects } from "../../../api/names.
 import { recordAt, stringAt, stringMapAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import type { ClusterInfo } from "../../../kube/credentials/user-connection.ts";
+import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { ConfigError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import type { Cluster } from "./cluster.ts";

@@ -2,7 +2,7 @@ import { cliFieldManager } from "../../../api/names.ts";
 import type { Manifest, ObjectRef } from "../../../api/object.ts";
 import { listAt, recordAt, stringAt } from "../../../api/parse.ts";
 import { apiVersionOf, type Resource } from "../../../api/resources.ts";
-import type { KubeconfigChoice } from "../../../kube/credentials/kubeconfig-choice.ts";
+import type { KubeconfigChoice } from "../../../kube/credentials/kubeconfig.ts";
 import {
   acceptOf,
   listPath,

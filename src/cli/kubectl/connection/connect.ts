@@ -1,17 +1,13 @@
 import { CredentialsError, userFix } from "../../../kube/credentials/credentials.ts";
-import {
-  chooseKubeconfig,
-  type KubeconfigFile,
-} from "../../../kube/credentials/kubeconfig-choice.ts";
+import { chooseKubeconfig, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
 import { connectUser } from "../../../kube/credentials/user-connection.ts";
-import { readKubeconfigFiles } from "../../../kube/credentials/user-kubeconfig.ts";
-import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Clock } from "../../../runtime/clock.ts";
+import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Environment } from "../../../runtime/options.ts";
-import { type Cluster, clusterOver } from "./cluster.ts";
-import type { ConnectionFlags } from "./connection-flags.ts";
 import { withProgress } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
+import { type Cluster, clusterOver } from "./cluster.ts";
+import type { ConnectionFlags } from "./connection-flags.ts";
 
 /** Dependencies of {@link connect}. */
 export interface ConnectDeps {
@@ -25,22 +21,10 @@ export interface OpenCluster extends Cluster {
   readonly close: () => void;
 }
 
-/** Reads the kubeconfig files that the flags or the environment name. */
-export function kubeconfigsOf(
-  { kubeconfig }: Pick<ConnectionFlags, "kubeconfig">,
-  env: Environment,
-): readonly KubeconfigFile[] {
-  return readKubeconfigFiles({
-    flag: kubeconfig,
-    variable: env["KUBECONFIG"],
-    home: env["HOME"] ?? env["USERPROFILE"],
-  });
-}
-
 /** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
 export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promise<OpenCluster> {
   const { terminal, env, clock } = deps;
-  const files = kubeconfigsOf(flags, env);
+  const files = readKubeconfigFiles(flags.kubeconfig, env);
   const choice = chooseKubeconfig(files, {
     ...flags,
     // Commands have flags of these names for other things.
@@ -57,7 +41,7 @@ export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promis
       userFix,
     );
   const connection = await connectUser(choice, {
-    env,
+    ...{ env, clock },
     isInteractive: terminal.isInput,
     timeoutMs: flags.requestTimeout,
     onWarning: (text) => terminal.say(`warning: ${warningText(text)}`),

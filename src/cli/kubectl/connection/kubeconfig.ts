@@ -1,7 +1,7 @@
 import { delimiter, resolve } from "node:path";
 import { ownObjects } from "../../../api/names.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import type { ClusterInfo } from "../../../kube/credentials/user-connection.ts";
+import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import type { Action, Cli, Invocation } from "../cli.ts";

@@ -1,4 +1,4 @@
-import type { ClusterInfo } from "../../../kube/credentials/user-connection.ts";
+import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import type { NewKeyFormat } from "../connection/connection-flags.ts";
 import { kubeconfigContent } from "../connection/kubeconfig-content.ts";
 import { jsonText, yamlText } from "../output.ts";

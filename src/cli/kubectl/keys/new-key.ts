@@ -5,7 +5,7 @@ import { resources } from "../../../api/resources.ts";
 import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
 import { readyOf } from "../../../domain/object-state.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/user-connection.ts";
+import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cli } from "../cli.ts";

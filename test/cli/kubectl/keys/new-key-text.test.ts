@@ -1,8 +1,8 @@
 import { load } from "js-yaml";
 import { expect, test } from "vitest";
 import { newKeyText } from "../../../../src/cli/kubectl/keys/new-key-text.ts";
-import type { KubeconfigChoice } from "../../../../src/kube/credentials/kubeconfig-choice.ts";
-import { clusterInfo } from "../../../../src/kube/credentials/user-connection.ts";
+import type { KubeconfigChoice } from "../../../../src/kube/credentials/kubeconfig.ts";
+import { clusterInfo } from "../../../../src/kube/credentials/kubeconfig-credentials.ts";
 
 const choice: KubeconfigChoice = {
   server: "https://example.com/kubernetes/management",

@@ -1,0 +1,128 @@
+import { resolve } from "node:path";
+import type { Clock } from "../../runtime/clock.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
+import type { Environment } from "../../runtime/options.ts";
+import { mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
+import {
+  cachedAuthorization,
+  type Credentials,
+  CredentialsError,
+  type TlsMaterial,
+  userFix,
+} from "./credentials.ts";
+import { type ExecCredential, execCredential } from "./exec-plugin.ts";
+import type { KubeconfigChoice, PemSource } from "./kubeconfig.ts";
+
+/** Who uses a kubeconfig. */
+export interface KubeconfigUser {
+  /** Variables of the process, for exec plugins. */
+  readonly env: Environment;
+  /** Whether the standard input is a terminal. */
+  readonly isInteractive: boolean;
+  readonly clock: Clock;
+}
+
+/**
+ * The credentials of a kubeconfig. Certificates are read and an exec plugin runs now, and again when
+ * its credential expires; a token file is read when a request needs it. Rejects with a
+ * CredentialsError, as does `authorization`.
+ */
+export async function kubeconfigCredentials(
+  choice: KubeconfigChoice,
+  user: KubeconfigUser,
+): Promise<Credentials> {
+  const { server, credential } = choice;
+  const protocol = URL.parse(server)?.protocol;
+  if (protocol !== "https:" && protocol !== "http:")
+    throw new CredentialsError(`the server "${server}" is not a URL`, userFix);
+  const tls = tlsOf(choice);
+  if (credential.kind !== "exec") {
+    const read = async () => ({ header: headerOf(credential) });
+    return { server, tls, ...cachedAuthorization(read, user.clock) };
+  }
+  const run = (): Promise<ExecCredential> =>
+    execCredential(credential.plugin, { ...user, cluster: clusterInfo(choice) });
+  const first = await run();
+  let unused: ExecCredential | undefined = first;
+  const read = async () => {
+    const { token, expiresAt } = unused ?? (await run());
+    unused = undefined;
+    return { header: token === undefined ? undefined : bearer(token), expiresAt };
+  };
+  const { cert, key } = first;
+  const own = cert === undefined || key === undefined ? {} : { cert, key };
+  return { server, tls: { ...tls, ...own }, ...cachedAuthorization(read, user.clock) };
+}
+
+/** The Authorization header of a credential; throws a CredentialsError. */
+function headerOf(
+  credential: Exclude<KubeconfigChoice["credential"], { readonly kind: "exec" }>,
+): string | undefined {
+  switch (credential.kind) {
+    case "none":
+      return undefined;
+    case "token":
+      return bearer(credential.token);
+    case "token-file":
+      return bearer(readFrom(credential).trim());
+    case "basic": {
+      const pair = Buffer.from(`${credential.username}:${credential.password}`, "utf8");
+      return `Basic ${pair.toString("base64")}`;
+    }
+  }
+}
+
+function bearer(token: string): string {
+  return `Bearer ${token}`;
+}
+
+function tlsOf(choice: KubeconfigChoice): TlsMaterial {
+  const { certificateAuthority: ca, clientCertificate: cert, clientKey: key } = choice;
+  return {
+    ...(ca === undefined ? {} : { ca: pemText(ca) }),
+    ...(cert === undefined ? {} : { cert: pemText(cert) }),
+    ...(key === undefined ? {} : { key: pemText(key) }),
+    ...(choice.tlsServerName === undefined ? {} : { servername: choice.tlsServerName }),
+    rejectUnauthorized: !choice.insecureSkipTlsVerify,
+  };
+}
+
+/** A cluster as in a kubeconfig and in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1). */
+export interface ClusterInfo {
+  readonly server: string;
+  readonly "certificate-authority-data"?: string;
+}
+
+/** What a client needs to reach the cluster of a choice; throws a CredentialsError. */
+export function clusterInfo(choice: KubeconfigChoice): ClusterInfo {
+  const ca = choice.certificateAuthority;
+  return {
+    server: choice.server,
+    ...(choice.tlsServerName === undefined ? {} : { "tls-server-name": choice.tlsServerName }),
+    ...(choice.insecureSkipTlsVerify ? { "insecure-skip-tls-verify": true } : {}),
+    ...(ca === undefined
+      ? {}
+      : { "certificate-authority-data": Buffer.from(pemText(ca), "utf8").toString("base64") }),
+    ...(choice.proxyUrl === undefined ? {} : { "proxy-url": choice.proxyUrl }),
+  };
+}
+
+function pemText(source: PemSource): string {
+  return source.kind === "data"
+    ? Buffer.from(source.base64, "base64").toString("utf8")
+    : readFrom(source);
+}
+
+function readFrom({ path, directory }: { readonly path: string; readonly directory: string }) {
+  const file = resolve(directory, path);
+  try {
+    return readAtMost(file, mostFileBytes).toString("utf8");
+  } catch (error) {
+    const code = errorCode(error);
+    throw new CredentialsError(
+      `the kubeconfig names "${file}", which cannot be read: ${code ?? "it is too large"}`,
+      userFix,
+      code,
+    );
+  }
+}
