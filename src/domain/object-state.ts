@@ -1,7 +1,10 @@
 import { type Condition, reasons } from "../api/conditions.ts";
-import { numberAt, parseConditions, recordAt } from "../api/parse.ts";
+import { annotations } from "../api/names.ts";
+import type { Metadata } from "../api/object.ts";
+import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../api/parse.ts";
 import type { ReportItem, TargetState } from "../api/report.ts";
 import { troubleIn } from "./plan/events.ts";
+import type { Failure } from "./plan/failure-history.ts";
 import { conflictReasons } from "./sync/outcome.ts";
 
 /** What is reported of an object whose status is not of its current generation. */
@@ -94,3 +97,31 @@ export function targetsText({ synced, ...others }: ReturnType<typeof targetCount
 export function failedTargetState(reason: string): TargetState {
   return Object.values<string>(conflictReasons).includes(reason) ? "conflict" : "failed";
 }
+
+/** An entry of `status.sync.failures` of a SharedSecret: a target, and what failed there. */
+export interface ListedFailure extends Failure {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The failures that the status of a SharedSecret lists, at most ten. */
+export function listedFailures(
+  status: Readonly<Record<string, unknown>>,
+): readonly ListedFailure[] {
+  const text = (entry: unknown, field: string): string => stringAt(entry, field) ?? "";
+  return listAt(recordAt(status, "sync"), "failures").map((entry) => ({
+    ...{ namespace: text(entry, "namespace"), name: text(entry, "name") },
+    ...{ reason: text(entry, "reason"), message: text(entry, "message") },
+  }));
+}
+
+/**
+ * The API server's rejection of a write that a copy records; undefined if it records none, or another
+ * error, which begins with the path of a field.
+ */
+export function recordedRejection({ annotations: given }: Metadata): Failure | undefined {
+  const [, reason, message = ""] = rejectionForm.exec(given[annotations.syncError] ?? "") ?? [];
+  return reason === undefined ? undefined : { reason, message };
+}
+
+const rejectionForm = /^([A-Z][A-Za-z]*): (.*)$/s;

@@ -1,9 +1,9 @@
 import { annotations } from "../../api/names.ts";
-import type { Metadata, ObjectRef } from "../../api/object.ts";
-import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
+import { failedTargetState, listedFailures, recordedRejection } from "../object-state.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
-import { conflictReasons, targetOutcome } from "./outcome.ts";
+import { targetOutcome } from "./outcome.ts";
 import { asksFor } from "./placeholder.ts";
 import { targetState } from "./target-state.ts";
 import { isRefusedType } from "./sync-options.ts";
@@ -250,23 +250,11 @@ function seenFailure(
   { copy }: ObservedTarget,
   target: ObjectRef,
 ): SeenFailure | undefined {
-  const error = copy?.metadata.annotations[annotations.syncError];
-  const [reason = ""] = error?.split(": ", 1) ?? [];
-  if (error !== undefined && serverReason.test(reason))
-    return { in: "copy", reason, message: error.slice(reason.length + 2) };
-  for (const entry of listAt(recordAt(secret.status, "sync"), "failures")) {
-    const isHere =
-      stringAt(entry, "namespace") === target.namespace && stringAt(entry, "name") === target.name;
-    const said = stringAt(entry, "reason") ?? "";
-    if (isHere && !isConflict(said))
-      return { in: "source-status", reason: said, message: stringAt(entry, "message") ?? "" };
-  }
-  return undefined;
-}
-
-/** The form of the API server's reasons; an invalid source is recorded with the path of its field. */
-const serverReason = /^[A-Z][A-Za-z]*$/;
-
-function isConflict(reason: string): boolean {
-  return Object.values(conflictReasons).some((known) => known === reason);
+  const recorded = copy && recordedRejection(copy.metadata);
+  if (recorded !== undefined) return { in: "copy", ...recorded };
+  const listed = listedFailures(secret.status).find(
+    (failure) =>
+      keyOf(failure) === keyOf(target) && failedTargetState(failure.reason) !== "conflict",
+  );
+  return listed && { in: "source-status", reason: listed.reason, message: listed.message };
 }

@@ -1,8 +1,8 @@
 import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
-import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
-import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import { keyOf, type ObjectRef } from "../../api/object.ts";
 import type { SharedSecret } from "../../api/shared-secret.ts";
+import { type ListedFailure, listedFailures } from "../object-state.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Write } from "../plan/plan.ts";
 import type { Source } from "./copy.ts";
@@ -35,14 +35,8 @@ export interface TargetReport {
   readonly withheld?: readonly string[];
 }
 
-/** An entry of `status.sync.failures`. */
-interface FailureEntry extends Failure {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** A target with a conflict or a failure. */
-interface TargetFailure extends FailureEntry {
+interface TargetFailure extends ListedFailure {
   readonly kind: "conflict" | "failed";
   readonly regarding: Regarding;
 }
@@ -179,12 +173,8 @@ function emptyProjectSentence(
 
 const longestProject = 64;
 
-function byPlace(one: FailureEntry, other: FailureEntry): number {
-  return placeOf(one) < placeOf(other) ? -1 : 1;
-}
-
-function placeOf(entry: FailureEntry): Key {
-  return keyOf(entry);
+function byPlace(one: ListedFailure, other: ListedFailure): number {
+  return keyOf(one) < keyOf(other) ? -1 : 1;
 }
 
 const eventReasons = { conflict: "Conflict", failed: "Failed" } as const;
@@ -198,13 +188,9 @@ export function targetEvents(
   { metadata, status }: SharedSecret,
   { failures }: Pick<SyncSummary, "failures">,
 ): readonly Write[] {
-  const listed = new Set(
-    listAt(recordAt(status, "sync"), "failures").map((entry) =>
-      entryKey(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason")),
-    ),
-  );
+  const listed = new Set(listedFailures(status).map(entryKey));
   return failures
-    .filter(({ namespace, name, reason }) => !listed.has(entryKey(namespace, name, reason)))
+    .filter((failure) => !listed.has(entryKey(failure)))
     .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({
       do: "record-event",
       event: {
@@ -217,6 +203,6 @@ export function targetEvents(
     }));
 }
 
-function entryKey(...parts: readonly (string | undefined)[]): string {
-  return JSON.stringify(parts);
+function entryKey({ namespace, name, reason }: ListedFailure): string {
+  return `${namespace}/${name} ${reason}`;
 }

@@ -1,13 +1,13 @@
 import { type Key, keyOf, type Metadata } from "../../../api/object.ts";
-import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../../api/parse.ts";
+import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
+import { listedFailures } from "../../../domain/object-state.ts";
 import { copyManifest, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
 import type { Target } from "../../../domain/sync/explain.ts";
 import { conflictReasons } from "../../../domain/sync/outcome.ts";
 import {
   type ObjectChange,
   planChange,
-  planChanges,
   type TargetChange,
 } from "../../../domain/sync/plan-change.ts";
 import { observeTarget, targetsOf } from "../../../domain/sync/observed-target.ts";
@@ -72,7 +72,9 @@ export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
   const isAssumed = (target: Target): boolean => isHidden(missing, resources.secrets, target);
   const assumed = new Map<Key, TargetSecret>();
   for (const source of snapshot.sharedSecrets) {
-    const failures = failedTargets(source);
+    const failures = new Map(
+      listedFailures(source.secret.status).map((failure) => [keyOf(failure), failure.reason]),
+    );
     for (const target of targetsOf(source, seen)) {
       const key = keyOf(target);
       const state = targetState(observeTarget(target, seen));
@@ -83,18 +85,6 @@ export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
   }
   const secrets = [...snapshot.secrets, ...assumed.values()];
   return { objects: syncObjectsOf({ ...snapshot, secrets }), isAssumed };
-}
-
-/** The reasons in the status of a source, by target. */
-function failedTargets({ secret }: Source): ReadonlyMap<Key, string> {
-  const failures = listAt(recordAt(secret.status, "sync"), "failures");
-  return new Map(
-    failures.map((entry) => {
-      const [namespace, name] = [stringAt(entry, "namespace"), stringAt(entry, "name")];
-      const key = keyOf({ namespace: namespace ?? "", name: name ?? "" });
-      return [key, stringAt(entry, "reason") ?? ""];
-    }),
-  );
 }
 
 function assumedSecret(
@@ -116,14 +106,6 @@ function assumedSecret(
     immutable: false,
     digest: source.digest,
   };
-}
-
-/** What the controller does after changes that are made at once. */
-export function planFiles(
-  changes: readonly ObjectChange[],
-  { objects }: KnownSync,
-): readonly TargetChange[] {
-  return planChanges(changes, objects);
 }
 
 /**
@@ -153,7 +135,9 @@ export function planNow(
   return [...sources, ...others.filter(({ because }) => isOurs(keyOf(because.sourceRef)))];
 }
 
-/** The rights without which the plan leaves something out; assumed targets are marked themselves. */
+/**
+ * The rights without which the plan leaves something out; assumed targets are marked themselves.
+ */
 export function missingRights(missing: readonly MissingRight[]): readonly MissingRight[] {
   return missing.filter(
     ({ resource, name }) => resource !== resources.secrets || name === undefined,

@@ -6,7 +6,7 @@ import { timestamp } from "../../../domain/plan/conditions.ts";
 import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../../domain/sync/observed-target.ts";
-import type { ObjectChange } from "../../../domain/sync/plan-change.ts";
+import { type ObjectChange, planChanges } from "../../../domain/sync/plan-change.ts";
 import { withChanges } from "../../../domain/sync/sync-objects.ts";
 import { emptyProjectItems, sourceItem } from "../../../domain/sync/sync-report.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
@@ -24,6 +24,7 @@ import {
   objectItem,
   planItems,
   type PlanReport,
+  planText,
 } from "./plan-report.ts";
 import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
 import {
@@ -31,11 +32,9 @@ import {
   type KnownSync,
   knownSync,
   missingRights,
-  planFiles,
   plannedObjects,
   planNow,
 } from "./plan-sync.ts";
-import { planText } from "./plan-text.ts";
 import { plainItem, printReport } from "./report.ts";
 import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
 import { areNamespacesListed } from "./why-shared-secret.ts";
@@ -113,7 +112,7 @@ async function filePlan(
     namespaces: namespacesOf(applied, cluster.choice.namespace),
   });
   const known = knownSync(live);
-  const items = copyItems(planFiles(changes, known), known, { retries: true });
+  const items = copyItems(planChanges(changes, known.objects), known, { retries: true });
   const access = await accessItems(changedSecrets(applied, known), flags, cluster);
   const after = afterChanges(changes, known);
   const sources = changes.flatMap((change) =>

@@ -1,7 +1,7 @@
 import { byAge, keyOf, type Metadata, type ObjectRef } from "../../../api/object.ts";
-import { listAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
+import { listedFailures } from "../../../domain/object-state.ts";
 import { nameOf, reportObject } from "../../../domain/report-object.ts";
 import { copiedSource, type Source } from "../../../domain/sync/copy.ts";
 import { explain, explainGone, type Target } from "../../../domain/sync/explain.ts";
@@ -127,21 +127,16 @@ function recordedItem(source: Source, seen: SeenTarget): ReportItem | undefined 
 
 /** What the status of a source reports about a target. */
 function reportedItem({ secret }: Source, target: Target): ReportItem | undefined {
-  const failures = listAt(recordAt(secret.status, "sync"), "failures");
-  const entry = failures.find(
-    (one) =>
-      stringAt(one, "namespace") === target.namespace && stringAt(one, "name") === target.name,
-  );
-  if (entry === undefined) return undefined;
-  const value = `${stringAt(entry, "reason") ?? ""}: ${stringAt(entry, "message") ?? ""}`;
+  const failure = listedFailures(secret.status).find((one) => isSame(one, target));
+  if (failure === undefined) return undefined;
+  const value = `${failure.reason}: ${failure.message}`;
   const object = reportObject(resources.secrets.kind, target);
   const source = reportObject(resources.sharedSecrets.kind, secret.metadata);
-  const cause = { object: source, field: "status.sync.failures", value, reason: "Reported" };
-  return {
-    ...{ object, source, state: "problem", reason: "Reported" },
-    message: `the controller reports for ${nameOf(object)}: ${value}.`,
-    causes: [{ ...cause, message: "Follow the message." }],
-  };
+  const reason = "Reported";
+  const fix = "Follow the message.";
+  const cause = { object: source, field: "status.sync.failures", value, reason, message: fix };
+  const message = `the controller reports for ${nameOf(object)}: ${value}.`;
+  return { object, source, state: "problem", reason, message, causes: [cause] };
 }
 
 /** A copy whose source was not found or cannot be read. */

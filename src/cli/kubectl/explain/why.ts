@@ -15,11 +15,10 @@ import { type AskedKind, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
 import { isWell, printReport, withMissing } from "./report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
-import { keyItem } from "./why-key.ts";
-import { type WhyReport, whyText } from "./why-report.ts";
-import { requestItems } from "./why-request.ts";
+import { keyItem, requestItems } from "./why-key.ts";
 import { secretItems } from "./why-secret.ts";
 import { sharedSecretItems } from "./why-shared-secret.ts";
+import { type WhyReport, whyText } from "./why-text.ts";
 
 type WhyFlags = Invocation<typeof commands.why.flags>["flags"];
 

@@ -1,8 +1,7 @@
 import { isSameText } from "../../../tokens/random-text.ts";
 import { printable } from "../failure.ts";
-import { pageHtml, pageIcon } from "./status-page-html.ts";
+import { pageHtml, pageIcon, pageStyle } from "./status-page-html.ts";
 import { pageScript } from "./status-page-script.ts";
-import { pageStyle } from "./status-page-style.ts";
 import type { StatusView } from "./status-source.ts";
 
 /** A request to the page; header names are in lower case. */

@@ -1,9 +1,12 @@
+import { labels } from "../../../api/names.ts";
+import type { Metadata } from "../../../api/object.ts";
+import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { plainItem } from "../explain/report.ts";
-import { copiesByUid } from "./copies.ts";
+import { readWith } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";
 import {
@@ -80,4 +83,22 @@ function byEnd(found: readonly LifetimeStatus[]): readonly LifetimeStatus[] {
   return found
     .filter(({ reason }) => reason !== "Expired")
     .toSorted((one, other) => (rank(one) < rank(other) ? -1 : Number(rank(one) > rank(other))));
+}
+
+/**
+ * The metadata of the copies of all SharedSecrets by the uid of their source; undefined if the user
+ * may not list Secrets of all namespaces.
+ */
+async function copiesByUid({
+  select,
+}: Cluster): Promise<ReadonlyMap<string, readonly Metadata[]> | undefined> {
+  const resource = resources.secrets;
+  const { found, missing } = await readWith(
+    { verb: "list", resource },
+    () => select({ resource, labelSelector: labels.sourceUid, metadataOnly: true }),
+    [],
+  );
+  if (missing.length > 0) return undefined;
+  const copies = found.map(parseLatchkeyMetadata);
+  return Map.groupBy(copies, (copy) => copy.labels[labels.sourceUid] ?? "");
 }

@@ -1,19 +1,24 @@
-import { refOf } from "../../../api/object.ts";
-import { listAt, parseConditions, recordAt, stringAt } from "../../../api/parse.ts";
+import { annotations } from "../../../api/names.ts";
+import { keyOf, type Metadata } from "../../../api/object.ts";
+import { parseConditions, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
 import {
   failedTargetState,
   isObserved,
+  type ListedFailure,
+  listedFailures,
   objectState,
+  recordedRejection,
   targetCounts,
   targetsText,
 } from "../../../domain/object-state.ts";
 import { nameOf, placeOf, reportObject } from "../../../domain/report-object.ts";
-import type { FoundCopy } from "./copies.ts";
-
-const { secrets } = resources;
+import { isPaused } from "../../../domain/sync/sync-options.ts";
+import { colorOf } from "../explain/report.ts";
+import { printable } from "../failure.ts";
+import { type Paint, spanText } from "../output.ts";
 
 /** What `status` shows. It has no value of a secret, no key and no token. */
 export interface StatusReport {
@@ -52,79 +57,66 @@ export function statusItems(report: StatusReport): readonly ReportItem[] {
   return [...sources, ...keys, ...tokens, ...notVisible];
 }
 
-/** Reads the state of a SharedSecret; `copies` by uid. */
+/** Reads the state of a SharedSecret; `copies` is the metadata of copies by the uid of its source. */
 export function sourceStatus(
   raw: unknown,
-  copies: ReadonlyMap<string, readonly FoundCopy[]> | undefined,
+  copies: ReadonlyMap<string, readonly Metadata[]> | undefined,
 ): SourceStatus {
   const [metadata, status] = [recordAt(raw, "metadata"), recordAt(raw, "status")];
   const [namespace, name] = [stringAt(metadata, "namespace"), stringAt(metadata, "name")];
-  const object = { kind: resources.sharedSecrets.kind, namespace, name };
-  const targets = targetCounts(status);
+  const source = { kind: resources.sharedSecrets.kind, namespace, name };
   const own = copies?.get(stringAt(metadata, "uid") ?? "") ?? [];
-  const items = targetItems(object, { status, copies: own, synced: targets.synced });
-  const problems = items.filter(({ state }) => state === "problem");
+  const secrets = targetItems(source, status, own);
+  const causes = secrets.filter(({ state }) => state === "problem");
+  const targets = targetCounts(status);
   return {
-    ...{ object, ...stateOf(raw), targets, summary: targetsText(targets) },
-    causes: problems.map(({ object: secret, reason, message }) => ({
-      ...{ object: secret, reason, message },
-    })),
-    ...{ secrets: items, areNamed: copies !== undefined },
+    ...{ object: source, ...stateOf(raw), targets, summary: targetsText(targets) },
+    causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
+    ...{ secrets, areNamed: copies !== undefined },
   };
 }
 
-interface SeenTargets {
-  readonly status: Readonly<Record<string, unknown>>;
-  readonly copies: readonly FoundCopy[];
-  /** The number of copies that the status counts as synced. */
-  readonly synced: number;
-}
-
-/** The failures that the status lists, and those of copies; then copies that record no error. */
+/** The failures that the status lists, and those that copies record; then the other copies. */
 function targetItems(
   source: ReportObject,
-  { status, copies, synced }: SeenTargets,
+  status: Readonly<Record<string, unknown>>,
+  copies: readonly Metadata[],
 ): readonly ReportItem[] {
-  const listed = listAt(recordAt(status, "sync"), "failures").map((entry) =>
-    listedFailure(source, entry),
-  );
-  const known = new Set(listed.map(({ object }) => placeOf(object)));
+  const listed = listedFailures(status);
+  const known = new Set(listed.map(keyOf));
   const others = copies
-    .filter(({ target }) => !known.has(target))
-    .toSorted((one, other) => (one.target < other.target ? -1 : 1));
-  const intact = others.filter(({ error }) => error === undefined);
-  const areSynced = intact.filter(({ isPaused }) => !isPaused).length <= synced;
+    .filter((copy) => !known.has(keyOf(copy)))
+    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  const intact = others.filter((copy) => copy.annotations[annotations.syncError] === undefined);
+  const areSynced = intact.filter((copy) => !isPaused(copy)).length <= targetCounts(status).synced;
   return [
-    ...listed,
-    ...others.flatMap((copy) => recordedFailure(source, copy)),
+    ...listed.map((failure) => listedItem(source, failure)),
+    ...others.filter((copy) => !intact.includes(copy)).map((copy) => failedItem(source, copy)),
     ...intact.map((copy) => intactItem(source, copy, areSynced)),
   ];
 }
 
-function listedFailure(source: ReportObject, entry: unknown): ReportItem {
-  const [namespace, name] = [stringAt(entry, "namespace") ?? "", stringAt(entry, "name") ?? ""];
-  const [reason, message] = [stringAt(entry, "reason") ?? "", stringAt(entry, "message") ?? ""];
-  const object = reportObject(secrets.kind, { namespace, name });
+function listedItem(source: ReportObject, failure: ListedFailure): ReportItem {
+  const object = reportObject(resources.secrets.kind, failure);
+  const { reason, message } = failure;
   const target = failedTargetState(reason);
   return { object, source, state: "problem", reason, message, causes: [], target };
 }
 
 /** The status lists ten failures; a copy records its own. */
-function recordedFailure(source: ReportObject, copy: FoundCopy): readonly ReportItem[] {
-  if (copy.error === undefined) return [];
-  const object = reportObject(secrets.kind, refOf(copy.target));
-  const [, rejection, message = copy.error] = apiServerError.exec(copy.error) ?? [];
-  const [reason, target] =
-    rejection === undefined ? ["NotCurrent"] : [rejection, "failed" as const];
-  return [{ object, source, state: "problem", reason, message, causes: [], target }];
+function failedItem(source: ReportObject, copy: Metadata): ReportItem {
+  const object = reportObject(resources.secrets.kind, copy);
+  const message = copy.annotations[annotations.syncError] ?? "";
+  const item = { object, source, state: "problem", causes: [] } as const;
+  const rejection = recordedRejection(copy);
+  return rejection === undefined
+    ? { ...item, reason: "NotCurrent", message }
+    : { ...item, ...rejection, target: "failed" };
 }
 
-/** A rejected write is recorded as the reason of the API server and its message. */
-const apiServerError = /^([A-Z][A-Za-z]*): (.*)$/s;
-
-function intactItem(source: ReportObject, copy: FoundCopy, isSynced: boolean): ReportItem {
-  const object = reportObject(secrets.kind, refOf(copy.target));
-  if (copy.isPaused) {
+function intactItem(source: ReportObject, copy: Metadata, isSynced: boolean): ReportItem {
+  const object = reportObject(resources.secrets.kind, copy);
+  if (isPaused(copy)) {
     const message = `An annotation of ${nameOf(object)} pauses its sync.`;
     return { object, source, state: "info", reason: "CopyPaused", message, causes: [] };
   }
@@ -154,4 +146,64 @@ export function lifetimeStatus(
 function stateOf(raw: unknown, endsSoon = false) {
   const conditions = parseConditions(recordAt(raw, "status"));
   return objectState(conditions, { isObserved: isObserved(raw), endsSoon });
+}
+
+/** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
+export function statusText(report: StatusReport, paint: Paint): string {
+  const { sharedSecrets, keys, tokens, notVisible } = report;
+  const sections = [
+    section(
+      "SharedSecrets",
+      sharedSecrets.flatMap((source) => sourceLines(source, paint)),
+    ),
+    section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
+    section("Direct tokens", lifetimeLines(tokens, paint)),
+    notVisible.length === 0
+      ? []
+      : section(
+          "Not visible to you",
+          notVisible.map(({ message }) => printable(message)),
+        ),
+  ];
+  return [...sections.flat(), ""].join("\n");
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return [title, ...(lines.length === 0 ? ["none"] : lines).map((line) => `  ${line}`)];
+}
+
+function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
+  const { object, state, reason, message, summary, secrets } = source;
+  const color = colorOf(source);
+  const children = [
+    ...(state === "ok" ? [] : [paint(printable(message), color)]),
+    ...secrets.map((secret) => targetLine(secret, paint)),
+  ];
+  const title = `${placeOf(object)}   ${reason}, ${summary}`;
+  return [paint(printable(title), color), ...branches(children)];
+}
+
+function targetLine({ object, state, reason, message, target }: ReportItem, paint: Paint): string {
+  const title = `${placeOf(object)}   ${state === "info" ? "paused" : (target ?? "")}`;
+  if (state === "problem") return paint(printable(`${title} ${reason}: ${message}`), "bad");
+  return state === "info" ? paint(printable(title), "faint") : printable(title);
+}
+
+function branches(lines: readonly string[]): readonly string[] {
+  return lines.map((line, at) => `${at === lines.length - 1 ? "└─" : "├─"} ${line}`);
+}
+
+/** Maximum keys or tokens in the text; `-o json` has all of them. */
+const mostLines = 20;
+
+function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonly string[] {
+  const lines = states.slice(0, mostLines).map((found) => {
+    const { object, state, reason, message, endsIn } = found;
+    const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
+    const line = printable(`${placeOf(object)}   ${reason}${end}: ${message}`);
+    return paint(line, state === "problem" ? "bad" : "faint");
+  });
+  return states.length <= mostLines
+    ? lines
+    : [...lines, paint(`and ${states.length - mostLines} more`, "faint")];
 }

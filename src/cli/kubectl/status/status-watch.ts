@@ -1,10 +1,9 @@
 import { aborted, type Clock, sleep } from "../../../runtime/clock.ts";
-import { paintWith } from "../output.ts";
 import { reportText } from "../explain/report.ts";
-import { statusItems } from "./status-report.ts";
-import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
-import { statusText } from "./status-text.ts";
+import { paintWith } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
+import { statusItems, statusText } from "./status-report.ts";
+import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
 
 /** How the reports are printed. */
 export interface WatchOptions {

@@ -1,12 +1,11 @@
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, Cli, Invocation } from "../cli.ts";
 import type { commands } from "../command-table.ts";
-import { exitCodes } from "../failure.ts";
 import { isWell, printReport } from "../explain/report.ts";
+import { exitCodes } from "../failure.ts";
 import { readStatus } from "./status-read.ts";
-import { statusItems } from "./status-report.ts";
+import { statusItems, statusText } from "./status-report.ts";
 import { StatusSource } from "./status-source.ts";
-import { statusText } from "./status-text.ts";
 import { watchStatus } from "./status-watch.ts";
 
 type Flags = Invocation<typeof commands.status.flags>["flags"];

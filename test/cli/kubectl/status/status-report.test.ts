@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
+import { annotations } from "../../../../src/api/names.ts";
 import { resources } from "../../../../src/api/resources.ts";
+import { paintWith } from "../../../../src/cli/kubectl/output.ts";
 import {
   lifetimeStatus,
+  type SourceStatus,
   sourceStatus,
   statusItems,
+  statusText,
 } from "../../../../src/cli/kubectl/status/status-report.ts";
-import { sampleReport } from "./status-sample.ts";
+import { placeOf } from "../../../../src/domain/report-object.ts";
+import { observedMetadata } from "../../../support/observed-objects.ts";
+import { inConflict, sampleReport } from "./status-sample.ts";
 
 const now = Date.parse("2026-11-23T09:00:00Z");
 
@@ -23,8 +29,8 @@ function object(ready: string, status: object = {}) {
   };
 }
 
-function copy(target: string, rest: { error?: string; isPaused?: boolean } = {}) {
-  return { target, isPaused: false, ...rest };
+function copy(namespace: string, given: Readonly<Record<string, string>> = {}) {
+  return observedMetadata({ namespace, name: "db", annotations: given });
 }
 
 const failing = {
@@ -33,61 +39,59 @@ const failing = {
     failures: [{ namespace: "web", name: "db", reason: "NotManaged", message: "exists" }],
   },
 };
-const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
-
-function secret(namespace: string, state: string, target?: string) {
-  return { object: { kind: "Secret", namespace, name: "db" }, source, state, target };
-}
-
-const conflict = {
-  ...secret("web", "problem", "conflict"),
-  ...{ reason: "NotManaged", message: "exists" },
-};
+const conflict = ["web/db", "problem", "conflict", "NotManaged", "exists"];
 
 describe("the targets of a SharedSecret", () => {
   const statusOf = (status: object, ...copies: readonly ReturnType<typeof copy>[]) =>
     sourceStatus(object("True", status), new Map([["u", copies]]));
+  /** Each target with its states and its reason, and what is wrong there. */
+  const said = ({ secrets }: SourceStatus) =>
+    secrets.map((secret) => [
+      ...[placeOf(secret.object), secret.state, secret.target, secret.reason],
+      ...(secret.state === "problem" ? [secret.message] : []),
+    ]);
 
   test("are those that the status lists as failures, then its copies by name", () => {
-    const { object: web, ...why } = conflict;
-    expect(statusOf(failing, copy("web-b/db"), copy("web-a/db"))).toMatchObject({
+    const found = statusOf(failing, copy("web-b"), copy("web-a"));
+    const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
+    expect(found).toMatchObject({
       ...{ object: source, areNamed: true, summary: "2 of 3 targets synced, 1 conflict" },
-      causes: [{ object: web, reason: why.reason, message: why.message }],
-      secrets: [conflict, secret("web-a", "ok", "synced"), secret("web-b", "ok", "synced")],
+      causes: [{ object: { kind: "Secret", namespace: "web" }, reason: "NotManaged" }],
+      secrets: [{ source }, { source }, { source }],
     });
+    expect(said(found)).toEqual([
+      conflict,
+      ["web-a/db", "ok", "synced", "CopyFound"],
+      ["web-b/db", "ok", "synced", "CopyFound"],
+    ]);
   });
 
   test("are only the failures if copies cannot be listed", () => {
     const found = sourceStatus(object("True", failing), undefined);
-    expect(found).toMatchObject({ areNamed: false, secrets: [conflict] });
+    expect(found.areNamed).toBe(false);
+    expect(said(found)).toEqual([conflict]);
   });
 
   test("have a failure that a copy records and the status no longer lists, or are paused", () => {
     const copies = [
-      copy("web/db", { error: "Invalid: the type cannot change" }),
-      copy("z/db", { error: "Invalid: the type cannot change" }),
-      copy("x/db", { error: "spec.data is not valid" }),
-      copy("y/db", { isPaused: true }),
+      copy("web", { [annotations.syncError]: "Invalid: the type cannot change" }),
+      copy("z", { [annotations.syncError]: "Invalid: the type cannot change" }),
+      copy("x", { [annotations.syncError]: "spec.data is not valid" }),
+      copy("y", { [annotations.disableSync]: "true" }),
     ];
-    expect(statusOf(failing, ...copies).secrets).toMatchObject([
+    expect(said(statusOf(failing, ...copies))).toEqual([
       conflict,
-      {
-        ...{ ...secret("x", "problem"), reason: "NotCurrent" },
-        message: "spec.data is not valid",
-      },
-      {
-        ...{ ...secret("z", "problem", "failed"), reason: "Invalid" },
-        message: "the type cannot change",
-      },
-      { object: secret("y", "info").object, state: "info", reason: "CopyPaused" },
+      ["x/db", "problem", undefined, "NotCurrent", "spec.data is not valid"],
+      ["z/db", "problem", "failed", "Invalid", "the type cannot change"],
+      ["y/db", "info", undefined, "CopyPaused"],
     ]);
   });
 
   test("have no state if more copies exist than are synced", () => {
     const pending = { sync: { desired: 2, synced: 1 } };
-    expect(statusOf(pending, copy("a/db"), copy("b/db")).secrets).toMatchObject([
-      secret("a", "ok"),
-      secret("b", "ok"),
+    expect(said(statusOf(pending, copy("a"), copy("b")))).toEqual([
+      ["a/db", "ok", undefined, "CopyFound"],
+      ["b/db", "ok", undefined, "CopyFound"],
     ]);
   });
 });
@@ -139,4 +143,51 @@ describe("the report for programs", () => {
       name: "database",
     });
   });
+});
+
+const plain = paintWith(false);
+
+test("the text is a tree", () => {
+  expect(statusText(sampleReport, plain).split("\n")).toEqual([
+    "SharedSecrets",
+    "  team-a/database Ready, 2 of 2 targets synced",
+    "  ├─ web-dev/database synced",
+    "  ├─ web-prod/database synced",
+    "  └─ web-test/database paused",
+    "  team-a/registry Conflict, 1 of 2 targets synced, 1 conflict",
+    "  ├─ 1 of 2 targets has a conflict.",
+    '  ├─ web-prod/registry conflict NotManaged: Secret "web-prod/registry" already exists and is not managed by Latchkey',
+    "  └─ web-dev/registry synced",
+    "  team-b/smtp Ready, 4 of 4 targets synced",
+    "Access keys that expire soon or are not ready",
+    "  ci-pipeline Expiring, ends in 3d: The key is accepted.",
+    "Direct tokens",
+    "  laptop Minted, ends in 42m: status.token contains a valid token.",
+    "Not visible to you",
+    "  you may not list Secrets in all namespaces, so targets are counted, not named",
+    "",
+  ]);
+});
+
+test("an empty report says so, and has no section about rights", () => {
+  const text = statusText({ sharedSecrets: [], keys: [], tokens: [], notVisible: [] }, plain);
+  expect(text.split("\n").filter((line) => line === "  none")).toHaveLength(3);
+  expect(text).not.toContain("Not visible");
+});
+
+test("more than 20 tokens are counted", () => {
+  const [token] = sampleReport.tokens;
+  const tokens = Array.from({ length: 25 }, (_, at) => ({
+    ...token!,
+    object: { kind: "DirectClusterEndpointToken", name: `token-${at}` },
+  }));
+  const text = statusText({ ...sampleReport, tokens }, plain);
+  expect(text).toContain("  and 5 more\n");
+  expect(text).not.toContain("token-20");
+});
+
+test("control characters of a message do not reach the terminal", () => {
+  const sharedSecrets = [{ ...inConflict, message: "a\u{1b}[2Jb\nc" }];
+  const text = statusText({ ...sampleReport, sharedSecrets }, plain);
+  expect(text).toContain("├─ a\u{fffd}[2Jb c\n");
 });

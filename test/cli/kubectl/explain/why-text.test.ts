@@ -9,7 +9,7 @@ import {
   reportText,
   withMissing,
 } from "../../../../src/cli/kubectl/explain/report.ts";
-import { type WhyReport, whyText } from "../../../../src/cli/kubectl/explain/why-report.ts";
+import { type WhyReport, whyText } from "../../../../src/cli/kubectl/explain/why-text.ts";
 import { reportObject } from "../../../../src/domain/report-object.ts";
 
 const object = reportObject("Secret", { namespace: "web", name: "db" });

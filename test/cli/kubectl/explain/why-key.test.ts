@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/names.ts";
 import { parseScope, type ScopeLimit } from "../../../../src/api/scope.ts";
 import { type LiveKey, readLiveKey } from "../../../../src/cli/kubectl/explain/live-keys.ts";
-import { requestItems } from "../../../../src/cli/kubectl/explain/why-request.ts";
+import { requestItems } from "../../../../src/cli/kubectl/explain/why-key.ts";
 import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import { born } from "../../../support/observed-objects.ts";
 import { resolvedKeyWith } from "../../../support/review-fixture.ts";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { resources } from "../../../../src/api/resources.ts";
-import { paintWith } from "../../../../src/cli/kubectl/output.ts";
 import {
   accessItem,
   objectItem,
   type PlanReport,
+  planText,
 } from "../../../../src/cli/kubectl/explain/plan-report.ts";
-import { planText } from "../../../../src/cli/kubectl/explain/plan-text.ts";
+import { paintWith } from "../../../../src/cli/kubectl/output.ts";
 
 const paint = paintWith(false);
 const empty: PlanReport = {
