@@ -12,11 +12,12 @@ import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import { locationOf } from "../domain/scope/scoped-request.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
-import { isFresh, staleReason, watchReadings } from "../kube/informer/cache-freshness.ts";
+import { isFresh, staleReason } from "../kube/informer/cache-freshness.ts";
 import type { InformerDeps } from "../kube/informer/informer-deps.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
-import type { WatchReading } from "../runtime/metrics.ts";
+import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
+import type { Metrics } from "../runtime/metrics.ts";
 import { accessKeyCacheEntry, presentedKey } from "../tokens/access-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
@@ -221,4 +222,11 @@ function rolesByName(store: ReadStore<ObservedRole>): ScopeRoles {
   const rulesOf = (name: string): readonly PolicyRule[] =>
     store.by(roleIndex, name).flatMap(({ rules }) => rules);
   return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
+}
+
+/** Shows at each scrape whether the cache is fresh. */
+export function exposeFreshness(cache: Pick<AccessKeyCache, "isFresh">, metrics: Metrics): void {
+  metrics.onScrape("access keys", () =>
+    metrics.gauge("latchkey_cache_fresh", { cache: "accesskeys" }).set(cache.isFresh() ? 1 : 0),
+  );
 }

@@ -12,6 +12,7 @@ import type { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 
 /** Dependencies of {@link LastActivity}; `random` returns numbers in [0, 1). */
 interface LastActivityDeps {
@@ -20,7 +21,7 @@ interface LastActivityDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, "controller" | "queue">;
+  readonly metrics: Metrics;
   readonly yielder: Yielder;
 }
 
@@ -43,7 +44,7 @@ export class LastActivity {
     this.#queue = new WorkQueue({
       clock: deps.clock,
       random: deps.random,
-      metrics: deps.metrics.queue(name),
+      metrics: queueMetrics(name, deps.metrics),
     });
   }
 
@@ -69,7 +70,7 @@ export class LastActivity {
       clock,
       yielder,
       log,
-      metrics: metrics.controller(name, writers),
+      metrics: controllerMetrics(name, writers, metrics),
     });
     const left = [...this.#uses.keys()];
     const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));

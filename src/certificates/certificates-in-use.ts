@@ -25,7 +25,7 @@ import type { ServerCertificates, StoredCertificates } from "../tokens/server-ce
 /** Where the certificates in use are reported. */
 interface Reporting {
   readonly log: Pick<Logger, "info" | "warn">;
-  readonly metrics: Pick<Metrics, "certificateEnd" | "certificateProblem">;
+  readonly metrics: Metrics;
 }
 
 /** What a replica has in memory: the last valid certificates, and what it knows of their CA. */
@@ -72,7 +72,9 @@ export class CertificatesInUse {
     this.#certificates = { ...found, admissionSegment };
     const { metrics } = this.#reporting;
     for (const name of certificateNames)
-      metrics.certificateEnd(name, found.validities[name].endsAt / 1000);
+      metrics
+        .gauge("latchkey_certificate_expiry_timestamp_seconds", { certificate: name })
+        .set(found.validities[name].endsAt / 1000);
     return this.#certificates;
   }
 
@@ -102,7 +104,7 @@ export class CertificatesInUse {
     const now = presentProblems({ secret: stored?.kind ?? "missing", isInUse, former });
     this.#problems = now;
     for (const problem of certificateProblems)
-      metrics.certificateProblem(problem, now.includes(problem));
+      metrics.gauge("latchkey_certificate_problem", { problem }).set(now.includes(problem) ? 1 : 0);
     for (const problem of now.filter((found) => !before.includes(found)))
       log.warn(
         { problem, ...this.#factsOf(problem, stored, former) },

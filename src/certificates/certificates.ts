@@ -32,7 +32,7 @@ import { CertificatesInUse } from "./certificates-in-use.ts";
 /** What {@link Certificates} need. */
 interface CertificatesDeps extends ObjectControllerDeps {
   readonly client: Pick<Client, "create" | "replace">;
-  readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd" | "certificateProblem">;
+  readonly metrics: Metrics;
 }
 
 /** The Service in front of a server, and more DNS names and IP addresses of the server. */

@@ -19,8 +19,8 @@ import { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { Metrics, RequestPool } from "../runtime/metrics.ts";
-import type { RequestMetrics } from "../runtime/work-metrics.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { type RequestMetrics, requestMetrics } from "../runtime/work-metrics.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 import type { Stores } from "./stores.ts";
@@ -131,7 +131,7 @@ class Transports {
   constructor(deps: AssemblyDeps, yielder: Yielder) {
     this.#deps = deps;
     this.#yielder = yielder;
-    this.#requests = deps.metrics.requests(new URL(deps.credentials.server).host);
+    this.#requests = requestMetrics(new URL(deps.credentials.server).host, deps.metrics);
   }
 
   open(
@@ -174,7 +174,7 @@ function newElection(
     clock,
     random,
     log,
-    metrics,
+    leading: metrics.gauge("leader_election_master_status", { name: ownObjects.lease }),
     lease: { namespace, name: ownObjects.lease },
     identity,
     times,
@@ -192,13 +192,14 @@ function openFenced(
   { election, metrics }: { readonly election: LeaderElection; readonly metrics: Metrics },
 ): readonly [copies: Transport, rest: Transport] {
   const bodies = new BodyLimiter(maximumBodyBytesInFlight);
-  const open = (pool: RequestPool): Transport => {
-    metrics.requestLimit(pool, writers);
+  const open = (pool: "copies" | "rest"): Transport => {
+    const limit = metrics.gauge("latchkey_request_concurrency_limit", { pool });
+    limit.set(writers);
     return transports.open({
       bodies,
       connections: writers,
       fence: () => election.remainingMs(),
-      onLimit: (limit) => metrics.requestLimit(pool, limit),
+      onLimit: (concurrent) => limit.set(concurrent),
     });
   };
   return [open("copies"), open("rest")];

@@ -3,6 +3,7 @@ import { createKeyResolver } from "../authn/key-resolver.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/informer/list-watch.ts";
+import { exposeWatches, interruptionCounter } from "../kube/informer/watch-metrics.ts";
 import { runLoop } from "../kube/queue/loop.ts";
 import { WorkQueue } from "../kube/queue/work-queue.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
@@ -10,6 +11,7 @@ import type { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 import { Enqueuer } from "./enqueuer.ts";
 import type { ControllerOptions, World } from "./world.ts";
 import { createInformers, type Informers } from "./informers.ts";
@@ -57,7 +59,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
   /** Set while this process is the leader. */
   let enqueuer: Enqueuer | undefined;
   const informers = createInformers(
-    { ...deps, recovery, onInterrupted: metrics.watchInterrupted },
+    { ...deps, recovery, onInterrupted: interruptionCounter(metrics) },
     {
       ...options,
       onChange(changed) {
@@ -66,12 +68,12 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       },
     },
   );
-  metrics.watches(informers.watches);
-  metrics.objects(() => counts.readings());
+  exposeWatches(informers.watches, metrics);
+  counts.expose(metrics);
   // Replicas that do not lead have the series, too.
   for (const { queue, workers } of informers.reconcilers) {
-    metrics.queue(controllers[queue]);
-    metrics.controller(controllers[queue], workers(options));
+    queueMetrics(controllers[queue], metrics);
+    controllerMetrics(controllers[queue], workers(options), metrics);
   }
   return {
     informers,
@@ -108,7 +110,7 @@ function createLeader(
 ): Leader {
   const { stores, has, recordWrite, recordDelete } = informers;
   const queues = createQueues(
-    (name) => new WorkQueue({ clock, random, metrics: metrics.queue(controllers[name]) }),
+    (name) => new WorkQueue({ clock, random, metrics: queueMetrics(controllers[name], metrics) }),
   );
   const memory = newMemory(options);
   const keyResolver = createKeyResolver({
@@ -157,7 +159,7 @@ async function runLoops(
         reconcile: (key) =>
           reconcile(key, { reconciler, world }, (request) => send(request, sending)),
         ...{ workers, signal, clock, yielder, log },
-        metrics: metrics.controller(controllers[queue], workers),
+        metrics: controllerMetrics(controllers[queue], workers, metrics),
       });
     }),
   );

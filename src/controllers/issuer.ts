@@ -2,7 +2,12 @@ import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import type { ServiceNames } from "../certificates/certificates.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ControllerConfig } from "./controller-options.ts";
-import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
+import {
+  httpRefusals,
+  type HttpServer,
+  refusalCounter,
+  startHttpServer,
+} from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type Route, served } from "../runtime/routes.ts";
@@ -14,7 +19,7 @@ interface IssuerDeps {
   readonly assembly: Pick<Assembly, "keepCertificates">;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, "httpRefusals">;
+  readonly metrics: Metrics;
   /** Called if it cannot listen. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -38,7 +43,7 @@ export function createIssuer(
     const server = await startHttpServer({
       ...config.issuerAddress,
       ...served(routes),
-      onRefused: metrics.httpRefusals("issuer", httpRefusals),
+      onRefused: refusalCounter("issuer", httpRefusals, metrics),
       clock,
       log,
       tls,

@@ -9,7 +9,7 @@ import {
   targetCounts,
 } from "../domain/object-state.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { NotReadyObject, ObjectGroup, ObjectReadings } from "../runtime/metrics.ts";
+import type { Metrics } from "../runtime/metrics.ts";
 import type { Changed } from "./informers.ts";
 import type { CountedObject } from "./kinds/watched-kind.ts";
 
@@ -19,6 +19,23 @@ const hourMs = 3_600_000;
 /** Times within which metrics count lifetimes that end, in hours. */
 const expiringHours = { "1d": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
 const { sharedSecrets, ownedAccessKeys, endpointTokens } = resources;
+
+/** Labels of objects of one kind that have the same status and reason of a condition. */
+interface ObjectGroup {
+  readonly kind: string;
+  readonly condition: string;
+  readonly status: string;
+  /** A reason of Latchkey's table, or empty. */
+  readonly reason: string;
+}
+
+/** An object that is not ready; the reason is one of Latchkey's table, or empty. */
+interface NotReadyObject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: string;
+}
 
 /**
  * Counts objects for metrics, with each change: by their conditions, by the hour in which their
@@ -51,29 +68,33 @@ export class ObjectCounts {
     if (resource === sharedSecrets) this.#retarget(before, after);
   }
 
-  /** What was counted until now. */
-  readings(): ObjectReadings {
-    return {
-      groups: this.#groups.values(),
-      targets: this.#targets,
-      notReady: this.#firstNotReady(),
-      omitted: Math.max(0, this.#notReady.size - mostNamed),
-      expiring: [...this.#ends].flatMap(([kind, ends]) =>
-        Object.entries(expiringHours).map(([within, hours]) => ({
-          ...{ kind, within },
-          count: this.#endsWithin(ends, hours),
-        })),
-      ),
-    };
+  /** Shows what is counted at each scrape. */
+  expose(metrics: Metrics): void {
+    metrics.onScrape("objects", () => {
+      for (const [group, count] of this.#groups.values())
+        metrics.gauge("latchkey_objects", group).set(count);
+      for (const [state, count] of Object.entries(this.#targets))
+        metrics.gauge("latchkey_sync_targets", { state }).set(count);
+      this.#exposeNotReady(metrics);
+      for (const [kind, ends] of this.#ends)
+        for (const [within, hours] of Object.entries(expiringHours))
+          metrics
+            .gauge("latchkey_objects_expiring", { kind, within })
+            .set(this.#endsWithin(ends, hours));
+    });
   }
 
-  #firstNotReady(): readonly NotReadyObject[] {
-    const first: NotReadyObject[] = [];
+  #exposeNotReady(metrics: Metrics): void {
+    metrics.reset("latchkey_object_not_ready");
+    let named = 0;
     for (const object of this.#notReady.values()) {
-      if (first.length === mostNamed) break;
-      first.push(object);
+      if (named === mostNamed) break;
+      metrics.gauge("latchkey_object_not_ready", object).set(1);
+      named += 1;
     }
-    return first;
+    metrics
+      .gauge("latchkey_objects_not_ready_omitted", {})
+      .set(Math.max(0, this.#notReady.size - mostNamed));
   }
 
   #endsWithin(ends: ReadonlyMap<number, number>, hours: number): number {

@@ -6,6 +6,7 @@ import {
 import { highestVersion, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
+import type { Metrics } from "../runtime/metrics.ts";
 import { type HttpRequest, type Peer, plain } from "../runtime/routes.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
@@ -196,3 +197,14 @@ const staleResponse = plain(503, "this replica is cut off from its API server; r
   connection: "close",
 });
 const noStore = { "cache-control": "no-store" } as const;
+
+/** Shows the revoked tokens, and the requests that wait for them. */
+export function exposePolls(
+  polls: Pick<RevokedPolls, "tokens" | "waiting">,
+  metrics: Metrics,
+): void {
+  metrics.onScrape("polls", () => {
+    metrics.gauge("latchkey_revoked_tokens", {}).set(polls.tokens);
+    metrics.gauge("latchkey_revoked_polls", {}).set(polls.waiting);
+  });
+}

@@ -3,7 +3,7 @@ import { keyOf } from "../api/object.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
 import type { ControllerConfig } from "./controller-options.ts";
-import { httpRefusals, startHttpServer } from "../runtime/http-server.ts";
+import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-server.ts";
 import { createLogger } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import {
@@ -17,7 +17,7 @@ import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/sh
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
 import { createIssuer } from "./issuer.ts";
-import { RevokedPolls } from "./revoked-polls.ts";
+import { exposePolls, RevokedPolls } from "./revoked-polls.ts";
 import { publishedKeyRoutes, revokedTokensRoutes } from "./issuer-routes.ts";
 
 const closeGraceMs = 2_000;
@@ -37,7 +37,7 @@ export async function runController(
   });
   const keys = keysOf(config, assembly);
   const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
-  metrics.revoked(() => ({ tokens: polls.tokens, polls: polls.waiting }));
+  exposePolls(polls, metrics);
   const routes = [
     ...publishedKeyRoutes(config, keys, assembly.informers.published),
     ...revokedTokensRoutes(config, polls),
@@ -56,7 +56,7 @@ export async function runController(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
-    onRefused: metrics.httpRefusals("http", httpRefusals),
+    onRefused: refusalCounter("http", httpRefusals, metrics),
     clock,
     log,
   });

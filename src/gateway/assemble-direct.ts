@@ -17,7 +17,12 @@ import {
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import { ServerProbe } from "../kube/client/server-version.ts";
-import { gatewayMetrics } from "./gateway-metrics.ts";
+import {
+  authenticationCounter,
+  cutCounter,
+  exposeRequests,
+  gatewayMetrics,
+} from "./gateway-metrics.ts";
 import { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import { bodyShares } from "./own-body.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
@@ -47,7 +52,7 @@ export function assembleDirectEndpoint(
   const inFlight = new InFlightRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => revoked.isKnown(),
-    onCut: metrics.gateway.cuts(cutReasons),
+    onCut: cutCounter(cutReasons, metrics),
   });
   const tokens = new VerifiedTokens(new Map(), {
     issuer,
@@ -69,7 +74,7 @@ export function assembleDirectEndpoint(
     ...{ clock, inFlight, log, routes: directRoutes(namedUpstream(clusterName)) },
     authenticator: tokenAuthenticator({
       ...{ tokens, keys, revoked, clock, prefixes, namespace },
-      onResult: metrics.gateway.authentications(tokenResults),
+      onResult: authenticationCounter(tokenResults, metrics),
     }),
     findUpstream: () => own,
     ...{ limits: inFlightLimits, bodies: bodyShares() },
@@ -83,7 +88,7 @@ export function assembleDirectEndpoint(
   });
   const probe = new ServerProbe({ transport, clock });
   const certificates = new Certificates("direct", options, { ...following, client, metrics });
-  metrics.gateway.live(() => inFlight.counts());
+  exposeRequests(() => inFlight.counts(), metrics);
   return {
     ...{ handler, inFlight, useCa: () => {} },
     warnings: () => followed.warnings(),

@@ -1,7 +1,12 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
-import { type AccessKeyCache, createAccessKeyCache } from "../authn/access-key-cache.ts";
+import {
+  type AccessKeyCache,
+  createAccessKeyCache,
+  exposeFreshness,
+} from "../authn/access-key-cache.ts";
 import { Certificates } from "../certificates/certificates.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
+import { exposeWatches } from "../kube/informer/watch-metrics.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
@@ -16,7 +21,13 @@ import {
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { gatewayMetrics } from "./gateway-metrics.ts";
+import {
+  authenticationCounter,
+  cutCounter,
+  exposeClusters,
+  exposeRequests,
+  gatewayMetrics,
+} from "./gateway-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { bodyShares } from "./own-body.ts";
 import { ClusterProbes } from "./cluster-probes.ts";
@@ -55,7 +66,7 @@ export function assembleGateway(
   const inFlight = new InFlightRequests({
     ...{ clock, yielder: following.yielder },
     isFresh: () => accessKeys.isFresh(),
-    onCut: metrics.gateway.cuts(cutReasons),
+    onCut: cutCounter(cutReasons, metrics),
   });
   const accessKeys = createAccessKeyCache(
     { ...following, onChange: () => inFlight.changed() },
@@ -83,7 +94,7 @@ export function assembleGateway(
       onUse: (key) => lastActivity.note(key),
       unknownKeyRetries: new UnknownKeyRetries(),
       onMismatch: (sharingIndex) => mismatches.note(sharingIndex),
-      onResult: metrics.gateway.authentications(identificationResults),
+      onResult: authenticationCounter(identificationResults, metrics),
     }),
     findUpstream: findUpstreamIn({ credentials, discovery, forwarder }, (name) =>
       clusters.find(name),
@@ -145,8 +156,8 @@ function exposeCache(
     readonly probes: Pick<ClusterProbes, "readings">;
   },
 ): void {
-  metrics.watches(() => [...accessKeys.watches(), ...clusters.watches()]);
-  metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());
-  metrics.gateway.live(() => inFlight.counts());
-  metrics.gateway.clusters(() => probes.readings());
+  exposeWatches(() => [...accessKeys.watches(), ...clusters.watches()], metrics);
+  exposeFreshness(accessKeys, metrics);
+  exposeRequests(() => inFlight.counts(), metrics);
+  exposeClusters(() => probes.readings(), metrics);
 }

@@ -1,5 +1,5 @@
 import { type Clock, aborted, sleep } from "../runtime/clock.ts";
-import type { ClusterReadings } from "../runtime/metrics.ts";
+import type { ClusterReadings } from "./gateway-metrics.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 
 /** Dependencies of {@link ClusterProbes}. */

@@ -22,11 +22,10 @@ import {
 } from "../domain/gateway/direct-address.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import { watchReadings } from "../kube/informer/cache-freshness.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { InformerDeps } from "../kube/informer/informer-deps.ts";
 import type { Change } from "../kube/informer/store.ts";
-import type { WatchReading } from "../runtime/metrics.ts";
+import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Dependencies of {@link ConnectedClusters}. */

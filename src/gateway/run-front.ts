@@ -4,7 +4,12 @@ import { aborted, type Clock, sleep } from "../runtime/clock.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import { type FrontServer, startFrontServer } from "../runtime/front-server.ts";
 import type { HostPort, LogLevel } from "../runtime/config-values.ts";
-import { httpRefusals, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
+import {
+  httpRefusals,
+  refusalCounter,
+  type ServerTls,
+  startHttpServer,
+} from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
@@ -67,7 +72,7 @@ export async function runFront(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
-    onRefused: metrics.httpRefusals("http", httpRefusals),
+    onRefused: refusalCounter("http", httpRefusals, metrics),
     clock,
     log,
   });
@@ -125,7 +130,7 @@ function frontOf(
     readonly assembly: FrontAssembly;
     readonly clock: Clock;
     readonly log: Logger;
-    readonly metrics: Pick<Metrics, "httpRefusals">;
+    readonly metrics: Metrics;
     readonly onFailure: (error: unknown) => void;
   },
 ): TlsListener<FrontServer> {
@@ -133,7 +138,7 @@ function frontOf(
     const server = await startFrontServer({
       ...{ ...address, ...assembly.handler, clock, tls },
       isUpgrade: asksForUpgrade,
-      onRefused: metrics.httpRefusals("gateway", ["connection"]),
+      onRefused: refusalCounter("gateway", ["connection"], metrics),
     });
     log.info({ port: server.port }, `${name} listens`);
     return server;

@@ -2,7 +2,6 @@ import type { ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
 import type { Client } from "./client/client.ts";
 import { isKubeError } from "./client/kube-error.ts";
 import { newLease, nextLease, parseLease } from "./lease-record.ts";
@@ -36,7 +35,8 @@ interface LeaseOptions {
   /** Returns numbers in [0, 1); spreads the attempts of candidates. */
   readonly random: () => number;
   readonly log: Logger;
-  readonly metrics?: Pick<Metrics, "leading">;
+  /** 1 while this process leads, else 0. */
+  readonly leading?: { set(value: 0 | 1): void };
   readonly lease: ObjectRef;
   /** Identity of this process; must be unique among running processes. */
   readonly identity: string;
@@ -292,7 +292,7 @@ export class LeaderElection {
     this.#notify(false);
   }
 
-  #notify(leading: boolean): void {
-    this.#options.metrics?.leading(this.#options.lease.name, leading);
+  #notify(isLeading: boolean): void {
+    this.#options.leading?.set(isLeading ? 1 : 0);
   }
 }

@@ -2,6 +2,7 @@ import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 import type { InformerDeps } from "./informer/informer-deps.ts";
 import { Informer } from "./informer/informer.ts";
 import { runLoop } from "./queue/loop.ts";
@@ -10,7 +11,7 @@ import type { Change } from "./informer/store.ts";
 
 /** Dependencies of an {@link ObjectController}. */
 export interface ObjectControllerDeps extends InformerDeps {
-  readonly metrics: Pick<Metrics, "controller" | "queue">;
+  readonly metrics: Metrics;
 }
 
 /** The objects of an {@link ObjectController}, and how it reconciles them. */
@@ -40,7 +41,7 @@ export class ObjectController<T> {
     const { clock, random, metrics } = deps;
     this.#deps = deps;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock, random, metrics: metrics.queue(options.name) });
+    this.#queue = new WorkQueue({ clock, random, metrics: queueMetrics(options.name, metrics) });
     this.#informers = new Map(
       [...options.objects].map(([key, ref]) => [key, this.#follow(key, ref)]),
     );
@@ -86,7 +87,7 @@ export class ObjectController<T> {
         ...{ name, reconcile, clock, yielder, log, signal },
         queue: this.#queue,
         workers: 1,
-        metrics: metrics.controller(name, 1),
+        metrics: controllerMetrics(name, 1, metrics),
       }),
     ]);
   }

@@ -1,11 +1,13 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { requestMetrics } from "../runtime/work-metrics.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { mostOwnResponseBytes } from "./client/exchange.ts";
 import { provingWatchTimes } from "./informer/watch-times.ts";
 import type { InformerDeps } from "./informer/informer-deps.ts";
 import { createListWatch } from "./informer/list-watch.ts";
+import { interruptionCounter } from "./informer/watch-metrics.ts";
 import { Recovery } from "./informer/recovery.ts";
 import { createTransport, type Transport } from "./client/transport.ts";
 import { Yielder } from "../runtime/yielder.ts";
@@ -33,7 +35,7 @@ export function ownTransport({ credentials, clock, metrics }: ProcessConnectionD
     connections,
     timeoutMs: requestTimeoutMs,
     mostBytes: mostOwnResponseBytes,
-    metrics: metrics.requests(host),
+    metrics: requestMetrics(host, metrics),
   });
 }
 
@@ -48,6 +50,6 @@ export function provingInformerDeps(
     yielder: new Yielder(clock),
     watchTimes: provingWatchTimes,
     recovery: new Recovery(),
-    onInterrupted: metrics.watchInterrupted,
+    onInterrupted: interruptionCounter(metrics),
   };
 }

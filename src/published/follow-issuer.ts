@@ -26,7 +26,7 @@ interface FollowIssuerDeps {
   /** Numbers in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, "revokedList">;
+  readonly metrics: Metrics;
   /** The name of the Secret in which the process keeps what is published. */
   readonly keptIn: string;
   /** Called for each new set of keys. */
@@ -74,11 +74,19 @@ export function followIssuer(
   const revoked = new RevokedTokens(
     {
       ...{ document: list, keys, keeper, clock, random, log, onChange: onList },
-      onRefused: metrics.revokedList.refusals(listRefusals),
+      onRefused: metrics.counterOf(
+        "latchkey_revoked_list_refusals_total",
+        listRefusals,
+        (reason) => ({ reason }),
+      ),
     },
     { issuer, url: listUrl, maximumAge: options.maximumListAge },
   );
-  metrics.revokedList.confirmedAt(() => revoked.confirmedAt() / 1000);
+  metrics.onScrape("revoked list", () =>
+    metrics
+      .gauge("latchkey_revoked_list_confirmed_timestamp_seconds", {})
+      .set(revoked.confirmedAt() / 1000),
+  );
   return {
     ...{ keys, revoked, parts: [keys, revoked, keeper] },
     problems: () => [...keys.problems(), ...revoked.problems()],

@@ -10,6 +10,7 @@ import {
 } from "./connection-pool.ts";
 import { shareHandshakes } from "./handshakes.ts";
 import type { Logger } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
 import { idOf, peerOf } from "./peer.ts";
 import type { Gate, Handler } from "./routes.ts";
 import { serve } from "./serve-request.ts";
@@ -46,6 +47,16 @@ interface HttpServerOptions {
  * large, too slow or too many at a time.
  */
 export const httpRefusals = ["connection", "too-large", "too-slow", "overloaded"] as const;
+
+/** Returns a function that counts what a server refuses by reason. */
+export function refusalCounter<Reason extends string>(
+  server: "http" | "webhook" | "issuer" | "gateway",
+  reasons: readonly Reason[],
+  metrics: Metrics,
+): (reason: Reason) => void {
+  const name = "latchkey_http_refusals_total";
+  return metrics.counterOf(name, reasons, (reason) => ({ server, reason }));
+}
 
 /** One of {@link httpRefusals}. */
 type HttpRefusal = (typeof httpRefusals)[number];

@@ -1,243 +1,173 @@
-import { type Counter, Registry } from "prom-client";
-import { createInstruments, type Instruments } from "./instruments.ts";
-import { latchkeyVersion } from "./latchkey-version.ts";
 import {
-  type ControllerMetrics,
-  controllerMetrics,
-  type QueueMetrics,
-  queueMetrics,
-  type Readings,
-  type RequestMetrics,
-  requestMetrics,
-  type WebhookMetrics,
-  webhookMetrics,
-} from "./work-metrics.ts";
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  type GaugeConfiguration,
+  Histogram,
+  Registry,
+} from "prom-client";
+import { latchkeyVersion } from "./latchkey-version.ts";
+import { metricTable } from "./metric-table.ts";
 
-/** Connection pools that do not block each other: one for copies, and one for everything else. */
-export type RequestPool = "copies" | "rest";
+type Table = typeof metricTable;
 
-/** The kinds of reviews that kube-apiserver sends to the webhook. */
-type ReviewKind = "token" | "access" | "admission";
+type NamesOf<Type extends string> = {
+  [Name in keyof Table]: Table[Name] extends { readonly type: Type } ? Name : never;
+}[keyof Table];
+
+/** A value for each label of a metric; those of Latchkey's metrics are from closed sets. */
+type LabelsOf<Name extends keyof Table> = Readonly<Record<Table[Name]["labels"][number], string>>;
 
 /**
- * Labels of objects of one kind that have the same status and reason of a condition; all values are
- * from closed sets.
+ * The metrics of a process by their names in the table. A series exists once it is asked for; asking
+ * again gives the same one.
  */
-export interface ObjectGroup {
-  readonly kind: string;
-  readonly condition: "Ready" | "Synced" | "Expiring";
-  readonly status: "True" | "False" | "Unknown";
-  /** A reason of Latchkey's table, or empty. */
-  readonly reason: string;
-}
-
-/** An object that is not ready; the reason is one of Latchkey's table, or empty. */
-export interface NotReadyObject {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly reason: string;
-}
-
-/** The objects that the controller watches. */
-export interface ObjectReadings {
-  readonly groups: Iterable<readonly [group: ObjectGroup, count: number]>;
-  /** Targets of SharedSecrets by state. */
-  readonly targets: Readonly<Record<string, number>>;
-  /** A bounded number of objects, and how many others are not ready. */
-  readonly notReady: readonly NotReadyObject[];
-  readonly omitted: number;
-  readonly expiring: readonly {
-    readonly kind: string;
-    readonly within: string;
-    readonly count: number;
-  }[];
-}
-
-/** The watches and the cache of a resource; `openedAt` in seconds since the epoch, 0 if never. */
-export interface WatchReading {
-  readonly resource: string;
-  /** When the API server last opened a watch. */
-  readonly openedAt: number;
-  readonly objects: number;
-}
-
-/** The connected clusters: how many there are of each state, and the state of some. */
-export interface ClusterReadings {
-  readonly counts: Readonly<Record<"reachable" | "unreachable", number>>;
-  /** A bounded number of clusters by name. */
-  readonly named: readonly (readonly [cluster: string, isReachable: boolean])[];
-}
-
-/** Counts a value of a closed set of labels, whose series exist with 0 from the start. */
-type Count<V extends string> = (value: V) => void;
-
-/** The metrics of a process, in their own registry. */
 export interface Metrics {
-  controller(name: string, workers: number): ControllerMetrics;
-  queue(name: string): QueueMetrics;
-  requests(host: string): RequestMetrics;
-  requestLimit(pool: RequestPool, limit: number): void;
-  leading(lease: string, leading: boolean): void;
-  /** Counts reviews of a kind by result. */
-  reviews<V extends string>(kind: ReviewKind, results: readonly V[]): Count<V>;
-  webhook(path: string): WebhookMetrics;
-  /** Sets the expiry time of a certificate, in seconds since the epoch. */
-  certificateEnd(certificate: string, endsAt: number): void;
-  /** Sets whether a problem with the certificates exists. */
-  certificateProblem(problem: string, isSo: boolean): void;
-  /** Registers a callback for each scrape. */
-  objects(read: () => ObjectReadings): void;
-  /** Registers a callback for each scrape: revoked tokens, and requests that wait for them. */
-  revoked(read: () => { readonly tokens: number; readonly polls: number }): void;
-  /** Registers a callback for each scrape. */
-  watches(read: () => readonly WatchReading[]): void;
-  /** Counts a list or watch that failed. */
-  readonly watchInterrupted: (resource: string, code: string) => void;
-  /** Registers a callback for each scrape: whether a cache is fresh. */
-  cacheFresh(cache: string, read: () => boolean): void;
-  /** The metrics of the gateway. */
-  readonly gateway: {
-    /** Counts, by this amount, requests that were forwarded and ended. */
-    requests(verb: string, code: string, by?: number): void;
-    /** Counts, by this amount, requests that the gateway refused before it forwarded them. */
-    refusals(reason: string, code: string, by?: number): void;
-    /** Counts authentications with a presented credential by result. */
-    authentications<V extends string>(results: readonly V[]): Count<V>;
-    /** Records the seconds from the head of a request to the decision to forward it. */
-    overheadSeconds(seconds: number): void;
-    /** Counts requests in progress that were ended by reason. */
-    cuts<V extends string>(reasons: readonly V[]): Count<V>;
-    /** Registers a callback for each scrape: requests in progress by kind. */
-    live(read: () => Readonly<Record<string, number>>): void;
-    /** Registers a callback for each scrape. */
-    clusters(read: () => ClusterReadings): void;
-  };
-  /** The metrics of the list of revoked tokens at the direct endpoint. */
-  readonly revokedList: {
-    /** Counts refused lists by reason. */
-    refusals<V extends string>(reasons: readonly V[]): Count<V>;
-    /** Registers a callback for each scrape: when the list was confirmed, in seconds. */
-    confirmedAt(read: () => number): void;
-  };
-  /** Counts connections and requests that a server refused by reason. */
-  httpRefusals<V extends string>(
-    server: "http" | "webhook" | "issuer" | "gateway",
-    reasons: readonly V[],
-  ): Count<V>;
+  /** A series that begins with 0. */
+  counter<Name extends NamesOf<"counter">>(name: Name, labels: LabelsOf<Name>): CounterSeries;
+  /** Counts a value of a closed set of labels, whose series begin with 0. */
+  counterOf<Name extends NamesOf<"counter">, Value extends string>(
+    name: Name,
+    values: readonly Value[],
+    labelsOf: (value: Value) => LabelsOf<Name>,
+  ): (value: Value) => void;
+  gauge<Name extends NamesOf<"gauge">>(name: Name, labels: LabelsOf<Name>): GaugeSeries;
+  /** Removes the series of a gauge. */
+  reset(name: NamesOf<"gauge">): void;
+  /** A series that begins with 0 in every bucket. */
+  histogram<Name extends NamesOf<"histogram">>(name: Name, labels: LabelsOf<Name>): HistogramSeries;
+  /** Sets a callback for each scrape, by what it reads. */
+  onScrape(what: string, read: () => void): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Creates the metrics, all at zero, including those of the process (CPU, memory, event loop). */
+interface CounterSeries {
+  inc(by?: number): void;
+}
+
+interface GaugeSeries {
+  inc(): void;
+  dec(): void;
+  set(value: number): void;
+}
+
+interface HistogramSeries {
+  observe(seconds: number): void;
+}
+
+/**
+ * Sampling interval of the event loop delay in milliseconds: at 10, prom-client's default, sampling
+ * takes 0.5% of a core.
+ */
+const eventLoopMonitoringPrecision = 20;
+
+/** Gauges named like counters, and a size of the address space that is named like one of the heap. */
+const misleading = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+  "process_heap_bytes",
+];
+
+/** Creates the metrics, with those of the process (CPU, memory, event loop). */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const instruments = createInstruments(registry);
-  const readings: Readings = new Map();
-  const { revokedListConfirmed, revokedTokens, revokedPolls, notReadyOmitted } = instruments;
-  // Only processes that read them have these metrics: 0 has a meaning.
-  for (const gauge of [revokedListConfirmed, revokedTokens, revokedPolls, notReadyOmitted])
-    gauge.remove();
-  instruments.buildInfo.labels(latchkeyVersion).set(1);
-  return {
-    controller: (name, workers) => controllerMetrics(name, workers, instruments),
-    queue: (name) => queueMetrics(name, instruments, readings),
-    requests: (host) => requestMetrics(host, instruments),
-    requestLimit: (pool, limit) => instruments.requestLimit.labels(pool).set(limit),
-    leading: (lease, isLeading) => instruments.leading.labels(lease).set(isLeading ? 1 : 0),
-    reviews: (kind, results) => counts(instruments.reviews, [kind], results),
-    webhook: (path) => webhookMetrics(path, instruments),
-    certificateEnd: (certificate, endsAt) =>
-      instruments.certificateEnd.labels(certificate).set(endsAt),
-    certificateProblem: (problem, isSo) =>
-      instruments.certificateProblem.labels(problem).set(isSo ? 1 : 0),
-    objects: (read) => void readings.set("objects", () => showObjects(read(), instruments)),
-    revoked: (read) =>
-      void readings.set("revoked", () => {
-        const { tokens, polls } = read();
-        revokedTokens.set(tokens);
-        revokedPolls.set(polls);
-      }),
-    watches(read) {
-      for (const { resource } of read())
-        for (const code of firstInterruptions)
-          instruments.watchInterruptions.labels(resource, code).inc(0);
-      readings.set("watches", () => {
-        for (const { resource, openedAt, objects } of read()) {
-          instruments.watchOpened.labels(resource).set(openedAt);
-          instruments.cacheObjects.labels(resource).set(objects);
-        }
-      });
-    },
-    watchInterrupted: (resource, code) =>
-      instruments.watchInterruptions.labels(resource, code).inc(),
-    cacheFresh: (cache, read) =>
-      void readings.set(`cache ${cache}`, () =>
-        instruments.cacheFresh.labels(cache).set(read() ? 1 : 0),
-      ),
-    gateway: gatewayInstruments(instruments, readings),
-    revokedList: {
-      refusals: (reasons) => counts(instruments.revokedListRefusals, [], reasons),
-      confirmedAt: (read) => void readings.set("confirmed", () => revokedListConfirmed.set(read())),
-    },
-    httpRefusals: (server, reasons) => counts(instruments.httpRefusals, [server], reasons),
-    async render() {
-      for (const read of readings.values()) read();
-      return { contentType: registry.contentType, text: await registry.metrics() };
-    },
-  };
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
+  for (const name of misleading) registry.removeSingleMetric(name);
+  const metrics = new TableMetrics(registry);
+  metrics.gauge("latchkey_build_info", { version: latchkeyVersion }).set(1);
+  return metrics;
 }
 
-/** Codes of interruptions whose series exist from the start; the others are rare. */
-const firstInterruptions = ["Network", "ServerError", "TooManyRequests", "Forbidden", "Gone"];
+type Labels = Readonly<Record<string, string>>;
 
-function counts<V extends string>(
-  counter: Counter,
-  fixed: readonly string[],
-  values: readonly V[],
-): Count<V> {
-  const series = new Map(values.map((value) => [value, counter.labels(...fixed, value)]));
-  for (const one of series.values()) one.inc(0);
-  return (value) => series.get(value)?.inc();
+class TableMetrics implements Metrics {
+  readonly #registry: Registry;
+  readonly #counters = new Map<string, Counter>();
+  readonly #gauges = new Map<string, Gauge>();
+  readonly #histograms = new Map<string, Histogram>();
+  readonly #counterSeries = new Map<string, CounterSeries>();
+  readonly #histogramSeries = new Map<string, HistogramSeries>();
+  readonly #readings = new Map<string, () => void>();
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const registers = [registry];
+    for (const [name, declared] of Object.entries(metricTable)) {
+      const { type, help, labels: labelNames } = declared;
+      const metric = { name, help, labelNames, registers };
+      if (type === "counter") this.#counters.set(name, new Counter(metric));
+      else if (type === "gauge") this.#gauges.set(name, newGauge(metric));
+      else this.#histograms.set(name, new Histogram({ ...metric, buckets: declared.buckets }));
+    }
+  }
+
+  counter(name: NamesOf<"counter">, labels: Labels): CounterSeries {
+    const values = valuesOf(name, labels);
+    return remembered(this.#counterSeries, [name, ...values], () => {
+      const series = found(this.#counters, name).labels(...values);
+      series.inc(0);
+      return series;
+    });
+  }
+
+  counterOf<Value extends string>(
+    name: NamesOf<"counter">,
+    values: readonly Value[],
+    labelsOf: (value: Value) => Labels,
+  ): (value: Value) => void {
+    const series = new Map(values.map((value) => [value, this.counter(name, labelsOf(value))]));
+    return (value) => series.get(value)?.inc();
+  }
+
+  gauge(name: NamesOf<"gauge">, labels: Labels): GaugeSeries {
+    return found(this.#gauges, name).labels(...valuesOf(name, labels));
+  }
+
+  reset(name: NamesOf<"gauge">): void {
+    found(this.#gauges, name).reset();
+  }
+
+  histogram(name: NamesOf<"histogram">, labels: Labels): HistogramSeries {
+    const values = valuesOf(name, labels);
+    return remembered(this.#histogramSeries, [name, ...values], () => {
+      const histogram = found(this.#histograms, name);
+      histogram.zero(labels);
+      return histogram.labels(...values);
+    });
+  }
+
+  onScrape(what: string, read: () => void): void {
+    this.#readings.set(what, read);
+  }
+
+  async render(): Promise<{ readonly contentType: string; readonly text: string }> {
+    for (const read of this.#readings.values()) read();
+    return { contentType: this.#registry.contentType, text: await this.#registry.metrics() };
+  }
 }
 
-function showObjects(
-  { groups, targets, notReady, omitted, expiring }: ObjectReadings,
-  instruments: Instruments,
-): void {
-  for (const [{ kind, condition, status, reason }, count] of groups)
-    instruments.objects.labels(kind, condition, status, reason).set(count);
-  for (const [state, count] of Object.entries(targets))
-    instruments.syncTargets.labels(state).set(count);
-  instruments.notReady.reset();
-  for (const { kind, namespace, name, reason } of notReady)
-    instruments.notReady.labels(kind, namespace, name, reason).set(1);
-  instruments.notReadyOmitted.set(omitted);
-  for (const { kind, within, count } of expiring)
-    instruments.expiring.labels(kind, within).set(count);
+/** A gauge that only processes have that set it: 0 has a meaning. */
+function newGauge(metric: GaugeConfiguration<string>): Gauge {
+  const gauge = new Gauge(metric);
+  if (metric.labelNames?.length === 0) gauge.remove();
+  return gauge;
 }
 
-function gatewayInstruments(instruments: Instruments, readings: Readings): Metrics["gateway"] {
-  return {
-    requests: (verb, code, by) => instruments.gatewayRequests.labels(verb, code).inc(by),
-    refusals: (reason, code, by) => instruments.gatewayRefusals.labels(reason, code).inc(by),
-    authentications: (results) => counts(instruments.gatewayAuthentications, [], results),
-    overheadSeconds: (seconds) => instruments.gatewayOverhead.observe(seconds),
-    cuts: (reasons) => counts(instruments.gatewayCuts, [], reasons),
-    live: (read) =>
-      void readings.set("live", () =>
-        Object.entries(read()).forEach(([kind, count]) =>
-          instruments.gatewayLive.labels(kind).set(count),
-        ),
-      ),
-    clusters: (read) =>
-      void readings.set("clusters", () => {
-        const { counts: byState, named } = read();
-        for (const [state, count] of Object.entries(byState))
-          instruments.clusters.labels(state).set(count);
-        instruments.clusterReachable.reset();
-        for (const [cluster, isReachable] of named)
-          instruments.clusterReachable.labels(cluster).set(isReachable ? 1 : 0);
-      }),
-  };
+function valuesOf(name: keyof Table, labels: Labels): string[] {
+  return metricTable[name].labels.map((label) => labels[label] ?? "");
+}
+
+function remembered<T>(known: Map<string, T>, words: readonly string[], create: () => T): T {
+  const key = words.join("\n");
+  const series = known.get(key) ?? create();
+  known.set(key, series);
+  return series;
+}
+
+function found<T>(instruments: ReadonlyMap<string, T>, name: string): T {
+  const instrument = instruments.get(name);
+  if (instrument === undefined) throw new RangeError(`no metric ${name} of this type`);
+  return instrument;
 }

@@ -1,10 +1,4 @@
-import type { Instruments } from "./instruments.ts";
-
-/** Callbacks for each scrape, by what they read. */
-export type Readings = Map<string, () => void>;
-
-/** The result of a reconcile. */
-type ReconcileResult = (typeof reconcileResults)[number];
+import type { Metrics } from "./metrics.ts";
 
 const reconcileResults = ["success", "error", "requeue_after"] as const;
 
@@ -13,7 +7,7 @@ export interface ControllerMetrics {
   /** Counts a reconcile in progress. */
   began(): void;
   /** Counts its end and its duration. */
-  ended(result: ReconcileResult, seconds: number): void;
+  ended(result: (typeof reconcileResults)[number], seconds: number): void;
   /** Counts a reconcile that failed with an error other than a KubeError, which is a bug. */
   unexpectedError(): void;
 }
@@ -36,35 +30,28 @@ export interface RequestMetrics {
   took(method: string, seconds: number): void;
 }
 
-/** Metrics of a path of the webhook. */
-export interface WebhookMetrics {
-  began(): void;
-  ended(code: number, seconds: number): void;
-}
-
 /** The metrics of a controller with this many workers. */
 export function controllerMetrics(
-  name: string,
+  controller: string,
   workers: number,
-  instruments: Instruments,
+  metrics: Metrics,
 ): ControllerMetrics {
-  const series = reconcileResults.map(
-    (result) => [result, instruments.reconciles.labels(name, result)] as const,
+  const counted = metrics.counterOf(
+    "controller_runtime_reconcile_total",
+    reconcileResults,
+    (result) => ({ controller, result }),
   );
-  const results = new Map(series);
-  const errors = instruments.reconcileErrors.labels(name);
-  const bugs = instruments.reconcileBugs.labels(name);
-  for (const counter of [...results.values(), errors, bugs]) counter.inc(0);
-  const active = instruments.activeWorkers.labels(name);
-  const durations = instruments.reconcileSeconds.labels(name);
+  const errors = metrics.counter("controller_runtime_reconcile_errors_total", { controller });
+  const bugs = metrics.counter("latchkey_reconcile_unexpected_errors_total", { controller });
+  const active = metrics.gauge("controller_runtime_active_workers", { controller });
+  const durations = metrics.histogram("controller_runtime_reconcile_time_seconds", { controller });
   active.set(0);
-  instruments.reconcileSeconds.zero({ controller: name });
-  instruments.maximumReconciles.labels(name).set(workers);
+  metrics.gauge("controller_runtime_max_concurrent_reconciles", { controller }).set(workers);
   return {
     began: () => active.inc(),
     ended(result, seconds) {
       active.dec();
-      results.get(result)?.inc();
+      counted(result);
       durations.observe(seconds);
       if (result === "error") errors.inc();
     },
@@ -73,37 +60,32 @@ export function controllerMetrics(
 }
 
 /** The metrics of a work queue. */
-export function queueMetrics(
-  name: string,
-  instruments: Instruments,
-  readings: Readings,
-): QueueMetrics {
-  const depthNow = instruments.queueDepth.labels(name);
-  const adds = instruments.queueAdds.labels(name);
-  const retries = instruments.queueRetries.labels(name);
-  const waits = instruments.queueSeconds.labels(name);
-  const works = instruments.workSeconds.labels(name);
+export function queueMetrics(name: string, metrics: Metrics): QueueMetrics {
+  const queued = metrics.gauge("workqueue_depth", { name });
+  const adds = metrics.counter("workqueue_adds_total", { name });
+  const retries = metrics.counter("workqueue_retries_total", { name });
+  const waits = metrics.histogram("workqueue_queue_duration_seconds", { name });
+  const works = metrics.histogram("workqueue_work_duration_seconds", { name });
+  const unfinished = metrics.gauge("workqueue_unfinished_work_seconds", { name });
+  const longest = metrics.gauge("workqueue_longest_running_processor_seconds", { name });
   const showProgress = (seconds: readonly number[]): void => {
-    instruments.unfinishedSeconds.labels(name).set(seconds.reduce((sum, one) => sum + one, 0));
-    instruments.longestSeconds.labels(name).set(Math.max(0, ...seconds));
+    unfinished.set(seconds.reduce((sum, one) => sum + one, 0));
+    longest.set(Math.max(0, ...seconds));
   };
-  depthNow.set(0);
-  for (const counter of [adds, retries]) counter.inc(0);
+  queued.set(0);
   showProgress([]);
-  for (const histogram of [instruments.queueSeconds, instruments.workSeconds])
-    histogram.zero({ name });
   return {
     added(depth) {
       adds.inc();
-      depthNow.set(depth);
+      queued.set(depth);
     },
     taken(depth, waited) {
-      depthNow.set(depth);
+      queued.set(depth);
       waits.observe(waited);
     },
     done: (worked) => works.observe(worked),
     retried: () => retries.inc(),
-    inProgress: (read) => void readings.set(`queue ${name}`, () => showProgress(read())),
+    inProgress: (read) => metrics.onScrape(`queue ${name}`, () => showProgress(read())),
   };
 }
 
@@ -112,30 +94,17 @@ const firstCodes = ["200", "201", "409", "429", "500", "<error>"];
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** The metrics of the requests to the API server at `host`. */
-export function requestMetrics(host: string, instruments: Instruments): RequestMetrics {
+export function requestMetrics(host: string, metrics: Metrics): RequestMetrics {
+  const requests = (code: string, method: string) =>
+    metrics.counter("rest_client_requests_total", { code, method, host });
+  const durations = (verb: string) =>
+    metrics.histogram("rest_client_request_duration_seconds", { verb, host });
   for (const method of methods) {
-    for (const code of firstCodes) instruments.requests.labels(code, method, host).inc(0);
-    instruments.requestSeconds.zero({ verb: method, host });
+    for (const code of firstCodes) requests(code, method);
+    durations(method);
   }
   return {
-    ended: ({ code, method }) => instruments.requests.labels(code, method, host).inc(),
-    took: (method, seconds) => instruments.requestSeconds.labels(method, host).observe(seconds),
-  };
-}
-
-/** The metrics of a path of the webhook. */
-export function webhookMetrics(path: string, instruments: Instruments): WebhookMetrics {
-  const inFlight = instruments.webhookInFlight.labels(path);
-  const durations = instruments.webhookSeconds.labels(path);
-  inFlight.set(0);
-  instruments.webhookSeconds.zero({ webhook: path });
-  for (const code of ["200", "500"]) instruments.webhookRequests.labels(path, code).inc(0);
-  return {
-    began: () => inFlight.inc(),
-    ended(code, seconds) {
-      inFlight.dec();
-      instruments.webhookRequests.labels(path, String(code)).inc();
-      durations.observe(seconds);
-    },
+    ended: ({ code, method }) => requests(code, method).inc(),
+    took: (method, seconds) => durations(method).observe(seconds),
   };
 }

@@ -12,7 +12,7 @@ import {
 } from "../kube/process-connection.ts";
 import { ServerProbe } from "../kube/client/server-version.ts";
 import { accessReviewResults, directAccessReviewHandler } from "./access-review.ts";
-import { apiServerName, reviewRoute } from "./review-route.ts";
+import { apiServerName, reviewCounter, reviewRoute } from "./review-route.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
 
 /** Options of the authorizer of a connected cluster. */
@@ -50,7 +50,7 @@ export function assembleDirectAuthorizer(
   const handler = directAccessReviewHandler({
     ...{ revoked, discovery, namespace },
     location: connectedLocation(namedUpstream(clusterName)),
-    onResult: metrics.reviews("access", accessReviewResults),
+    onResult: reviewCounter("access", accessReviewResults, metrics),
   });
   return {
     routes: [

@@ -1,5 +1,6 @@
 import { group, webhookFieldManager } from "../api/names.ts";
-import { createAccessKeyCache } from "../authn/access-key-cache.ts";
+import { exposeWatches } from "../kube/informer/watch-metrics.ts";
+import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
 import { Certificates } from "../certificates/certificates.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
@@ -40,8 +41,8 @@ export function assembleWebhook(
   const client = createClient(transport, webhookFieldManager);
   const following = provingInformerDeps(transport, deps);
   const accessKeys = createAccessKeyCache(following, options);
-  metrics.watches(() => accessKeys.watches());
-  metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());
+  exposeWatches(() => accessKeys.watches(), metrics);
+  exposeFreshness(accessKeys, metrics);
   const discovery = createDiscovery({ transport, clock, log });
   const connectorKey = createConnectorKey({ client, namespace, clock, log });
   const lastActivity = new LastActivity({

@@ -14,7 +14,7 @@ interface TimedDeps {
   /** Records the client certificate (PEM) that kube-apiserver presents. */
   readonly certificates: { shown(certificate: string | undefined): void };
   readonly clock: Pick<Clock, "monotonic">;
-  readonly metrics: Pick<Metrics, "webhook">;
+  readonly metrics: Metrics;
 }
 
 /** A review that only kube-apiserver may request. */
@@ -42,7 +42,7 @@ export function timed(
   handler: Handler,
   { certificates, clock, metrics }: TimedDeps,
 ): Handler {
-  const counted = metrics.webhook(path);
+  const counted = webhookMetrics(path, metrics);
   return async (request, peer) => {
     if (peer.clientName === apiServerName) certificates.shown(peer.certificate);
     const began = clock.monotonic();
@@ -56,6 +56,33 @@ export function timed(
       counted.ended(code, (clock.monotonic() - began) / 1000);
     }
   };
+}
+
+/** The metrics of a path of the webhook. */
+function webhookMetrics(webhook: string, metrics: Metrics) {
+  const inFlight = metrics.gauge("controller_runtime_webhook_requests_in_flight", { webhook });
+  const durations = metrics.histogram("controller_runtime_webhook_latency_seconds", { webhook });
+  const requests = (code: string) =>
+    metrics.counter("controller_runtime_webhook_requests_total", { webhook, code });
+  inFlight.set(0);
+  for (const code of ["200", "500"]) requests(code);
+  return {
+    began: () => inFlight.inc(),
+    ended(code: number, seconds: number): void {
+      inFlight.dec();
+      requests(String(code)).inc();
+      durations.observe(seconds);
+    },
+  };
+}
+
+/** Returns a function that counts reviews of a kind by result. */
+export function reviewCounter<Result extends string>(
+  kind: "token" | "access" | "admission",
+  results: readonly Result[],
+  metrics: Metrics,
+): (result: Result) => void {
+  return metrics.counterOf("latchkey_reviews_total", results, (result) => ({ kind, result }));
 }
 
 /** Parses the body of a request as JSON; undefined if it is invalid. */

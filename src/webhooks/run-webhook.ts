@@ -3,7 +3,12 @@ import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readIssuerAuthority } from "../published/issuer-authority.ts";
 import { aborted, type Clock } from "../runtime/clock.ts";
 import { readEnvironment } from "../runtime/environment.ts";
-import { httpRefusals, type HttpServer, startHttpServer } from "../runtime/http-server.ts";
+import {
+  httpRefusals,
+  type HttpServer,
+  refusalCounter,
+  startHttpServer,
+} from "../runtime/http-server.ts";
 import { createLogger, type Logger } from "../runtime/log.ts";
 import { createMetrics, type Metrics } from "../runtime/metrics.ts";
 import {
@@ -51,7 +56,7 @@ export async function runWebhook(
   const server = await startHttpServer({
     ...config.httpAddress,
     ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
-    onRefused: metrics.httpRefusals("http", httpRefusals),
+    onRefused: refusalCounter("http", httpRefusals, metrics),
     clock,
     log,
   });
@@ -121,7 +126,7 @@ function reviewServer({
       startHttpServer({
         ...config.webhookAddress,
         ...served(assembly.routes, assembly.isAdmissionSegment),
-        onRefused: metrics.httpRefusals("webhook", httpRefusals),
+        onRefused: refusalCounter("webhook", httpRefusals, metrics),
         ...{ clock, log, tls },
       }),
     onFailure,

@@ -31,7 +31,7 @@ import {
   rejectDuplicateKey,
 } from "./key-admission.ts";
 import { checkBlockOwnerDeletion } from "./owner-admission.ts";
-import { requireApiServer, reviewRoute, timed } from "./review-route.ts";
+import { requireApiServer, reviewCounter, reviewRoute, timed } from "./review-route.ts";
 import { awaitNewKey, enforceScope, newScopeWarnings } from "./scope-admission.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
@@ -45,7 +45,7 @@ interface WebhookRoutesDeps {
   readonly mismatches: KeyMismatches;
   readonly certificates: Pick<Certificates, "shown">;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "reviews" | "webhook">;
+  readonly metrics: Metrics;
 }
 
 /** Options of {@link webhookRoutes}. */
@@ -72,12 +72,12 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
       ...reviewing,
       unknownKeyRetries: new UnknownKeyRetries(),
       onMismatch: mismatches.note.bind(mismatches),
-      onResult: metrics.reviews("token", identificationResults),
+      onResult: reviewCounter("token", identificationResults, metrics),
     }),
     [webhookPaths.accessReview]: accessReviewHandler({
       ...reviewing,
       discovery,
-      onResult: metrics.reviews("access", accessReviewResults),
+      onResult: reviewCounter("access", accessReviewResults, metrics),
     }),
   };
   return Object.entries(handlers).map(([path, handler]) => reviewRoute({ path, handler }, deps));
@@ -93,7 +93,7 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   const { namespace, requireAdmissionClientCertificate } = options;
   const deciding = { accessKeys, client, clock, quota: options };
   const awaited = awaitNewKey({ ...deciding, unknownKeyRetries: new UnknownKeyRetries() });
-  const onResult = metrics.reviews("admission", admissionResults);
+  const onResult = reviewCounter("admission", admissionResults, metrics);
   const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
     method: "POST",

@@ -5,6 +5,7 @@ import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
+import { requestMetrics } from "../../src/runtime/work-metrics.ts";
 import { controllerOptions } from "../support/controller-options.ts";
 import { FakeClient } from "../support/fake-client.ts";
 import { percentile } from "../support/percentile.ts";
@@ -15,7 +16,7 @@ const [sources = 0, targets = 0, keys = 0] = process.argv.slice(2).map(Number);
 const scrapes = 200;
 
 const metrics = createMetrics();
-metrics.requests("127.0.0.1:6443");
+requestMetrics("127.0.0.1:6443", metrics);
 const [client, log] = [new FakeClient(() => ({})), recordingLog()];
 const controller = createController(controllerOptions, {
   ...{ client, copyClient: client, clock, log, metrics, random: Math.random },

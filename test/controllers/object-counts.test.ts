@@ -36,7 +36,7 @@ async function counting(listed: Parameters<typeof syncedInformers>[0]): Promise<
   const metrics = createMetrics();
   const clock = new TestClock();
   const counts = new ObjectCounts(clock);
-  metrics.objects(() => counts.readings());
+  counts.expose(metrics);
   const { listWatch, stop } = await syncedInformers(listed, (changed) => counts.record(changed));
   onTestFinished(() => stop.abort());
   return {

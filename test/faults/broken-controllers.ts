@@ -31,7 +31,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
       clock,
       random,
       log,
-      metrics,
+      leading: metrics.gauge("leader_election_master_status", { name: ownObjects.lease }),
       lease: { namespace, name: ownObjects.lease },
       identity,
       times,

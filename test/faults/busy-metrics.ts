@@ -16,50 +16,32 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
   let bugs = 0;
   let leading = false;
   return {
-    controller: () => ({
-      began() {},
-      ended() {
+    counter: (name) => ({
+      inc() {
+        if (name === "workqueue_adds_total") onChange();
+        if (name === "latchkey_reconcile_unexpected_errors_total") bugs += 1;
+      },
+    }),
+    counterOf: () => () => {},
+    gauge: (name, labels) => ({
+      inc() {},
+      dec() {},
+      set(value) {
+        if (name === "workqueue_depth") depths.set(JSON.stringify(labels), value);
+        if (name === "leader_election_master_status") leading = value === 1;
+      },
+    }),
+    reset() {},
+    histogram: (name) => ({
+      observe() {
+        // An item is taken, and its reconcile ends.
+        if (name === "workqueue_queue_duration_seconds") working += 1;
+        if (name !== "controller_runtime_reconcile_time_seconds") return;
         working -= 1;
         onChange();
       },
-      unexpectedError: () => void (bugs += 1),
     }),
-    queue: (name) => ({
-      added(depth) {
-        depths.set(name, depth);
-        onChange();
-      },
-      taken(depth) {
-        depths.set(name, depth);
-        working += 1;
-      },
-      done() {},
-      retried() {},
-      inProgress() {},
-    }),
-    requests: () => ({ ended() {}, took() {} }),
-    requestLimit() {},
-    reviews: () => () => {},
-    webhook: () => ({ began() {}, ended() {} }),
-    certificateEnd() {},
-    certificateProblem() {},
-    objects() {},
-    revoked() {},
-    watches() {},
-    watchInterrupted() {},
-    cacheFresh() {},
-    gateway: {
-      requests() {},
-      refusals() {},
-      authentications: () => () => {},
-      overheadSeconds() {},
-      cuts: () => () => {},
-      live() {},
-      clusters() {},
-    },
-    revokedList: { refusals: () => () => {}, confirmedAt() {} },
-    httpRefusals: () => () => {},
-    leading: (_, isLeading) => void (leading = isLeading),
+    onScrape() {},
     render: async () => ({ contentType: "text/plain", text: "" }),
     busy: () => working + [...depths.values()].reduce((sum, depth) => sum + depth, 0),
     isLeading: () => leading,

@@ -67,8 +67,8 @@ export async function publicNames(): Promise<readonly string[]> {
     `finalizer ${cleanupFinalizer}`,
     ...Object.values({ ...extras, ...tokenExtras }).map((key) => `extra ${key}`),
     ...claimNames(),
-    ...Object.values(metricTable).map(
-      ({ name, labelNames }) => `metric ${name}{${labelNames.join(",")}}`,
+    ...Object.entries(metricTable).map(
+      ([name, { labels: named }]) => `metric ${name}{${named.join(",")}}`,
     ),
     ...alertRules().map(({ alert }) => `alert ${alert}`),
     ...programNames(),

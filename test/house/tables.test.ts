@@ -70,12 +70,7 @@ test("the page of scopes says where each kind of entry covers requests", () => {
 });
 
 test("a page explains each metric", () => {
-  expect(
-    undocumented(
-      Object.values(metricTable).map(({ name }) => name),
-      pages,
-    ),
-  ).toEqual([]);
+  expect(undocumented(Object.keys(metricTable), pages)).toEqual([]);
 });
 
 describe("docs/cli.md", () => {
@@ -126,7 +121,7 @@ describe("docs/options.md", () => {
 });
 
 test("pages name no metric that does not exist", () => {
-  const names: readonly string[] = Object.values(metricTable).map(({ name }) => name);
+  const names: readonly string[] = Object.keys(metricTable);
   const text = pages.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");
   const named = [...text.matchAll(/\blatchkey_[a-z_]+/g)].map(([name]) => name);
   expect(named.filter((name) => !names.includes(name))).toEqual([]);
@@ -145,7 +140,7 @@ test("each reason is set somewhere in src", () => {
 test("metrics are made from the table alone", () => {
   const makers = sourceFiles.filter(
     ({ path, code }) =>
-      path !== "runtime/instruments.ts" && /\bnew (?:Counter|Gauge|Histogram|Summary)\b/.test(code),
+      path !== "runtime/metrics.ts" && /\bnew (?:Counter|Gauge|Histogram|Summary)\b/.test(code),
   );
   expect(makers.map(({ path }) => path)).toEqual([]);
 });

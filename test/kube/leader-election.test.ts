@@ -19,15 +19,12 @@ class Candidate {
   readonly story: string[] = [];
 
   constructor(lease: OneLease, clock: TestClock, identity: string) {
-    const metrics = {
-      leading: (_name: string, leading: boolean) => void this.metric.push(leading),
-    };
     this.election = new LeaderElection({
       client: lease,
       clock,
       random: () => 0,
       log: this.log,
-      metrics,
+      leading: { set: (value) => void this.metric.push(value === 1) },
       lease: { namespace: "ns", name: "lease" },
       identity,
       onRestored: () => void (this.restored += 1),

@@ -1,20 +1,17 @@
 import { expect, test } from "vitest";
-import { gatewayMetrics } from "../../src/gateway/gateway-metrics.ts";
+import { refusalCounter } from "../../src/runtime/http-server.ts";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
-import { createMetrics, type Metrics } from "../../src/runtime/metrics.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
-
-async function linesOf(metrics: Metrics, name: RegExp): Promise<readonly string[]> {
-  const { text } = await metrics.render();
-  return text.split("\n").filter((line) => name.test(line));
-}
+import { controllerMetrics, queueMetrics, requestMetrics } from "../../src/runtime/work-metrics.ts";
+import { metricLines } from "../support/metric-lines.ts";
 
 test("a controller counts its reconciles by result, their seconds, failures and unexpected errors", async () => {
   const metrics = createMetrics();
-  const controller = metrics.controller("copy", 4);
+  const controller = controllerMetrics("copy", 4, metrics);
   const counts =
     /^controller_runtime_(?:reconcile_(?:total|errors)|active|max)|^latchkey_reconcile/;
-  expect(await linesOf(metrics, counts)).toEqual([
+  expect(await metricLines(metrics, counts)).toEqual([
     'controller_runtime_reconcile_total{controller="copy",result="success"} 0',
     'controller_runtime_reconcile_total{controller="copy",result="error"} 0',
     'controller_runtime_reconcile_total{controller="copy",result="requeue_after"} 0',
@@ -28,7 +25,7 @@ test("a controller counts its reconciles by result, their seconds, failures and 
   controller.ended("requeue_after", 0.2);
   controller.ended("error", 2);
   controller.unexpectedError();
-  expect(await linesOf(metrics, counts)).toEqual([
+  expect(await metricLines(metrics, counts)).toEqual([
     'controller_runtime_reconcile_total{controller="copy",result="success"} 1',
     'controller_runtime_reconcile_total{controller="copy",result="error"} 1',
     'controller_runtime_reconcile_total{controller="copy",result="requeue_after"} 1',
@@ -37,7 +34,7 @@ test("a controller counts its reconciles by result, their seconds, failures and 
     'controller_runtime_active_workers{controller="copy"} 2',
     'controller_runtime_max_concurrent_reconciles{controller="copy"} 4',
   ]);
-  expect(await linesOf(metrics, /reconcile_time_seconds_bucket\{le="0.025"/)).toEqual([
+  expect(await metricLines(metrics, /reconcile_time_seconds_bucket\{le="0.025"/)).toEqual([
     'controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="copy"} 1',
   ]);
 });
@@ -45,15 +42,15 @@ test("a controller counts its reconciles by result, their seconds, failures and 
 test("a queue shows its depth, adds, retries, waits and work in progress, of the last queue of its name", async () => {
   const metrics = createMetrics();
   const shown = /^workqueue_(?!.*_bucket)/;
-  metrics.queue("token").inProgress(() => [1000]);
-  const queue = metrics.queue("token");
+  queueMetrics("token", metrics).inProgress(() => [1000]);
+  const queue = queueMetrics("token", metrics);
   queue.inProgress(() => [2, 0.5]);
   queue.added(1);
   queue.added(2);
   queue.taken(1, 3);
   queue.done(4);
   queue.retried();
-  expect(await linesOf(metrics, shown)).toEqual([
+  expect(await metricLines(metrics, shown)).toEqual([
     'workqueue_depth{name="token"} 1',
     'workqueue_adds_total{name="token"} 2',
     'workqueue_retries_total{name="token"} 1',
@@ -68,11 +65,11 @@ test("a queue shows its depth, adds, retries, waits and work in progress, of the
 
 test("requests, leadership and the process have metrics", async () => {
   const metrics = createMetrics();
-  const requests = metrics.requests("a:6443");
+  const requests = requestMetrics("a:6443", metrics);
   requests.ended({ code: "200", method: "GET" });
   requests.ended({ code: "418", method: "PUT" });
   requests.took("GET", 0.2);
-  metrics.leading("latchkey-controller", true);
+  metrics.gauge("leader_election_master_status", { name: "latchkey-controller" }).set(1);
   const { text, contentType } = await metrics.render();
   expect(contentType).toMatch(/^text\/plain/);
   expect(text).toContain('rest_client_requests_total{code="200",method="GET",host="a:6443"} 1');
@@ -84,114 +81,59 @@ test("requests, leadership and the process have metrics", async () => {
   expect(text).toContain('leader_election_master_status{name="latchkey-controller"} 1');
   expect(text).toContain("process_cpu_seconds_total");
   expect(text).toContain(`latchkey_build_info{version="${latchkeyVersion}"} 1`);
-  metrics.leading("latchkey-controller", false);
+  metrics.gauge("leader_election_master_status", { name: "latchkey-controller" }).set(0);
   expect((await metrics.render()).text).toContain(
     'leader_election_master_status{name="latchkey-controller"} 0',
   );
 });
 
-test("a path of the webhook counts its requests by code, their seconds and those in progress", async () => {
-  const metrics = createMetrics();
-  const webhook = metrics.webhook("/token-review");
-  for (let count = 0; count < 3; count += 1) webhook.began();
-  webhook.ended(200, 0.002);
-  webhook.ended(400, 20);
-  expect(await linesOf(metrics, /^controller_runtime_webhook_(?!.*_bucket)/)).toEqual([
-    'controller_runtime_webhook_requests_total{webhook="/token-review",code="200"} 1',
-    'controller_runtime_webhook_requests_total{webhook="/token-review",code="500"} 0',
-    'controller_runtime_webhook_requests_total{webhook="/token-review",code="400"} 1',
-    'controller_runtime_webhook_latency_seconds_sum{webhook="/token-review"} 20.002',
-    'controller_runtime_webhook_latency_seconds_count{webhook="/token-review"} 2',
-    'controller_runtime_webhook_requests_in_flight{webhook="/token-review"} 1',
-  ]);
-});
-
 test("counts of a closed set are 0 from the start", async () => {
   const metrics = createMetrics();
-  const reviewed = metrics.reviews("token", ["authenticated", "refused"]);
+  const results = ["authenticated", "refused"] as const;
+  const reviewed = metrics.counterOf("latchkey_reviews_total", results, (result) => ({
+    result,
+    kind: "token",
+  }));
   reviewed("refused");
-  metrics.gateway.cuts(["denied"]);
-  metrics.httpRefusals("http", ["connection"])("connection");
-  gatewayMetrics(metrics).refused("limit", 429);
-  expect(
-    await linesOf(metrics, /^latchkey_(?:reviews|gateway_cuts|http|gateway_refusals.*"limit)/),
-  ).toEqual([
+  refusalCounter("http", ["connection"], metrics)("connection");
+  expect(await metricLines(metrics, /^latchkey_(?:reviews|http)/)).toEqual([
     'latchkey_reviews_total{kind="token",result="authenticated"} 0',
     'latchkey_reviews_total{kind="token",result="refused"} 1',
-    'latchkey_gateway_refusals_total{reason="limit",code="429"} 1',
-    'latchkey_gateway_cuts_total{reason="denied"} 0',
     'latchkey_http_refusals_total{server="http",reason="connection"} 1',
   ]);
 });
 
-test("objects that are ready again have no series, and other processes none of objects", async () => {
+test("a gauge without labels has a value once it is set, 0 included", async () => {
   const metrics = createMetrics();
-  const shown = /^latchkey_(?:objects_not|object_not|objects_exp|sync_targets)/;
-  expect(await linesOf(metrics, shown)).toEqual([]);
-  const targets = { synced: 1, conflict: 0, failed: 0, pending: 0 };
-  let notReady = [{ kind: "SharedSecret", namespace: "team", name: "db", reason: "Conflict" }];
-  metrics.objects(() => ({
-    ...{ groups: [], targets, notReady, omitted: 3 },
-    expiring: [{ kind: "OwnedAccessKey", within: "1d", count: 2 }],
-  }));
-  const others = [
-    'latchkey_sync_targets{state="synced"} 1',
-    'latchkey_sync_targets{state="conflict"} 0',
-    'latchkey_sync_targets{state="failed"} 0',
-    'latchkey_sync_targets{state="pending"} 0',
-    "latchkey_objects_not_ready_omitted 3",
-    'latchkey_objects_expiring{kind="OwnedAccessKey",within="1d"} 2',
-  ];
-  const named =
-    'latchkey_object_not_ready{kind="SharedSecret",namespace="team",name="db",reason="Conflict"} 1';
-  expect(await linesOf(metrics, shown)).toEqual(others.toSpliced(4, 0, named));
-  notReady = [];
-  expect(await linesOf(metrics, shown)).toEqual(others);
+  metrics.gauge("latchkey_revoked_list_confirmed_timestamp_seconds", {}).set(0);
+  expect(await metricLines(metrics, /^latchkey_revoked/)).toEqual([
+    "latchkey_revoked_list_confirmed_timestamp_seconds 0",
+  ]);
 });
 
-test("connected clusters that are gone have no series", async () => {
+test("the same labels are the same series", async () => {
   const metrics = createMetrics();
-  let named = [["cluster/east", false]] as [string, boolean][];
-  metrics.gateway.clusters(() => ({ counts: { reachable: 4, unreachable: named.length }, named }));
-  const shown = /^latchkey_connected/;
-  expect(await linesOf(metrics, shown)).toEqual([
-    'latchkey_connected_cluster_reachable{cluster="cluster/east"} 0',
-    'latchkey_connected_clusters{state="reachable"} 4',
-    'latchkey_connected_clusters{state="unreachable"} 1',
+  for (const seconds of [0.001, 3]) {
+    metrics.counter("workqueue_adds_total", { name: "copy" }).inc();
+    metrics.histogram("workqueue_work_duration_seconds", { name: "copy" }).observe(seconds);
+  }
+  expect(await metricLines(metrics, /^workqueue_(?:adds|work_.*_count)/)).toEqual([
+    'workqueue_adds_total{name="copy"} 2',
+    'workqueue_work_duration_seconds_count{name="copy"} 2',
   ]);
-  named = [];
-  expect(await linesOf(metrics, shown)).toEqual([
-    'latchkey_connected_clusters{state="reachable"} 4',
-    'latchkey_connected_clusters{state="unreachable"} 0',
-  ]);
+});
+
+test("processes that count no objects and no revoked tokens have no series of them", async () => {
+  const shown = /^latchkey_(?:objects_not|object_not|objects_exp|sync_targets|revoked)/;
+  expect(await metricLines(createMetrics(), shown)).toEqual([]);
 });
 
 test("the output contains every metric of the table with its help, and two processes have separate metrics", async () => {
-  createMetrics().controller("other", 1).unexpectedError();
+  controllerMetrics("other", 1, createMetrics()).unexpectedError();
   const { text } = await createMetrics().render();
-  for (const { name, help } of Object.values(metricTable))
+  for (const [name, { help }] of Object.entries(metricTable))
     expect(text).toContain(`# HELP ${name} ${help}`);
   expect(text).not.toContain("other");
-});
-
-test("metrics of watches and caches are read on scrape", async () => {
-  const metrics = createMetrics();
-  let isFresh = true;
-  metrics.watches(() => [{ resource: "secrets", openedAt: 1.5, objects: 7 }]);
-  metrics.watchInterrupted("secrets", "Network");
-  metrics.cacheFresh("accesskeys", () => isFresh);
-  expect((await metrics.render()).text).toMatch(
-    /latchkey_watch_opened_timestamp_seconds\{resource="secrets"\} 1.5[^]*latchkey_cache_fresh\{cache="accesskeys"\} 1/,
-  );
-  expect(
-    await linesOf(metrics, /^latchkey_(?:watch_int|cache_obj).*(?:Network|Gone|\} 7)/),
-  ).toEqual([
-    'latchkey_watch_interruptions_total{resource="secrets",code="Network"} 1',
-    'latchkey_watch_interruptions_total{resource="secrets",code="Gone"} 0',
-    'latchkey_cache_objects{resource="secrets"} 7',
-  ]);
-  isFresh = false;
-  expect((await metrics.render()).text).toContain('latchkey_cache_fresh{cache="accesskeys"} 0');
 });
 
 /**
@@ -276,15 +218,12 @@ test("all metrics pass the rules of promtool check metrics", async () => {
       ([, name = "", help = ""]) => [name, help] as const,
     ),
   );
-  const tabled: readonly { readonly name: string; readonly labelNames: readonly string[] }[] =
-    Object.values(metricTable);
-  const labelsOf = (name: string): readonly string[] =>
-    tabled.find((metric) => metric.name === name)?.labelNames ?? [];
+  const tabled = new Map(Object.entries(metricTable));
   const all = [...types].map(([name, type]) => ({
     ...{ name, type, help: helps.get(name) ?? "" },
-    labels: labelsOf(name),
+    labels: tabled.get(name)?.labels ?? [],
   }));
-  expect(all.length).toBeGreaterThan(tabled.length);
+  expect(all.length).toBeGreaterThan(tabled.size);
   expect(all.flatMap(lint)).toEqual([]);
 });
 
@@ -303,15 +242,4 @@ test.each([
   expect(lint({ help: "Keys.", labels: [], ...metric })).toEqual([
     expect.stringContaining(problem),
   ]);
-});
-
-test("the list of revoked tokens has a time only where it is read, 0 included", async () => {
-  const name = "latchkey_revoked_list_confirmed_timestamp_seconds";
-  const metrics = createMetrics();
-  metrics.revokedList.refusals(["older"])("older");
-  const before = (await metrics.render()).text;
-  expect(before).toContain('latchkey_revoked_list_refusals_total{reason="older"} 1');
-  expect(before).not.toContain(`\n${name} `);
-  metrics.revokedList.confirmedAt(() => 0);
-  expect((await metrics.render()).text).toContain(`\n${name} 0`);
 });

@@ -4,7 +4,7 @@ import { metricTable } from "../../src/runtime/metric-table.ts";
 
 /** The metrics of the table and their labels. */
 const labelsOf: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.values(metricTable).map(({ name, labelNames }) => [name, labelNames]),
+  Object.entries(metricTable).map(([name, { labels }]) => [name, labels]),
 );
 
 /** The labels that Prometheus adds to each series, and that of the buckets of a histogram. */

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { createMetrics } from "../../src/runtime/metrics.ts";
 import { gateOf, plain, routed } from "../../src/runtime/routes.ts";
-import { apiServerName, requireApiServer } from "../../src/webhooks/review-route.ts";
+import { apiServerName, requireApiServer, timed } from "../../src/webhooks/review-route.ts";
+import { metricLines } from "../support/metric-lines.ts";
 import { posted } from "../support/review-fixture.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 test.each<[string | undefined, number]>([
   [apiServerName, 200],
@@ -26,3 +29,30 @@ test.each<[string | undefined, number]>([
     expect(asked).toBe(status === 200 ? 1 : 0);
   },
 );
+
+test("a path counts its requests by code, their seconds and those in progress", async () => {
+  const metrics = createMetrics();
+  const clock = new TestClock();
+  const statuses = [200, 400, undefined];
+  const handler = timed(
+    "/token-review",
+    async () => {
+      const status = statuses.shift();
+      clock.advance(status === 200 ? 2 : 20_000);
+      return status === undefined ? new Promise(() => {}) : plain(status, "");
+    },
+    { metrics, clock, certificates: { shown() {} } },
+  );
+  const peer = { clientName: apiServerName, address: "192.0.2.1" };
+  await handler(posted({}), peer);
+  await handler(posted({}), peer);
+  void handler(posted({}), peer);
+  expect(await metricLines(metrics, /^controller_runtime_webhook_(?!.*_bucket)/)).toEqual([
+    'controller_runtime_webhook_requests_total{webhook="/token-review",code="200"} 1',
+    'controller_runtime_webhook_requests_total{webhook="/token-review",code="500"} 0',
+    'controller_runtime_webhook_requests_total{webhook="/token-review",code="400"} 1',
+    'controller_runtime_webhook_latency_seconds_sum{webhook="/token-review"} 20.002',
+    'controller_runtime_webhook_latency_seconds_count{webhook="/token-review"} 2',
+    'controller_runtime_webhook_requests_in_flight{webhook="/token-review"} 1',
+  ]);
+});

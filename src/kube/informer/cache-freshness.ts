@@ -1,6 +1,4 @@
-import type { Resource } from "../../api/resources.ts";
 import { type Clock, sleep } from "../../runtime/clock.ts";
-import type { WatchReading } from "../../runtime/metrics.ts";
 
 /** Without an event for this long, the events that were missed before the watch have arrived. */
 const quietMs = 300;
@@ -143,28 +141,4 @@ export async function untilFresh(
   const areProven = (): boolean =>
     informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));
   while (!areProven() && !signal.aborted) await sleep(pollMs, { clock, signal });
-}
-
-/** One reading for each resource: the oldest watch and all objects of its informers. */
-export function watchReadings(
-  informers: readonly {
-    readonly resource: Resource;
-    readonly watchState: WatchState;
-    readonly store: { readonly size: number };
-  }[],
-  clock: Pick<Clock, "now" | "monotonic">,
-): readonly WatchReading[] {
-  const [now, monotonic] = [clock.now(), clock.monotonic()];
-  const readings = new Map<string, WatchReading>();
-  for (const { resource, watchState, store } of informers) {
-    const { openedAt } = watchState;
-    const seconds = openedAt === undefined ? 0 : (now - (monotonic - openedAt)) / 1000;
-    const other = readings.get(resource.plural);
-    readings.set(resource.plural, {
-      resource: resource.plural,
-      openedAt: Math.min(seconds, other?.openedAt ?? Infinity),
-      objects: store.size + (other?.objects ?? 0),
-    });
-  }
-  return [...readings.values()];
 }

@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Resource, resources } from "../../../src/api/resources.ts";
 import {
   CacheFreshness,
   isFresh,
   staleReason,
   untilFresh,
-  watchReadings,
   type WatchState,
 } from "../../../src/kube/informer/cache-freshness.ts";
 import {
@@ -64,23 +62,6 @@ test.for([provingWatchTimes, relaxedWatchTimes])(
 
 test("controllers detect a dead connection within 45 s", () => {
   expect(relaxedWatchTimes.watchSeconds.most * 1000 + watchGraceMs).toBeLessThanOrEqual(45_000);
-});
-
-test("watchReadings returns the oldest watch of each resource, by the wall clock, and the number of objects", () => {
-  const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
-  const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
-    ...{ resource, store: { size: 2 } },
-    watchState: { isSynced: true, openedAt, freshForMs },
-  });
-  expect(
-    watchReadings(
-      [informer(49_000), informer(40_000), informer(undefined, resources.namespaces)],
-      clock,
-    ),
-  ).toEqual([
-    { resource: "secrets", openedAt: 990, objects: 4 },
-    { resource: "namespaces", openedAt: 0, objects: 2 },
-  ]);
 });
 
 test("untilFresh resolves when every store is fresh, or when the signal aborts", async () => {

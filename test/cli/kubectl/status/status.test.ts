@@ -85,7 +85,7 @@ function rawObject({ resource, isTerminating, status }: Generated, index: number
 async function seen(objects: readonly Generated[]) {
   const counts = new ObjectCounts(new TestClock());
   const metrics = createMetrics();
-  metrics.objects(() => counts.readings());
+  counts.expose(metrics);
   const listed: Record<string, object[]> = {};
   for (const [index, one] of objects.entries()) {
     const raw = rawObject(one, index);
