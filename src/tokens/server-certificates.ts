@@ -81,10 +81,7 @@ export function parseServerCertificates(
     const { certificate, privateKey } = files[name];
     const found = { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
     if (validityOf(found.certificate) === undefined)
-      throw new ServerCertificatesError(
-        `the ${name} certificate is not a PEM certificate`,
-        certificateSecrets.webhook.name,
-      );
+      throw new ServerCertificatesError(`the ${name} certificate is not a PEM certificate`, secret);
     if (!isPair(found))
       throw new ServerCertificatesError(
         `data key ${privateKey} is not the private key of ${certificate}`,

@@ -165,6 +165,13 @@ describe("parseServerCertificates throws an error that does not quote the Secret
     expect(() => parseServerCertificates({ data })).toThrow(/^(?!.*canary)/);
   });
 
+  test("which names the Secret", () => {
+    const data = { "ca.crt": "Y2FuYXJ5", "ca.key": "Y2FuYXJ5" };
+    expect(() => parseServerCertificates({ data }, "latchkey-gateway-certificates")).toThrow(
+      "Secret latchkey-gateway-certificates: the ca certificate is not a PEM certificate",
+    );
+  });
+
   test.each(["ca", "tls", "client"])("with a %s.key of another certificate", async (file) => {
     const [one, other] = [await newServerCertificates(terms), await newServerCertificates(terms)];
     const data = {
