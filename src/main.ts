@@ -1,5 +1,6 @@
-import { type CommandActions, runCommandLine, usageExitCode } from "./cli/app.ts";
+import { runCommandLine } from "./cli/command-line.ts";
 import { nodeVersionProblem } from "./cli/node-version.ts";
+import { type CommandActions, serverProgram, usageExitCode } from "./cli/server-program.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { readEnvironment } from "./runtime/environment.ts";
 
@@ -27,9 +28,8 @@ const actions: CommandActions = {
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
-  const { stdout, stderr } = process;
-  const deps = { stdout, stderr, env: readEnvironment(), actions };
-  process.exitCode = await runCommandLine(process.argv.slice(2), deps);
+  const program = serverProgram(actions, readEnvironment());
+  process.exitCode = await runCommandLine(process.argv.slice(2), program, process);
 } else {
   process.stderr.write(`latchkey: ${problem}\n`);
   process.exitCode = usageExitCode;

@@ -15,10 +15,10 @@ export function isUsageError(error: unknown): boolean {
   return error instanceof UsageError || error instanceof CredentialsError;
 }
 
-/** Everything that @stricli/core prints to standard error, as one sentence each. */
-export const usageText: ApplicationText = usageTextFor("latchkey", sentenceOrStack);
-
-/** The texts for a program of this name, whose errors become sentences by this function. */
+/**
+ * Everything that @stricli/core prints to standard error, as one sentence each, for a program of
+ * this name, whose errors become sentences by this function.
+ */
 export function usageTextFor(
   program: string,
   sentenceOf: (error: unknown) => string,
@@ -50,7 +50,8 @@ function problemOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function sentenceOrStack(error: unknown): string {
+/** The sentence for an error that is expected, and the stack of another. */
+export function sentenceOrStack(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isExpected = isUsageError(error) || error instanceof KubeError;
   return isExpected ? error.message : (error.stack ?? error.message);

@@ -15,10 +15,12 @@ import {
 export interface Option<T> {
   /** Placeholder of the value in the help; empty for a switch, which takes no value. */
   readonly value: string;
-  /** The default, parsed if neither the flag nor the variable is set; empty means unset. */
-  readonly initial: string;
+  /** The default as text, parsed if the option is not set; undefined without one. */
+  readonly initial?: string;
   readonly help: string;
   readonly parse: ParseValue<T>;
+  /** Whether the option may be repeated, and is a list. */
+  readonly many?: true;
   /** The variable, if it is not LATCHKEY_ and the name of the flag. */
   readonly env?: string;
 }
@@ -31,11 +33,20 @@ export type OptionTable = Readonly<Record<string, Option<unknown>>>;
 
 /** The configuration that a table describes. */
 export type ConfigOf<Table extends OptionTable> = {
-  readonly [Name in keyof Table]: Table[Name] extends Option<infer T> ? T : never;
+  readonly [Name in keyof Table]: ValueOf<Table[Name]>;
 };
 
+type ValueOf<Described> =
+  Described extends Option<infer T>
+    ? Described extends { readonly many: true }
+      ? readonly T[]
+      : Described extends { readonly initial: string }
+        ? T
+        : T | undefined
+    : never;
+
 /** Sources of options: texts of flags without their dashes, and the environment. */
-export interface OptionSources {
+interface OptionSources {
   readonly flags: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -69,7 +80,7 @@ export function parseConfig(table: OptionTable, { flags, env }: OptionSources): 
     const given = flags.get(flag) ?? env[variable] ?? "";
     return [
       name,
-      option.parse(given === "" ? option.initial : given, `--${flag} (${variable})`),
+      option.parse(given === "" ? (option.initial ?? "") : given, `--${flag} (${variable})`),
     ] as const;
   });
   return Object.fromEntries(fields);

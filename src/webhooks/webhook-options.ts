@@ -25,7 +25,7 @@ export const webhookServices = {
   direct: "latchkey-direct-authorizer",
 } as const;
 
-function onlyDirect<T>(option: Option<T>): Option<T> {
+function onlyDirect<Described extends Option<unknown>>(option: Described): Described {
   return { ...option, help: `with --direct: ${option.help}` };
 }
 

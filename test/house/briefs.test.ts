@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { commands as programCommands } from "../../src/cli/app.ts";
-import { commands } from "../../src/cli/kubectl/command-table.ts";
+import { commands as programCommands } from "../../src/cli/server-program.ts";
+import { commands } from "../../src/cli/kubectl/commands.ts";
 
 /** The verbs that begin the help of a command, in the imperative as in the help of kubectl. */
 const verbs = [

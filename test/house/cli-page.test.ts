@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commands } from "../../src/cli/kubectl/command-table.ts";
+import { commands } from "../../src/cli/kubectl/commands.ts";
 import { exitCodes } from "../../src/cli/kubectl/failure.ts";
-import { commandHelp, connectionHelp } from "../../src/cli/kubectl/help.ts";
+import { commandHelp, connectionHelp } from "../../src/cli/help.ts";
+import { helpForm } from "../../src/cli/kubectl/help.ts";
 
 const path = join(import.meta.dirname, "..", "..", "docs", "cli.md");
 const begin = "## Commands\n";
@@ -12,9 +13,10 @@ const begin = "## Commands\n";
 function reference(): string {
   const block = (text: string): string => `\`\`\`text\n${text.trim()}\n\`\`\`\n`;
   const sections = Object.values(commands).map(
-    (command) => `### ${command.name}\n\n${block(commandHelp(command, { withConnection: false }))}`,
+    (command) =>
+      `### ${command.name}\n\n${block(commandHelp(command, { ...helpForm, connection: {} }))}`,
   );
-  const connection = `### Connection options\n\nEvery command that sends requests has these options.\n\n${block(connectionHelp().join("\n"))}`;
+  const connection = `### Connection options\n\nEvery command that sends requests has these options.\n\n${block(connectionHelp(helpForm).join("\n"))}`;
   return [begin, ...sections, connection].join("\n");
 }
 

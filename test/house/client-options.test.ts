@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { commands } from "../../src/cli/kubectl/command-table.ts";
-import { connectionFlags } from "../../src/cli/kubectl/connection/connection-flags.ts";
-import type { FlagTable } from "../../src/cli/kubectl/flag.ts";
+import { commands } from "../../src/cli/kubectl/commands.ts";
+import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
+import type { CommandOptions } from "../../src/cli/command.ts";
 
 test("no command of the client has an option that means something else for its connection", () => {
-  const ofConnection: readonly string[] = Object.keys(connectionFlags);
-  const shadowing = Object.values(commands).flatMap(({ name, flags }) =>
-    Object.keys(flags)
+  const ofConnection: readonly string[] = Object.keys(connectionOptions);
+  const shadowing = Object.values(commands).flatMap(({ name, options }) =>
+    Object.keys(options)
       .filter((flag) => ofConnection.includes(flag))
       .map((flag) => `${name} ${flag}`),
   );
@@ -14,9 +14,9 @@ test("no command of the client has an option that means something else for its c
 });
 
 test("a letter takes a value in all commands or in none, so that -ojson is understood before its command", () => {
-  const tables: readonly FlagTable[] = [
-    connectionFlags,
-    ...Object.values(commands).map(({ flags }) => flags),
+  const tables: readonly CommandOptions[] = [
+    connectionOptions,
+    ...Object.values(commands).map(({ options }) => options),
   ];
   const letters = tables.flatMap((flags) =>
     Object.values(flags).flatMap(({ alias, value }) =>

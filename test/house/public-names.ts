@@ -25,13 +25,13 @@ import {
   reportStatesOf,
   targetStates,
 } from "../../src/api/report.ts";
-import { commands as programCommands, usageExitCode } from "../../src/cli/app.ts";
-import { commands } from "../../src/cli/kubectl/command-table.ts";
-import { argumentsUsage } from "../../src/cli/kubectl/command.ts";
-import { connectionFlags } from "../../src/cli/kubectl/connection/connection-flags.ts";
+import { commands as programCommands, usageExitCode } from "../../src/cli/server-program.ts";
+import { commands } from "../../src/cli/kubectl/commands.ts";
+import { argumentsUsage } from "../../src/cli/command.ts";
+import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
 import { exitCodes, runExitCodes } from "../../src/cli/kubectl/failure.ts";
-import type { FlagTable } from "../../src/cli/kubectl/flag.ts";
-import { flagUsage } from "../../src/cli/kubectl/help.ts";
+import type { CommandOptions } from "../../src/cli/command.ts";
+import { optionUsage } from "../../src/cli/help.ts";
 import { tokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directKeys } from "../../src/domain/gateway/direct-address.ts";
 import { directRoutes, gatewayRoutes } from "../../src/domain/gateway/request-target.ts";
@@ -137,16 +137,16 @@ function programNames(): readonly string[] {
 
 function clientNames(): readonly string[] {
   const program = "kubectl latchkey";
-  const optionsOf = (owner: string, flags: FlagTable): readonly string[] =>
-    Object.entries(flags).map(([name, flag]) => `option ${owner} ${flagUsage(name, flag)}`);
+  const optionsOf = (owner: string, flags: CommandOptions): readonly string[] =>
+    Object.entries(flags).map(([name, flag]) => `option ${owner} ${optionUsage(name, flag)}`);
   return [
     ...[...Object.values(exitCodes).map(({ code }) => code), ...Object.values(runExitCodes)].map(
       (code) => `exit-code ${program} ${code}`,
     ),
-    ...optionsOf(program, connectionFlags),
+    ...optionsOf(program, connectionOptions),
     ...Object.values(commands).flatMap((command) => [
       `command ${program} ${command.name} ${argumentsUsage(command)}`.trimEnd(),
-      ...optionsOf(`${program} ${command.name}`, command.flags),
+      ...optionsOf(`${program} ${command.name}`, command.options),
     ]),
   ];
 }

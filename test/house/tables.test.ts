@@ -8,7 +8,7 @@ import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/scoped-request.ts";
 import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
 import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
-import { commands } from "../../src/cli/app.ts";
+import { commands } from "../../src/cli/server-program.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
 import { sourceFiles } from "./source-files.ts";

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { runInvocation } from "../../src/cli/kubectl/act.ts";
-import { entries } from "../../src/cli/kubectl/actions.ts";
-import { runCommandLine } from "../../src/cli/kubectl/app.ts";
+import { clientProgram } from "../../src/cli/kubectl/actions.ts";
+import { runCommandLine } from "../../src/cli/command-line.ts";
 import { programName } from "../../src/cli/kubectl/help.ts";
 import type { Terminal } from "../../src/cli/kubectl/terminal.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -133,11 +132,8 @@ export async function runInProcess(
     ...{ terminal, env, clock: systemClock },
     untilStopped: () => new AbortController().signal,
   };
-  const code = await runCommandLine(args, {
-    ...{ stdout: into(stdout), stderr: into(stderr) },
-    commands: entries.map(({ command }) => command),
-    act: (command, given) => runInvocation(command, given, deps),
-  });
+  const streams = { stdout: into(stdout), stderr: into(stderr) };
+  const code = await runCommandLine(args, clientProgram(deps), streams);
   const text = (chunks: Buffer[]) => Buffer.concat(chunks).toString();
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }

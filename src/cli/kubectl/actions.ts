@@ -1,71 +1,113 @@
-import type { GivenWords } from "./app.ts";
-import type { Action, Cli } from "./cli.ts";
-import { commands } from "./command-table.ts";
-import { type Command, readArguments } from "./command.ts";
-import { connectionFlags } from "./connection/connection-flags.ts";
-import { exitCodes } from "./failure.ts";
-import { type FlagTable, readFlags } from "./flag.ts";
+import { type Command, type GivenWords, readArguments, readOptions } from "../command.ts";
+import type { Program } from "../command-line.ts";
+import type { Action, Actions, Cli, CliProcess } from "./cli.ts";
+import { commands } from "./commands.ts";
+import type { OpenCluster } from "./connection/connect.ts";
+import { connectionOptions } from "./connection/connection-options.ts";
+import { exitCodeOf, exitCodes, runExitCodes, sentenceOf } from "./failure.ts";
+import { helpForm, overviewHelp } from "./help.ts";
 
-/** A command with its code. */
-interface Entry {
-  readonly command: Command;
-  /** Parses arguments and flags, loads the code and runs it; returns the exit code. */
-  readonly start: (given: GivenWords, cli: Cli) => Promise<number>;
-}
+const actions: Actions = {
+  list: async () => (await import("./secrets/list.ts")).listSharedSecrets,
+  get: async () => (await import("./secrets/get.ts")).getValues,
+  set: async () => (await import("./secrets/set.ts")).setValues,
+  unset: async () => (await import("./secrets/set.ts")).unsetValues,
+  edit: async () => (await import("./secrets/edit.ts")).editValues,
+  run: async () => (await import("./secrets/run.ts")).runProgram,
+  keysCreate: async () => (await import("./keys/keys.ts")).createKey,
+  keysList: async () => (await import("./keys/keys.ts")).listKeys,
+  keysDescribe: async () => (await import("./keys/keys.ts")).describeKey,
+  keysDisable: async () => (await import("./keys/keys.ts")).disableKey,
+  keysEnable: async () => (await import("./keys/keys.ts")).enableKey,
+  keysDelete: async () => (await import("./keys/keys.ts")).deleteKeys,
+  keysRotate: async () => (await import("./keys/rotate-key.ts")).rotateKey,
+  keysTakeOver: async () => (await import("./keys/keys.ts")).takeOverKey,
+  keysDigest: async () => (await import("./keys/keys.ts")).printDigest,
+  keysTest: async () => (await import("./keys/keys.ts")).testKey,
+  tokenCreate: async () => (await import("./tokens/token-create.ts")).createToken,
+  kubeconfig: async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
+  why: async () => (await import("./explain/why.ts")).why,
+  status: async () => (await import("./status/status.ts")).printStatus,
+  plan: async () => (await import("./explain/plan.ts")).plan,
+  refreshNow: async () => (await import("./explain/refresh-now.ts")).refreshNow,
+  check: async () => (await import("./explain/check.ts")).check,
+  trustConfig: async () => (await import("./server-commands.ts")).trustConfig,
+  rotateSigningKey: async () => (await import("./server-commands.ts")).rotateKeyOfIssuer,
+  completion: async () => (await import("./completion/completion-script.ts")).printCompletionScript,
+  version: async () => (await import("./version.ts")).printVersion,
+};
 
-function entry<Table extends FlagTable>(
-  command: Command & { readonly flags: Table },
-  load: () => Promise<Action<Table>>,
-): Entry {
+/** The client as a command line runs it in a process. */
+export function clientProgram(process: CliProcess): Program {
   return {
-    command,
-    async start({ flags, args: words, program }, cli) {
-      const args = readArguments(command, words);
-      const own = readFlags(command.flags, flags);
-      const connection = readFlags(connectionFlags, flags);
-      const action = await load();
-      const code = await action({ flags: { ...connection, ...own }, args, program }, cli);
-      return code ?? exitCodes.done.code;
+    commands: Object.values(commands),
+    helpForm,
+    overview: (group) => overviewHelp(Object.values(commands), group),
+    switchesTakeValue: false,
+    sentenceOf,
+    exitCodeOf: codeOf,
+    async act(command, given) {
+      try {
+        return await withCli(process, (cli) => runCommand(command, given, cli));
+      } catch (error) {
+        process.terminal.say(sentenceOf(error));
+        return codeOf(error, command);
+      }
     },
   };
 }
 
-/** The code of every command, which is loaded when the command runs. */
-export const entries: readonly Entry[] = [
-  entry(commands.list, async () => (await import("./secrets/list.ts")).listSharedSecrets),
-  entry(commands.get, async () => (await import("./secrets/get.ts")).getValues),
-  entry(commands.set, async () => (await import("./secrets/set.ts")).setValues),
-  entry(commands.unset, async () => (await import("./secrets/set.ts")).unsetValues),
-  entry(commands.edit, async () => (await import("./secrets/edit.ts")).editValues),
-  entry(commands.run, async () => (await import("./secrets/run.ts")).runProgram),
-  entry(commands.keysCreate, async () => (await import("./keys/keys.ts")).createKey),
-  entry(commands.keysList, async () => (await import("./keys/keys.ts")).listKeys),
-  entry(commands.keysDescribe, async () => (await import("./keys/keys.ts")).describeKey),
-  entry(commands.keysDisable, async () => (await import("./keys/keys.ts")).disableKey),
-  entry(commands.keysEnable, async () => (await import("./keys/keys.ts")).enableKey),
-  entry(commands.keysDelete, async () => (await import("./keys/keys.ts")).deleteKeys),
-  entry(commands.keysRotate, async () => (await import("./keys/rotate-key.ts")).rotateKey),
-  entry(commands.keysTakeOver, async () => (await import("./keys/keys.ts")).takeOverKey),
-  entry(commands.keysDigest, async () => (await import("./keys/keys.ts")).printDigest),
-  entry(commands.keysTest, async () => (await import("./keys/keys.ts")).testKey),
-  entry(commands.tokenCreate, async () => (await import("./tokens/token-create.ts")).createToken),
-  entry(
-    commands.kubeconfig,
-    async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
-  ),
-  entry(commands.why, async () => (await import("./explain/why.ts")).why),
-  entry(commands.status, async () => (await import("./status/status.ts")).printStatus),
-  entry(commands.plan, async () => (await import("./explain/plan.ts")).plan),
-  entry(commands.refreshNow, async () => (await import("./explain/refresh-now.ts")).refreshNow),
-  entry(commands.check, async () => (await import("./explain/check.ts")).check),
-  entry(commands.trustConfig, async () => (await import("./server-commands.ts")).trustConfig),
-  entry(
-    commands.rotateSigningKey,
-    async () => (await import("./server-commands.ts")).rotateKeyOfIssuer,
-  ),
-  entry(
-    commands.completion,
-    async () => (await import("./completion/completion-script.ts")).printCompletionScript,
-  ),
-  entry(commands.version, async () => (await import("./version.ts")).printVersion),
-];
+/** The exit code for an error: those of `run` are apart from those of its program. */
+function codeOf(error: unknown, command: Command | undefined): number {
+  return command?.runsProgram === true ? runExitCodes.failed : exitCodeOf(error);
+}
+
+/** Runs a command of the table and returns its exit code. */
+export async function runCommand(command: Command, given: GivenWords, cli: Cli): Promise<number> {
+  const [key = ""] = Object.entries(commands).find(([, { name }]) => name === command.name) ?? [];
+  if (!isCommand(key)) throw new TypeError(`command "${command.name}" has no code`);
+  return runAction(key, given, cli);
+}
+
+function isCommand(key: string): key is keyof typeof commands {
+  return Object.hasOwn(commands, key);
+}
+
+/** Parses arguments and options, loads the code of a command and runs it. */
+async function runAction<Name extends keyof typeof commands>(
+  name: Name,
+  { options, args: words, program }: GivenWords,
+  cli: Cli,
+): Promise<number> {
+  const command = commands[name];
+  const args = readArguments(command, words);
+  const own = readOptions<(typeof commands)[Name]["options"]>(command.options, options);
+  const flags = { ...readOptions(connectionOptions, options), ...own };
+  const action: Action<Name> = await actions[name]();
+  return (await action({ flags, args, program }, cli)) ?? exitCodes.done.code;
+}
+
+/** Prints what the last word of a command line can be. */
+export async function runCompletion(words: readonly string[], process: CliProcess): Promise<void> {
+  const { printCompletion } = await import("./completion/complete.ts");
+  await withCli(process, (cli) => printCompletion(words, cli));
+}
+
+/** Runs work whose connections are closed afterwards. */
+async function withCli<T>(process: CliProcess, work: (cli: Cli) => Promise<T>): Promise<T> {
+  const opened: OpenCluster[] = [];
+  const cli: Cli = {
+    ...process,
+    async connect(flags) {
+      const { connect } = await import("./connection/connect.ts");
+      const cluster = await connect(flags, process);
+      opened.push(cluster);
+      return cluster;
+    },
+  };
+  try {
+    return await work(cli);
+  } finally {
+    for (const cluster of opened) cluster.close();
+  }
+}

@@ -2,12 +2,11 @@ import { keyOptions } from "../../authn/key-options.ts";
 import { namespaceOptions } from "../../controllers/controller-options.ts";
 import { duration, wholeNumber } from "../../runtime/config-values.ts";
 import { trustConfigOptions } from "../trust-config-options.ts";
-import type { Command } from "./command.ts";
-import { resultOutput, systemNamespace } from "./connection/connection-flags.ts";
-import { flagWithDefault, listFlag, oneOf, optionalFlag, someText, switchFlag } from "./flag.ts";
-import { flagsOfOptions } from "./option-flags.ts";
+import type { Command } from "../command.ts";
+import { resultOutput, systemNamespace } from "./connection/connection-options.ts";
 import { shells } from "./completion/shells.ts";
 import { allNamespaces, sharedSecret } from "./secrets/secret-commands.ts";
+import { oneOf, someText, switchOption } from "./option-values.ts";
 
 const { userPrefix, teamPrefix } = keyOptions;
 
@@ -23,25 +22,30 @@ export const clusterCommands = {
       "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
     ],
     arguments: [],
-    flags: {
+    options: {
       ...allNamespaces,
-      endsWithin: flagWithDefault(
-        { value: "<duration>", initial: "7d", help: "what counts as soon for a key" },
-        duration({ unit: 1, least: 0 }),
-      ),
-      watch: switchFlag({
+      endsWithin: {
+        value: "<duration>",
+        initial: "7d",
+        help: "what counts as soon for a key",
+        parse: duration({ unit: 1, least: 0 }),
+      },
+      watch: switchOption({
         alias: "w",
         help: "refresh the report in place, or print it again on a change if the output is no terminal",
       }),
-      serve: switchFlag({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
-      port: optionalFlag(
-        { value: "<number>", help: "port of --serve; any free port if unset" },
-        wholeNumber({ least: 1, most: 65_535 }),
-      ),
-      interval: flagWithDefault(
-        { value: "<duration>", initial: "5s", help: "time between two readings" },
-        duration({ unit: 1000, least: 1 }),
-      ),
+      serve: switchOption({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
+      port: {
+        value: "<number>",
+        help: "port of --serve; any free port if unset",
+        parse: wholeNumber({ least: 1, most: 65_535 }),
+      },
+      interval: {
+        value: "<duration>",
+        initial: "5s",
+        help: "time between two readings",
+        parse: duration({ unit: 1000, least: 1 }),
+      },
       ...resultOutput,
     },
     connects: true,
@@ -60,24 +64,27 @@ export const clusterCommands = {
       "--user-prefix, --team-prefix, --require-sync-from and --copy-keys must be those of the controller.",
     ],
     arguments: [],
-    flags: {
+    options: {
       ...allNamespaces,
-      filename: listFlag(
-        {
-          value: "<file>",
-          alias: "f",
-          help: "file or directory with manifests, or - for the standard input; repeat it for several",
-          completes: "files",
-        },
-        someText,
-      ),
-      exitCode: switchFlag({ help: "exit with 3 if sync would change something" }),
-      fieldManager: flagWithDefault(
-        { value: "<name>", initial: "kubectl", help: "field manager that applies" },
-        someText,
-      ),
-      forceConflicts: switchFlag({ help: "take fields that other field managers own" }),
-      ...flagsOfOptions({ userPrefix, teamPrefix, ...namespaceOptions }),
+      filename: {
+        many: true,
+        value: "<file>",
+        alias: "f",
+        help: "file or directory with manifests, or - for the standard input; repeat it for several",
+        completes: "files",
+        parse: someText,
+      },
+      exitCode: switchOption({ help: "exit with 3 if sync would change something" }),
+      fieldManager: {
+        value: "<name>",
+        initial: "kubectl",
+        help: "field manager that applies",
+        parse: someText,
+      },
+      forceConflicts: switchOption({ help: "take fields that other field managers own" }),
+      userPrefix,
+      teamPrefix,
+      ...namespaceOptions,
       ...resultOutput,
     },
     connects: true,
@@ -94,11 +101,13 @@ export const clusterCommands = {
       "It sets the annotation management.service/refresh-now, which needs the right patch, and waits until the status says that the controller has read every copy, which needs the right get. The exit code is 3 if it does not say so in time.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    flags: {
-      timeout: flagWithDefault(
-        { value: "<duration>", initial: "30s", help: "maximum time to wait for the controller" },
-        duration({ unit: 1000, least: 1 }),
-      ),
+    options: {
+      timeout: {
+        value: "<duration>",
+        initial: "30s",
+        help: "maximum time to wait for the controller",
+        parse: duration({ unit: 1000, least: 1 }),
+      },
     },
     connects: true,
     examples: ["kubectl latchkey refresh-now database -n team-a"],
@@ -111,38 +120,25 @@ export const clusterCommands = {
       "A check whose right you do not have is unknown, which is no problem; the exit code is 3 if there is a problem.",
     ],
     arguments: [],
-    flags: {
-      wait: flagWithDefault(
-        {
-          value: "<duration>",
-          initial: "0",
-          help: "maximum time to repeat the checks until there is no problem",
-        },
-        duration({ unit: 1000, least: 0 }),
-      ),
+    options: {
+      wait: {
+        value: "<duration>",
+        initial: "0",
+        help: "maximum time to repeat the checks until there is no problem",
+        parse: duration({ unit: 1000, least: 0 }),
+      },
       ...systemNamespace,
       ...resultOutput,
     },
     connects: true,
     examples: ["kubectl latchkey check", "kubectl latchkey check --wait=2m"],
   },
-  version: {
-    name: "version",
-    brief: "Print the versions of this program and of the API server",
-    arguments: [],
-    flags: {
-      client: switchFlag({ help: "print only the version of this program, without a request" }),
-      ...resultOutput,
-    },
-    connects: true,
-    examples: ["kubectl latchkey version --client"],
-  },
   trustConfig: {
     name: "trust-config",
     brief:
       "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
     arguments: [],
-    flags: { ...flagsOfOptions(trustConfigOptions), ...systemNamespace },
+    options: { ...trustConfigOptions, ...systemNamespace },
     connects: true,
     examples: ["kubectl latchkey trust-config --authorization --output=trust-config"],
   },
@@ -150,8 +146,8 @@ export const clusterCommands = {
     name: "rotate-signing-key",
     brief: "Request a new signing key of direct tokens from the controller",
     arguments: [],
-    flags: {
-      newEpoch: switchFlag({
+    options: {
+      newEpoch: switchOption({
         help: "also start a new epoch of the list of revoked tokens; needed after a restore of etcd, because direct endpoints refuse lists that are older than theirs",
       }),
       ...systemNamespace,
@@ -174,17 +170,26 @@ export const clusterCommands = {
         read: oneOf(completionWords),
       },
     ],
-    flags: {
-      directory: optionalFlag(
-        {
-          value: "<directory>",
-          help: "with install: directory of your PATH, instead of that of kubectl-latchkey",
-          completes: "files",
-        },
-        someText,
-      ),
+    options: {
+      directory: {
+        value: "<directory>",
+        help: "with install: directory of your PATH, instead of that of kubectl-latchkey",
+        completes: "files",
+        parse: someText,
+      },
     },
     connects: false,
     examples: ["kubectl latchkey completion install", "source <(kubectl latchkey completion bash)"],
+  },
+  version: {
+    name: "version",
+    brief: "Print the versions of this program and of the API server",
+    arguments: [],
+    options: {
+      client: switchOption({ help: "print only the version of this program, without a request" }),
+      ...resultOutput,
+    },
+    connects: true,
+    examples: ["kubectl latchkey version --client"],
   },
 } as const satisfies Readonly<Record<string, Command>>;

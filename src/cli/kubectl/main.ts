@@ -1,9 +1,8 @@
 import { systemClock as clock } from "../../runtime/clock.ts";
 import { readEnvironment } from "../../runtime/environment.ts";
+import { runCommandLine } from "../command-line.ts";
 import { nodeVersionProblem } from "../node-version.ts";
-import { runCompletion, runInvocation } from "./act.ts";
-import { entries } from "./actions.ts";
-import { runCommandLine } from "./app.ts";
+import { clientProgram, runCompletion } from "./actions.ts";
 import { exitCodes } from "./failure.ts";
 import { programName } from "./help.ts";
 import { stopSignal } from "./stop-signal.ts";
@@ -17,7 +16,6 @@ function failAtExit(): void {
 // The compiled program has another runtime, which names the Node.js that it is compatible with.
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
-  const { stdout, stderr } = process;
   const env = readEnvironment();
   const deps = {
     terminal: systemTerminal(process, env, failAtExit),
@@ -26,13 +24,7 @@ if (problem === undefined) {
   };
   const argv = process.argv.slice(2);
   if (argv[0] === "__complete") await runCompletion(argv.slice(1), deps);
-  else
-    process.exitCode = await runCommandLine(argv, {
-      stdout,
-      stderr,
-      commands: entries.map(({ command }) => command),
-      act: (command, given) => runInvocation(command, given, deps),
-    });
+  else process.exitCode = await runCommandLine(argv, clientProgram(deps), process);
 } else {
   process.stderr.write(`${programName}: ${problem}\n`);
   process.exitCode = exitCodes.usage.code;

@@ -8,10 +8,9 @@ import { rotateSigningKey } from "../rotate-signing-key.ts";
 import { printTrustConfig } from "../trust-config.ts";
 import type { Action } from "./cli.ts";
 import type { Cluster } from "./connection/cluster.ts";
-import type { commands } from "./command-table.ts";
 
 /** `kubectl latchkey trust-config`: the command of the program, with this connection. */
-export const trustConfig: Action<typeof commands.trustConfig.flags> = async ({ flags }, cli) => {
+export const trustConfig: Action<"trustConfig"> = async ({ flags }, cli) => {
   const options = { ...flags, namespace: flags.latchkeyNamespace };
   checkTrustConfigOptions(options);
   const { print } = cli.terminal;
@@ -31,10 +30,7 @@ export const trustConfig: Action<typeof commands.trustConfig.flags> = async ({ f
 };
 
 /** `kubectl latchkey rotate-signing-key`. */
-export const rotateKeyOfIssuer: Action<typeof commands.rotateSigningKey.flags> = async (
-  { flags },
-  cli,
-) => {
+export const rotateKeyOfIssuer: Action<"rotateSigningKey"> = async ({ flags }, cli) => {
   const { newEpoch, latchkeyNamespace: namespace } = flags;
   const client = clientOf(await cli.connect(flags));
   const { clock } = cli;

@@ -1,12 +1,11 @@
 import { serverVersion } from "../../kube/client/server-version.ts";
 import { latchkeyVersion } from "../../runtime/latchkey-version.ts";
 import type { Action } from "./cli.ts";
-import type { commands } from "./command-table.ts";
 import { printable } from "./failure.ts";
 import { resultText } from "./output.ts";
 
 /** `kubectl latchkey version`. */
-export const printVersion: Action<typeof commands.version.flags> = async ({ flags }, cli) => {
+export const printVersion: Action<"version"> = async ({ flags }, cli) => {
   const { terminal } = cli;
   const kubernetes = flags.client
     ? undefined

@@ -1,8 +1,8 @@
-import { entries } from "../../../src/cli/kubectl/actions.ts";
-import { runCommandLine } from "../../../src/cli/kubectl/app.ts";
+import { type Program, runCommandLine } from "../../../src/cli/command-line.ts";
+import { clientProgram, runCommand } from "../../../src/cli/kubectl/actions.ts";
 import type { Cli } from "../../../src/cli/kubectl/cli.ts";
 import type { Cluster } from "../../../src/cli/kubectl/connection/cluster.ts";
-import type { ConnectionFlags } from "../../../src/cli/kubectl/connection/connection-flags.ts";
+import type { ConnectionFlags } from "../../../src/cli/kubectl/connection/connection-options.ts";
 import { exitCodeOf, sentenceOf } from "../../../src/cli/kubectl/failure.ts";
 import type { Terminal } from "../../../src/cli/kubectl/terminal.ts";
 import { encodeBody } from "../../../src/kube/client/request-body.ts";
@@ -69,19 +69,20 @@ export async function runInMemory(
     },
   };
   let isOver = false;
-  const ended = runCommandLine(words, {
-    stdout: { write: (text) => void (stdout += text) },
-    stderr: { write: (text) => void (stderr += text) },
-    commands: entries.map(({ command }) => command),
+  const program: Program = {
+    ...clientProgram(cli),
     async act(command, given) {
       try {
-        const entry = entries.find((one) => one.command === command);
-        return (await entry?.start(given, cli)) ?? -1;
+        return await runCommand(command, given, cli);
       } catch (error) {
         terminal.say(sentenceOf(error));
         return exitCodeOf(error);
       }
     },
+  };
+  const ended = runCommandLine(words, program, {
+    stdout: { write: (text) => void (stdout += text) },
+    stderr: { write: (text) => void (stderr += text) },
   }).finally(() => (isOver = true));
   while (!isOver) {
     await settled();

@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runCompletion, runInvocation } from "../../../src/cli/kubectl/act.ts";
-import { flagsOf, runCommandLine } from "../../../src/cli/kubectl/app.ts";
-import { commands } from "../../../src/cli/kubectl/command-table.ts";
-import type { Command } from "../../../src/cli/kubectl/command.ts";
+import { clientProgram, runCompletion } from "../../../src/cli/kubectl/actions.ts";
+import { optionsOf, runCommandLine } from "../../../src/cli/command-line.ts";
+import { commands } from "../../../src/cli/kubectl/commands.ts";
+import { connectionOptions } from "../../../src/cli/kubectl/connection/connection-options.ts";
+import type { Command } from "../../../src/cli/command.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { flagOf } from "../../../src/runtime/options.ts";
 import { writeKubeconfig } from "../../support/kubeconfig.ts";
@@ -112,11 +113,9 @@ async function outcomeOf(command: Command, args: readonly string[]) {
   [requests, said] = [[], []];
   const program = isRun(command) ? ["--", "true"] : [];
   const write = (text: string | Uint8Array): void => void said.push(String(text));
-  const code = await runCommandLine([...command.name.split(" "), ...args, ...program], {
-    ...{ stdout: { write }, stderr: { write } },
-    commands: [command],
-    act: (asked, given) => runInvocation(asked, given, deps),
-  });
+  const words = [...command.name.split(" "), ...args, ...program];
+  const client = { ...clientProgram(deps), commands: [command] };
+  const code = await runCommandLine(words, client, { stdout: { write }, stderr: { write } });
   return { code, said: said.join(""), requests };
 }
 
@@ -132,10 +131,12 @@ interface Attempt {
 }
 
 function attempts(command: Command, usual: readonly string[]): readonly Attempt[] {
-  const options = Object.entries(flagsOf(command)).filter(([, { value }]) => value !== "");
+  const options = Object.entries(optionsOf(command, connectionOptions)).filter(
+    ([, { value }]) => value !== "",
+  );
   return words.flatMap((word) => {
     const quoted = `"${word.replaceAll("\n", " ")}"`;
-    const inArguments = command.arguments.flatMap(({ name, many }, index) => {
+    const inArguments = (command.arguments ?? []).flatMap(({ name, many }, index) => {
       const rest = { names: [name], isObject: name.includes("NAME") };
       const [kind, named] = (usual[index] ?? "").split("/");
       const wrong = named === undefined ? [word] : [word, `${kind}/${word}`];

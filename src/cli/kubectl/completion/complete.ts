@@ -1,17 +1,17 @@
 import { managementEntry } from "../../../api/names.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import { contextNames, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
-import { entries } from "../actions.ts";
+import { commands } from "../commands.ts";
 import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
 import type { Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { listedClusters } from "../connection/cluster-address.ts";
-import { type Command, readArguments } from "../command.ts";
+import { type Command, type Completable, readArguments, readOptions } from "../../command.ts";
 import { completionOf, completionText, type Completion } from "./completion.ts";
-import { connectionFlags } from "../connection/connection-flags.ts";
+
+import { connectionOptions } from "../connection/connection-options.ts";
 import { printable } from "../failure.ts";
 import { findObjects } from "../objects/find-objects.ts";
-import { type Completable, readFlags } from "../flag.ts";
 import { printedList } from "../objects/listing.ts";
 import { readValues } from "../secrets/read-secret.ts";
 
@@ -19,10 +19,7 @@ const timeoutMs = 2_000;
 
 /** Prints what the last word can be, for a shell; prints nothing if the cluster does not answer. */
 export async function printCompletion(words: readonly string[], cli: Cli): Promise<void> {
-  const found = completionOf(
-    words,
-    entries.map(({ command }) => command),
-  );
+  const found = completionOf(words, Object.values(commands));
   const last = words.at(-1) ?? "";
   const names = await namesFor(found, last, cli).catch(() => []);
   const isObject = found.completes === "objects";
@@ -39,7 +36,7 @@ async function namesFor(
   cli: Cli,
 ): Promise<readonly string[]> {
   if (command === undefined || completes === undefined || completes === "files") return [];
-  const connection = { ...readFlags(connectionFlags, flags), requestTimeout: timeoutMs };
+  const connection = { ...readOptions(connectionOptions, flags), requestTimeout: timeoutMs };
   if (completes === "contexts")
     return contextNames(readKubeconfigFiles(connection.kubeconfig, cli.env));
   const before = completes === "objects" ? [last] : readArguments(command, args);

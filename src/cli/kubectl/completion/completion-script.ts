@@ -1,9 +1,8 @@
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action } from "../cli.ts";
-import type { commands } from "../command-table.ts";
-import { oneOf } from "../flag.ts";
 import { installCompletion, kubectlScript } from "./install-completion.ts";
 import { type Shell, shells } from "./shells.ts";
+import { oneOf } from "../option-values.ts";
 
 const scripts: { readonly [Name in Shell]: string } = {
   kubectl: kubectlScript,
@@ -51,7 +50,7 @@ complete -c kubectl-latchkey -f -a '(__kubectl_latchkey)'
 };
 
 /** `kubectl latchkey completion`. */
-export const printCompletionScript: Action<typeof commands.completion.flags> = async (
+export const printCompletionScript: Action<"completion"> = async (
   { args: [name = ""], flags: { directory } },
   { terminal, env },
 ) => {

@@ -1,9 +1,10 @@
 import { flagOf } from "../../../runtime/options.ts";
-import { flagsOf } from "../app.ts";
+import { optionsOf } from "../../command-line.ts";
 import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
-import type { Command } from "../command.ts";
-import type { Completable, FlagTable } from "../flag.ts";
-import { hoisted, leadingFlags, separated } from "../words.ts";
+import { optionHelp } from "../../help.ts";
+import type { Command, CommandOptions, Completable } from "../../command.ts";
+import { connectionOptions as connection } from "../connection/connection-options.ts";
+import { hoisted, leadingOptions, separated } from "../../words.ts";
 
 /** A word that completion proposes. */
 interface Proposal {
@@ -25,16 +26,16 @@ export function completionOf(
   words: readonly string[],
   commands: readonly Command[],
 ): Completion & { readonly command: Command | undefined } {
-  const given = separated(words.slice(0, -1), commands);
-  const before = hoisted(given, commands);
+  const given = separated(words.slice(0, -1), { commands, connection });
+  const before = hoisted(given, { commands, connection });
   const last = words.at(-1) ?? "";
   const { command, rest } = commandIn(before, commands);
   if (command === undefined) {
-    const route = given.slice(leadingFlags(given));
+    const route = given.slice(leadingOptions(given, connection));
     const known = nextWords(route, commands).filter(({ word }) => word.startsWith(last));
     return { command, known, completes: undefined, flags: new Map(), args: [] };
   }
-  const table = flagsOf(command);
+  const table = optionsOf(command, connection);
   const { flags, args, open } = scan(rest, table);
   const inline = /^--([a-z-]+)=(.*)$/.exec(last);
   const name = inline?.[1] ?? open;
@@ -50,15 +51,15 @@ export function completionOf(
     };
   }
   if (last.startsWith("-")) {
-    const all = Object.entries(table).map(([field, { help, value }]) => ({
-      word: `--${flagOf(field)}${value === "" ? "" : "="}`,
-      text: help,
+    const all = Object.entries(table).map(([field, option]) => ({
+      word: `--${flagOf(field)}${option.value === "" ? "" : "="}`,
+      text: optionHelp(option),
     }));
     const known = all.filter(({ word }) => word.startsWith(last));
     return { command, known, completes: undefined, flags, args };
   }
-  const many = command.arguments.find((argument) => argument.many === true);
-  const argument = command.arguments[args.length] ?? many;
+  const { arguments: list = [] } = command;
+  const argument = list[args.length] ?? list.find(({ many }) => many === true);
   const isKind = argument?.completes === "objects" && askedObject(last) === undefined;
   const choices: readonly Proposal[] = isKind
     ? Object.entries(askedKinds).map(([kind, { help }]) => ({ word: `${kind}/`, text: help }))
@@ -93,14 +94,14 @@ function nextWords(before: readonly string[], commands: readonly Command[]): rea
   return [...found].map(([word, text]) => ({ word, text }));
 }
 
-function flagNamed(table: FlagTable, name: string) {
+function flagNamed(table: CommandOptions, name: string) {
   return Object.entries(table).find(
     ([field, { alias }]) => flagOf(field) === name || alias === name,
   )?.[1];
 }
 
 /** Reads the flags and arguments before the last word, and the flag that waits for its value. */
-function scan(words: readonly string[], table: FlagTable) {
+function scan(words: readonly string[], table: CommandOptions) {
   const flags = new Map<string, readonly string[]>();
   const args: string[] = [];
   let open: string | undefined;

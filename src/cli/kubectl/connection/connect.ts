@@ -1,20 +1,12 @@
 import { CredentialsError, userFix } from "../../../kube/credentials/credentials.ts";
 import { chooseKubeconfig, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
 import { connectUser } from "../../../kube/credentials/user-connection.ts";
-import type { Clock } from "../../../runtime/clock.ts";
 import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Environment } from "../../../runtime/options.ts";
-import { withProgress } from "../progress.ts";
-import type { Terminal } from "../terminal.ts";
 import { type Cluster, clusterOver } from "./cluster.ts";
-import type { ConnectionFlags } from "./connection-flags.ts";
-
-/** Dependencies of {@link connect}. */
-export interface ConnectDeps {
-  readonly terminal: Terminal;
-  readonly env: Environment;
-  readonly clock: Clock;
-}
+import type { ConnectionFlags } from "./connection-options.ts";
+import { withProgress } from "../progress.ts";
+import type { CliProcess } from "../cli.ts";
 
 /** A cluster whose connection must be closed. */
 export interface OpenCluster extends Cluster {
@@ -22,8 +14,11 @@ export interface OpenCluster extends Cluster {
 }
 
 /** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
-export async function connect(flags: ConnectionFlags, deps: ConnectDeps): Promise<OpenCluster> {
-  const { terminal, env, clock } = deps;
+export async function connect(
+  flags: ConnectionFlags,
+  cliProcess: Pick<CliProcess, "terminal" | "env" | "clock">,
+): Promise<OpenCluster> {
+  const { terminal, env, clock } = cliProcess;
   const files = readKubeconfigFiles(flags.kubeconfig, env);
   const choice = chooseKubeconfig(files, {
     ...flags,

@@ -4,22 +4,16 @@ import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import type { Cluster } from "./cluster.ts";
 import { addressIn, clusterAt, listedClusters } from "./cluster-address.ts";
-import type { commands } from "../command-table.ts";
 import { Failure } from "../failure.ts";
 import { kubeconfigContent } from "./kubeconfig-content.ts";
 import { yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 
-type Flags = Invocation<typeof commands.kubeconfig.flags>["flags"];
-
 /** `kubectl latchkey kubeconfig`. */
-export const printKubeconfig: Action<typeof commands.kubeconfig.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const printKubeconfig: Action<"kubeconfig"> = async ({ flags, args: [name = ""] }, cli) => {
   const { address, addressCa, keyFile, outputFile, kubeconfig } = flags;
   if (address !== undefined && keyFile !== undefined)
     throw new UsageError("--address takes direct tokens, and --key-file is for the gateway");
@@ -98,7 +92,7 @@ function execUser({
 /** The address of a cluster in the ConfigMap: of its direct endpoint, or of the gateway. */
 async function listedAddress(
   name: string,
-  { keyFile, latchkeyNamespace: namespace }: Flags,
+  { keyFile, latchkeyNamespace: namespace }: Flags<"kubeconfig">,
   cluster: Cluster,
 ): Promise<ClusterInfo> {
   const list = await listedClusters(cluster, namespace).catch((error: unknown) => {

@@ -8,7 +8,6 @@ import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { minorOf, serverVersion } from "../../../kube/client/server-version.ts";
 import { type Clock, sleep } from "../../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
-import type { commands } from "../command-table.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, sentenceOf } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
@@ -20,7 +19,7 @@ import { type Check, reviewChecks } from "./review-checks.ts";
 const everyMs = 2_000;
 
 /** `kubectl latchkey check`. */
-export const check: Action<typeof commands.check.flags> = async ({ flags }, cli) => {
+export const check: Action<"check"> = async ({ flags }, cli) => {
   const cluster = await cli.connect(flags);
   const { clock, terminal } = cli;
   const end = clock.monotonic() + flags.wait;

@@ -11,8 +11,7 @@ import { withChanges } from "../../../domain/sync/sync-objects.ts";
 import { emptyProjectItems, sourceItem } from "../../../domain/sync/sync-report.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
-import type { commands } from "../command-table.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes } from "../failure.ts";
 import { type AppliedManifest, dryRunApply } from "./plan-apply.ts";
@@ -39,10 +38,8 @@ import { plainItem, printReport } from "./report.ts";
 import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
 import { areNamespacesListed } from "./why-shared-secret.ts";
 
-type Flags = Invocation<typeof commands.plan.flags>["flags"];
-
 /** `kubectl latchkey plan`. */
-export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) => {
+export const plan: Action<"plan"> = async ({ flags }, cli) => {
   const texts = await manifestTexts(flags, cli);
   const cluster = await cli.connect(flags);
   const report =
@@ -54,7 +51,7 @@ export const plan: Action<typeof commands.plan.flags> = async ({ flags }, cli) =
 };
 
 async function manifestTexts(
-  { filename }: Flags,
+  { filename }: Flags<"plan">,
   { terminal }: Cli,
 ): Promise<readonly ManifestText[]> {
   const isInput = filename.includes("-");
@@ -68,7 +65,7 @@ async function manifestTexts(
 }
 
 /** What the controller has to do without any change. */
-async function currentPlan(flags: Flags, cluster: Cluster): Promise<PlanReport> {
+async function currentPlan(flags: Flags<"plan">, cluster: Cluster): Promise<PlanReport> {
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;
   const { requireSyncFrom, copyKeys } = flags;
   const live = await readSyncObjects(cluster, {
@@ -98,7 +95,7 @@ interface PlanDeps {
 /** What the controller would do after an apply of files. */
 async function filePlan(
   texts: readonly ManifestText[],
-  flags: Flags,
+  flags: Flags<"plan">,
   { cli, cluster }: PlanDeps,
 ): Promise<PlanReport> {
   const { manifests, skipped } = parseManifests(texts, cluster.choice.namespace);
@@ -170,7 +167,7 @@ function changedSecrets(
 
 async function accessItems(
   changed: readonly ChangedSource[],
-  { userPrefix: user, teamPrefix: team }: Flags,
+  { userPrefix: user, teamPrefix: team }: Flags<"plan">,
   cluster: Cluster,
 ): Promise<PlanReport["access"]> {
   const placeOf = ({ after }: ChangedSource): string => after.metadata.namespace ?? "";
@@ -195,7 +192,7 @@ function afterChanges(changes: readonly ObjectChange[], { objects }: KnownSync) 
 function sourceNotes(
   source: Source,
   { objects, live }: Pick<KnownSync, "objects"> & { readonly live: LiveSync },
-  { userPrefix: user, teamPrefix: team }: Flags,
+  { userPrefix: user, teamPrefix: team }: Flags<"plan">,
 ): readonly ReportItem[] {
   const invalid = source.options.problem === undefined ? undefined : sourceItem(source);
   const empty = areNamespacesListed(live) ? emptyProjectsOf(source, objects) : [];

@@ -5,17 +5,13 @@ import { targetCounts, targetsText } from "../../../domain/object-state.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import type { commands } from "../command-table.ts";
 import { exitCodes } from "../failure.ts";
 import { waitUntil } from "../progress.ts";
 
 const resource = resources.sharedSecrets;
 
 /** `kubectl latchkey refresh-now`. */
-export const refreshNow: Action<typeof commands.refreshNow.flags> = async (
-  { flags, args },
-  cli,
-) => {
+export const refreshNow: Action<"refreshNow"> = async ({ flags, args }, cli) => {
   const cluster = await cli.connect(flags);
   let code: number = exitCodes.done.code;
   for (const name of args) {

@@ -1,11 +1,9 @@
 import { keyOptions } from "../../../authn/key-options.ts";
 import { namespaceOptions } from "../../../controllers/controller-options.ts";
 import { parseAsked } from "./asked-kinds.ts";
-import type { Command } from "../command.ts";
-import { resultOutput, systemNamespace } from "../connection/connection-flags.ts";
-import { switchFlag } from "../flag.ts";
-import { flagsOfOptions } from "../option-flags.ts";
-import { requestName, requestResource, requestVerb } from "../typed-names.ts";
+import type { Command } from "../../command.ts";
+import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
+import { requestName, requestResource, requestVerb, switchOption } from "../option-values.ts";
 
 const { maximumKeyTtl, userPrefix, teamPrefix } = keyOptions;
 
@@ -49,10 +47,13 @@ export const whyCommands = {
         read: requestName,
       },
     ],
-    flags: {
-      exitCode: switchFlag({ help: "exit with 3 if something is wrong" }),
-      allNamespaces: switchFlag({ alias: "A", help: "the request is for all namespaces" }),
-      ...flagsOfOptions({ ...namespaceOptions, maximumKeyTtl, userPrefix, teamPrefix }),
+    options: {
+      exitCode: switchOption({ help: "exit with 3 if something is wrong" }),
+      allNamespaces: switchOption({ alias: "A", help: "the request is for all namespaces" }),
+      ...namespaceOptions,
+      maximumKeyTtl,
+      userPrefix,
+      teamPrefix,
       ...systemNamespace,
       ...resultOutput,
     },

@@ -6,8 +6,7 @@ import { reportObject } from "../../../domain/report-object.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
-import type { Action, Invocation } from "../cli.ts";
-import type { commands } from "../command-table.ts";
+import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
@@ -20,7 +19,7 @@ import { secretItems } from "./why-secret.ts";
 import { sharedSecretItems } from "./why-shared-secret.ts";
 import { type WhyReport, whyText } from "./why-text.ts";
 
-type WhyFlags = Invocation<typeof commands.why.flags>["flags"];
+type WhyFlags = Flags<"why">;
 
 /** What a question is about, and where it is asked. */
 interface Question {
@@ -33,10 +32,7 @@ interface Question {
 }
 
 /** `kubectl latchkey why`. */
-export const why: Action<typeof commands.why.flags> = async (
-  { flags, args: [word = "", ...words] },
-  cli,
-) => {
+export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] }, cli) => {
   const { kind, name } = parseAsked(word, "KIND/NAME");
   if (words.length > 0 && kind !== "oak")
     throw new UsageError("only an OwnedAccessKey can be asked about a request");

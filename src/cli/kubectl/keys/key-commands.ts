@@ -1,14 +1,13 @@
 import { duration } from "../../../runtime/config-values.ts";
-import type { Command } from "../command.ts";
+import type { Command } from "../../command.ts";
 import {
   newKeyOutput,
   objectOutput,
   resultOutput,
   systemNamespace,
-} from "../connection/connection-flags.ts";
-import { flagWithDefault, listFlag, optionalFlag, someText, switchFlag } from "../flag.ts";
-import { scopeFlags } from "./scope-flags.ts";
-import { accessKeyName, subjectName } from "../typed-names.ts";
+} from "../connection/connection-options.ts";
+import { scopeOptions } from "./scope-options.ts";
+import { accessKeyName, someText, subjectName, switchOption } from "../option-values.ts";
 
 const keyName = {
   name: "NAME",
@@ -18,38 +17,33 @@ const keyName = {
 } as const;
 
 /** How a new key is printed. */
-const newKeyFlags = {
-  outputFile: optionalFlag(
-    {
-      value: "<file>",
-      help: "new file for the key, with mode 0600, instead of the standard output",
-      completes: "files",
-    },
-    someText,
-  ),
+const newKeyOptions = {
+  outputFile: {
+    value: "<file>",
+    help: "new file for the key, with mode 0600, instead of the standard output",
+    completes: "files",
+    parse: someText,
+  },
   ...newKeyOutput,
-  gateway: optionalFlag(
-    {
-      value: "<url>",
-      help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
-    },
-    someText,
-  ),
-  gatewayCa: optionalFlag(
-    { value: "<file>", help: "CA certificates of --gateway", completes: "files" },
-    someText,
-  ),
+  gateway: {
+    value: "<url>",
+    help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
+    parse: someText,
+  },
+  gatewayCa: {
+    value: "<file>",
+    help: "CA certificates of --gateway",
+    completes: "files",
+    parse: someText,
+  },
   ...systemNamespace,
 } as const;
 
 /** Whom a key acts as. */
-const subjectFlags = {
-  user: optionalFlag({ value: "<name>", help: "user that the key acts as" }, subjectName),
-  team: optionalFlag({ value: "<name>", help: "team that the key acts as" }, subjectName),
-  subject: optionalFlag(
-    { value: "<name>", help: "username that the key acts as, verbatim" },
-    subjectName,
-  ),
+const subjectOptions = {
+  user: { value: "<name>", help: "user that the key acts as", parse: subjectName },
+  team: { value: "<name>", help: "team that the key acts as", parse: subjectName },
+  subject: { value: "<name>", help: "username that the key acts as, verbatim", parse: subjectName },
 } as const;
 
 const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
@@ -68,24 +62,24 @@ export const keyCommands = {
       "-o kubeconfig and -o env also have the address and the CA of a server that accepts the key: that of the current context, or else the gateway.",
     ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
-    flags: {
-      ...subjectFlags,
-      group: listFlag(
-        { value: "<name>", help: "group of the key; repeat it for several" },
-        subjectName,
-      ),
-      ttl: optionalFlag(
-        {
-          value: "<duration>",
-          help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
-        },
-        duration({ unit: 1, least: 1 }),
-      ),
-      idle: switchFlag({ help: "count --ttl from the last use of the key" }),
-      displayName: optionalFlag({ value: "<text>", help: "name for people" }, someText),
-      description: optionalFlag({ value: "<text>", help: "what the key is for" }, someText),
-      ...scopeFlags,
-      ...newKeyFlags,
+    options: {
+      ...subjectOptions,
+      group: {
+        many: true,
+        value: "<name>",
+        help: "group of the key; repeat it for several",
+        parse: subjectName,
+      },
+      ttl: {
+        value: "<duration>",
+        help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
+        parse: duration({ unit: 1, least: 1 }),
+      },
+      idle: switchOption({ help: "count --ttl from the last use of the key" }),
+      displayName: { value: "<text>", help: "name for people", parse: someText },
+      description: { value: "<text>", help: "what the key is for", parse: someText },
+      ...scopeOptions,
+      ...newKeyOptions,
     },
     connects: true,
     examples: [
@@ -101,7 +95,7 @@ export const keyCommands = {
       "The columns tell whom a key acts as, who made it, and what its scope names. Without the right to list keys, these are the keys that you made.",
     ],
     arguments: [],
-    flags: objectOutput,
+    options: objectOutput,
     connects: true,
     examples: ["kubectl latchkey keys list"],
   },
@@ -109,7 +103,7 @@ export const keyCommands = {
     name: "keys describe",
     brief: "Print an access key with its state, scope and end, without the key itself",
     arguments: [keyName],
-    flags: resultOutput,
+    options: resultOutput,
     connects: true,
     examples: ["kubectl latchkey keys describe ci"],
   },
@@ -118,7 +112,7 @@ export const keyCommands = {
     brief: "Disable an access key, which is invalid until it is enabled again",
     details: ["You may always disable a key that you made; another key needs the right patch."],
     arguments: [keyName],
-    flags: {},
+    options: {},
     connects: true,
     examples: ["kubectl latchkey keys disable ci"],
   },
@@ -127,7 +121,7 @@ export const keyCommands = {
     brief: "Enable a disabled access key, which is then valid again",
     details: ["It needs the rights patch and update, also on a key that you made."],
     arguments: [keyName],
-    flags: {},
+    options: {},
     connects: true,
     examples: ["kubectl latchkey keys enable ci"],
   },
@@ -135,7 +129,7 @@ export const keyCommands = {
     name: "keys delete",
     brief: "Delete access keys, which makes them invalid within seconds",
     arguments: [{ ...keyName, many: true }],
-    flags: {},
+    options: {},
     connects: true,
     examples: ["kubectl latchkey keys delete ci old-ci"],
   },
@@ -148,12 +142,14 @@ export const keyCommands = {
       madeHere,
     ],
     arguments: [keyName],
-    flags: {
-      overlap: flagWithDefault(
-        { value: "<duration>", initial: "24h", help: "time for which both keys are valid" },
-        duration({ unit: 1, least: 0 }),
-      ),
-      ...newKeyFlags,
+    options: {
+      overlap: {
+        value: "<duration>",
+        initial: "24h",
+        help: "time for which both keys are valid",
+        parse: duration({ unit: 1, least: 0 }),
+      },
+      ...newKeyOptions,
     },
     connects: true,
     examples: ["kubectl latchkey keys rotate ci --overlap=1h --output-file=ci.key"],
@@ -166,7 +162,7 @@ export const keyCommands = {
       madeHere,
     ],
     arguments: [keyName],
-    flags: newKeyFlags,
+    options: newKeyOptions,
     connects: true,
     examples: ["kubectl latchkey keys take-over ci --output-file=ci.key"],
   },
@@ -178,7 +174,7 @@ export const keyCommands = {
       "The digest works only in an object for this user, team or subject, so a manifest in Git may contain it.",
     ],
     arguments: [],
-    flags: subjectFlags,
+    options: subjectOptions,
     connects: false,
     examples: [
       "openssl rand -base64 32 > ci.key",
@@ -190,7 +186,7 @@ export const keyCommands = {
     brief: "Test which user a key authenticates as at the server of the kubeconfig",
     details: [readsKey],
     arguments: [],
-    flags: resultOutput,
+    options: resultOutput,
     connects: true,
     examples: ["kubectl latchkey keys test < ci.key"],
   },

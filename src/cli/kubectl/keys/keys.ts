@@ -6,9 +6,8 @@ import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { boundDigest, presentedKey } from "../../../tokens/access-key.ts";
-import type { Action, Invocation } from "../cli.ts";
+import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import type { commands } from "../command-table.ts";
 import { exitCodeOf, Failure, printable, sentenceOf } from "../failure.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
@@ -16,20 +15,17 @@ import { makeKey, newKeyObject } from "./new-key.ts";
 import { resultText } from "../output.ts";
 import { printObjects } from "../objects/print-objects.ts";
 import { waitUntil } from "../progress.ts";
-import { scopeOf } from "./scope-flags.ts";
+import { scopeOf } from "./scope-options.ts";
 import { shownObject } from "../objects/shown-object.ts";
 import type { Terminal } from "../terminal.ts";
 import { tryKey } from "./try-key.ts";
 
 const resource = resources.ownedAccessKeys;
 
-type CreateFlags = Invocation<typeof commands.keysCreate.flags>["flags"];
+type CreateFlags = Flags<"keysCreate">;
 
 /** `kubectl latchkey keys create`. */
-export const createKey: Action<typeof commands.keysCreate.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const createKey: Action<"keysCreate"> = async ({ flags, args: [name = ""] }, cli) => {
   if (flags.idle && flags.ttl === undefined) throw new UsageError("--idle requires --ttl");
   const cluster = await cli.connect(flags);
   const spec = await specOf(flags, cluster);
@@ -76,7 +72,7 @@ async function ownName({ review }: Cluster): Promise<string> {
 }
 
 /** `kubectl latchkey keys list`. */
-export const listKeys: Action<typeof commands.keysList.flags> = async ({ flags }, cli) => {
+export const listKeys: Action<"keysList"> = async ({ flags }, cli) => {
   const deps = { cluster: await cli.connect(flags), terminal: cli.terminal };
   const found = await findObjects({ resource, namespace: undefined }, deps);
   const shown = { ...resource, ownColumns: keyColumns };
@@ -88,10 +84,7 @@ export const listKeys: Action<typeof commands.keysList.flags> = async ({ flags }
 };
 
 /** `kubectl latchkey keys describe`. */
-export const describeKey: Action<typeof commands.keysDescribe.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const describeKey: Action<"keysDescribe"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   const object = await cluster.get(resource, { name });
   cli.terminal.print(
@@ -106,20 +99,14 @@ export const describeKey: Action<typeof commands.keysDescribe.flags> = async (
 };
 
 /** `kubectl latchkey keys disable`. */
-export const disableKey: Action<typeof commands.keysDisable.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const disableKey: Action<"keysDisable"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   await cluster.patch(resource, { name }, { body: { spec: { disabled: true } } });
   cli.terminal.say(`OwnedAccessKey "${name}" is disabled`);
 };
 
 /** `kubectl latchkey keys enable`. */
-export const enableKey: Action<typeof commands.keysEnable.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const enableKey: Action<"keysEnable"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   await cluster.patch(resource, { name }, { body: { spec: { disabled: false } } });
   cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
@@ -131,7 +118,7 @@ const goneWithinMs = 60_000;
  * `kubectl latchkey keys delete`: every key is deleted before the first one is waited for, whatever
  * becomes of the others, because they may be deleted for a leak.
  */
-export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
+export const deleteKeys: Action<"keysDelete"> = async (
   { flags, args },
   { connect, terminal, clock },
 ) => {
@@ -171,10 +158,7 @@ export const deleteKeys: Action<typeof commands.keysDelete.flags> = async (
 };
 
 /** `kubectl latchkey keys take-over`. */
-export const takeOverKey: Action<typeof commands.keysTakeOver.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const takeOverKey: Action<"keysTakeOver"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   const object = await cluster.get(resource, { name });
   const { uid } = recordAt(object, "metadata");
@@ -184,10 +168,7 @@ export const takeOverKey: Action<typeof commands.keysTakeOver.flags> = async (
 };
 
 /** `kubectl latchkey keys digest`. */
-export const printDigest: Action<typeof commands.keysDigest.flags> = async (
-  { flags },
-  { terminal },
-) => {
+export const printDigest: Action<"keysDigest"> = async ({ flags }, { terminal }) => {
   const subject = boundSubjectOf(parseOwnedAccessKeySpec(namedSubject(flags) ?? {}));
   if (subject === undefined) throw new UsageError("set --user, --team or --subject");
   const key = new SecretText(await keyOf(terminal));
@@ -207,7 +188,7 @@ async function keyOf(terminal: Terminal): Promise<string> {
 }
 
 /** `kubectl latchkey keys test`. */
-export const testKey: Action<typeof commands.keysTest.flags> = async ({ flags }, cli) => {
+export const testKey: Action<"keysTest"> = async ({ flags }, cli) => {
   const { terminal } = cli;
   const token = await keyOf(terminal);
   // A header cannot hold it otherwise.

@@ -1,5 +1,5 @@
 import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
-import type { NewKeyFormat } from "../connection/connection-flags.ts";
+import type { NewKeyFormat } from "../connection/connection-options.ts";
 import { kubeconfigContent } from "../connection/kubeconfig-content.ts";
 import { jsonText, yamlText } from "../output.ts";
 import { dotenvText } from "../secrets/values.ts";

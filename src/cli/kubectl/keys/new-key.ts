@@ -11,7 +11,7 @@ import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { gatewayAt, publishedGateway } from "../connection/cluster-address.ts";
-import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-flags.ts";
+import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { keyEnd } from "./key-view.ts";
 import { newKeyText } from "./new-key-text.ts";

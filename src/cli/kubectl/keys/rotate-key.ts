@@ -4,7 +4,6 @@ import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import type { Action, Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import type { commands } from "../command-table.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
@@ -14,10 +13,7 @@ import { spanText } from "../output.ts";
 const resource = resources.ownedAccessKeys;
 
 /** `kubectl latchkey keys rotate`. */
-export const rotateKey: Action<typeof commands.keysRotate.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const rotateKey: Action<"keysRotate"> = async ({ flags, args: [name = ""] }, cli) => {
   const cluster = await cli.connect(flags);
   const object = await cluster.get(resource, { name });
   const { disabled } = parseOwnedAccessKey(object).spec;

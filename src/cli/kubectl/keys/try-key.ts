@@ -1,7 +1,7 @@
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Cli } from "../cli.ts";
-import type { ConnectionFlags } from "../connection/connection-flags.ts";
+import type { ConnectionFlags } from "../connection/connection-options.ts";
 import { sentenceOf } from "../failure.ts";
 
 /** What the server of a connection says about a key. */

@@ -9,7 +9,6 @@ import { errorCode } from "../../../runtime/read-text-file.ts";
 import { encodedValue, plainValues } from "../../../tokens/shared-values.ts";
 import type { Action, Cli } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import type { commands } from "../command-table.ts";
 import {
   applied,
   changeBetween,
@@ -27,10 +26,7 @@ import { preconditions } from "./read-secret.ts";
 const resource = resources.sharedSecrets;
 
 /** `kubectl latchkey edit`. */
-export const editValues: Action<typeof commands.edit.flags> = async (
-  { flags, args: [name = ""] },
-  cli,
-) => {
+export const editValues: Action<"edit"> = async ({ flags, args: [name = ""] }, cli) => {
   const shellProblem = missingShell(process.platform);
   if (shellProblem !== undefined) throw new Failure(shellProblem);
   const cluster = await cli.connect(flags);

@@ -1,8 +1,7 @@
 import { keyOf } from "../../../api/object.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { PlainValues } from "../../../tokens/shared-values.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
-import type { commands } from "../command-table.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import { jsonText, printValue, yamlText } from "../output.ts";
 import { writePrivateFiles } from "../private-files.ts";
 import { findValues, namedValues, readValues } from "./read-secret.ts";
@@ -16,10 +15,8 @@ import {
   type Variable,
 } from "./values.ts";
 
-type Flags = Invocation<typeof commands.get.flags>["flags"];
-
 /** `kubectl latchkey get`. */
-export const getValues: Action<typeof commands.get.flags> = async ({ flags, args }, cli) => {
+export const getValues: Action<"get"> = async ({ flags, args }, cli) => {
   const { terminal } = cli;
   const [word = "", given] = args;
   checkFlags(flags, given);
@@ -41,7 +38,7 @@ export const getValues: Action<typeof commands.get.flags> = async ({ flags, args
   printValue(valuesText(values, output, { flags: { only, prefix }, cli }), terminal);
 };
 
-function checkFlags({ all, only, output, prefix }: Flags, key: string | undefined): void {
+function checkFlags({ all, only, output, prefix }: Flags<"get">, key: string | undefined): void {
   if (key !== undefined && all) throw new UsageError("--all cannot be combined with a data key");
   if (only.length > 0 && (all || key !== undefined))
     throw new UsageError("--only cannot be combined with a data key or --all");

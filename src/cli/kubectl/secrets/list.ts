@@ -1,11 +1,10 @@
 import { resources } from "../../../api/resources.ts";
 import type { Action } from "../cli.ts";
-import type { commands } from "../command-table.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { printObjects } from "../objects/print-objects.ts";
 
 /** `kubectl latchkey list`. */
-export const listSharedSecrets: Action<typeof commands.list.flags> = async ({ flags }, cli) => {
+export const listSharedSecrets: Action<"list"> = async ({ flags }, cli) => {
   const cluster = await cli.connect(flags);
   const deps = { cluster, terminal: cli.terminal };
   const resource = resources.sharedSecrets;

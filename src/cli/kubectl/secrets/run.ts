@@ -3,16 +3,12 @@ import { constants } from "node:os";
 import { keyOf } from "../../../api/object.ts";
 import { errorCode } from "../../../runtime/read-text-file.ts";
 import type { Action, Cli } from "../cli.ts";
-import type { commands } from "../command-table.ts";
 import { runExitCodes } from "../failure.ts";
 import { variablesOf } from "./get.ts";
 import { namedValues, readValues } from "./read-secret.ts";
 
 /** `kubectl latchkey run`. */
-export const runProgram: Action<typeof commands.run.flags> = async (
-  { flags, args, program },
-  cli,
-) => {
+export const runProgram: Action<"run"> = async ({ flags, args, program }, cli) => {
   const cluster = await cli.connect(flags);
   const all = new Map<string, Buffer>();
   for (const name of args)

@@ -1,9 +1,15 @@
 import { text } from "../../../runtime/config-values.ts";
-import type { Command } from "../command.ts";
-import { objectOutput } from "../connection/connection-flags.ts";
-import { choiceFlag, listFlag, optionalFlag, someText, switchFlag } from "../flag.ts";
-import { dataKey, sharedSecretName, sharedSecretOrKey } from "../typed-names.ts";
+import type { Command } from "../../command.ts";
+import { objectOutput } from "../connection/connection-options.ts";
 import { valueFormats } from "./value-formats.ts";
+import {
+  choiceOption,
+  dataKey,
+  sharedSecretName,
+  sharedSecretOrKey,
+  someText,
+  switchOption,
+} from "../option-values.ts";
 
 /** The name of a SharedSecret as an argument. */
 export const sharedSecret = {
@@ -16,22 +22,25 @@ export const sharedSecret = {
 const key = { name: "KEY", help: "data key", completes: "datakeys", read: dataKey } as const;
 
 const dryRun = {
-  dryRun: choiceFlag(["none", "server"], {
+  dryRun: choiceOption(["none", "server"], {
     help: "server sends the request without storing anything",
   }),
 } as const;
 
-const variableFlags = {
-  prefix: optionalFlag({ value: "<text>", help: "text before each key" }, someText),
-  only: listFlag(
-    { value: "<key>", help: "data key; repeat it for several", completes: "datakeys" },
-    dataKey,
-  ),
+const variableOptions = {
+  prefix: { value: "<text>", help: "text before each key", parse: someText },
+  only: {
+    many: true,
+    value: "<key>",
+    help: "data key; repeat it for several",
+    completes: "datakeys",
+    parse: dataKey,
+  },
 } as const;
 
 /** Whether a listing covers all namespaces. */
 export const allNamespaces = {
-  allNamespaces: switchFlag({ alias: "A", help: "SharedSecrets of all namespaces" }),
+  allNamespaces: switchOption({ alias: "A", help: "SharedSecrets of all namespaces" }),
 } as const;
 
 /** Commands about SharedSecrets. */
@@ -43,7 +52,7 @@ export const secretCommands = {
       "Without the right to list them, the command reads those that your roles name (SelfSubjectRulesReview). The output has no value of a secret.",
     ],
     arguments: [],
-    flags: { ...allNamespaces, ...objectOutput },
+    options: { ...allNamespaces, ...objectOutput },
     connects: true,
     examples: ["kubectl latchkey list -n team-a", "kubectl latchkey list -A -o name"],
   },
@@ -59,18 +68,16 @@ export const secretCommands = {
       { ...sharedSecret, read: sharedSecretOrKey },
       { ...key, optional: true },
     ],
-    flags: {
-      all: switchFlag({ help: "all values, which is the default of every output but value" }),
-      ...variableFlags,
-      output: choiceFlag(valueFormats, { alias: "o", help: "output format (default value)" }),
-      outputDirectory: optionalFlag(
-        {
-          value: "<directory>",
-          help: "write each value to a file of the name of its key, with mode 0600",
-          completes: "files",
-        },
-        someText,
-      ),
+    options: {
+      all: switchOption({ help: "all values, which is the default of every output but value" }),
+      ...variableOptions,
+      output: choiceOption(valueFormats, { alias: "o", help: "output format (default value)" }),
+      outputDirectory: {
+        value: "<directory>",
+        help: "write each value to a file of the name of its key, with mode 0600",
+        completes: "files",
+        parse: someText,
+      },
     },
     connects: true,
     examples: [
@@ -98,24 +105,26 @@ export const secretCommands = {
         read: text,
       },
     ],
-    flags: {
-      fromFile: listFlag(
-        {
-          value: "<[key=]file>",
-          help: "file with a value; its name is the key",
-          completes: "files",
-        },
-        someText,
-      ),
-      fromEnvFile: listFlag(
-        { value: "<file>", help: "file with lines of NAME=value", completes: "files" },
-        someText,
-      ),
-      literal: switchFlag({
+    options: {
+      fromFile: {
+        many: true,
+        value: "<[key=]file>",
+        help: "file with a value; its name is the key",
+        completes: "files",
+        parse: someText,
+      },
+      fromEnvFile: {
+        many: true,
+        value: "<file>",
+        help: "file with lines of NAME=value",
+        completes: "files",
+        parse: someText,
+      },
+      literal: switchOption({
         help: "accept KEY=VALUE; other users of the machine and your shell history then have the value",
       }),
-      allowEmpty: switchFlag({ help: "accept empty values" }),
-      keepNewline: switchFlag({ help: "store the final newline of the standard input" }),
+      allowEmpty: switchOption({ help: "accept empty values" }),
+      keepNewline: switchOption({ help: "store the final newline of the standard input" }),
       ...dryRun,
     },
     connects: true,
@@ -129,7 +138,7 @@ export const secretCommands = {
     name: "unset",
     brief: "Remove values of a SharedSecret",
     arguments: [sharedSecret, { ...key, many: true }],
-    flags: dryRun,
+    options: dryRun,
     connects: true,
     examples: ["kubectl latchkey unset database old-password"],
   },
@@ -140,7 +149,7 @@ export const secretCommands = {
       "The editor is KUBE_EDITOR, VISUAL, EDITOR or vi. It gets a file with mode 0600 in a private directory, below XDG_RUNTIME_DIR if that is set, which is removed afterwards. If values changed on the server meanwhile, the editor opens again. Settings of your editor may keep copies elsewhere, such as undo files.",
     ],
     arguments: [sharedSecret],
-    flags: {},
+    options: {},
     connects: true,
     examples: ["kubectl latchkey edit database -n team-a"],
   },
@@ -152,7 +161,7 @@ export const secretCommands = {
       "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, that your environment does not have. Names that make common programs run other code, such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
-    flags: variableFlags,
+    options: variableOptions,
     connects: true,
     runsProgram: true,
     examples: ["kubectl latchkey run database -- ./migrate --verbose"],

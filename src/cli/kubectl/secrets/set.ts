@@ -6,8 +6,7 @@ import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import { encodedValue } from "../../../tokens/shared-values.ts";
-import type { Action, Invocation } from "../cli.ts";
-import type { commands } from "../command-table.ts";
+import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import {
   checkedKey,
@@ -23,10 +22,8 @@ import type { Terminal } from "../terminal.ts";
 
 const resource = resources.sharedSecrets;
 
-type Flags = Invocation<typeof commands.set.flags>["flags"];
-
 /** `kubectl latchkey set`. */
-export const setValues: Action<typeof commands.set.flags> = async ({ flags, args }, cli) => {
+export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   const [name = "", ...words] = args;
   const assignments = [
     ...words.map((word) => parseAssignment(word, { literal: flags.literal })),
@@ -77,7 +74,7 @@ async function readBefore(cluster: Cluster, ref: ObjectRef): Promise<unknown> {
 /** The values of env files and of assignments, by data key; of several, the last one counts. */
 async function givenValues(
   assignments: readonly DataAssignment[],
-  flags: Flags,
+  flags: Flags<"set">,
   terminal: Terminal,
 ): Promise<ReadonlyMap<string, Buffer>> {
   const values = new Map<string, Buffer>();
@@ -93,7 +90,7 @@ async function givenValues(
 
 async function bytesOf(
   assignment: DataAssignment,
-  flags: Flags,
+  flags: Flags<"set">,
   terminal: Terminal,
 ): Promise<Buffer> {
   const { key } = assignment;
@@ -114,7 +111,7 @@ async function bytesOf(
 /** The standard input, without the final newline that programs print behind a text. */
 async function pipedValue(
   key: string,
-  { keepNewline }: Flags,
+  { keepNewline }: Flags<"set">,
   { readInput: read, say }: Terminal,
 ): Promise<Buffer> {
   const given = await read();
@@ -125,7 +122,7 @@ async function pipedValue(
 }
 
 /** `kubectl latchkey unset`. */
-export const unsetValues: Action<typeof commands.unset.flags> = async ({ flags, args }, cli) => {
+export const unsetValues: Action<"unset"> = async ({ flags, args }, cli) => {
   const [name = "", ...keys] = args;
   const cluster = await cli.connect(flags);
   const { namespace } = cluster.choice;

@@ -1,6 +1,5 @@
 import { UsageError } from "../../../runtime/config-values.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
-import type { commands } from "../command-table.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import { isWell, printReport } from "../explain/report.ts";
 import { exitCodes } from "../failure.ts";
 import { readStatus } from "./status-read.ts";
@@ -8,10 +7,8 @@ import { statusItems, statusText } from "./status-report.ts";
 import { StatusSource } from "./status-source.ts";
 import { watchStatus } from "./status-watch.ts";
 
-type Flags = Invocation<typeof commands.status.flags>["flags"];
-
 /** `kubectl latchkey status`. */
-export const printStatus: Action<typeof commands.status.flags> = async ({ flags }, cli) => {
+export const printStatus: Action<"status"> = async ({ flags }, cli) => {
   checkFlags(flags);
   if (flags.serve) return serve(flags, cli);
   const cluster = await cli.connect(flags);
@@ -32,7 +29,7 @@ export const printStatus: Action<typeof commands.status.flags> = async ({ flags 
   return isWell(items) ? exitCodes.done.code : exitCodes.unhealthy.code;
 };
 
-function checkFlags({ serve: serves, watch, output, port }: Flags): void {
+function checkFlags({ serve: serves, watch, output, port }: Flags<"status">): void {
   if (serves && (watch || output !== undefined))
     throw new UsageError(
       "--serve has a page instead of an output; use it without --watch and --output",
@@ -55,7 +52,7 @@ function titleOf(namespace: string | undefined, server: string): string {
   return `${namespace === undefined ? "all namespaces" : `namespace ${namespace}`} at ${server}`;
 }
 
-async function serve(flags: Flags, cli: Cli): Promise<void> {
+async function serve(flags: Flags<"status">, cli: Cli): Promise<void> {
   const { serveStatus } = await import("./status-serve.ts");
   const cluster = await cli.connect(flags);
   const namespace = flags.allNamespaces ? undefined : cluster.choice.namespace;

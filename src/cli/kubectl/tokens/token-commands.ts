@@ -1,18 +1,19 @@
 import { clusterName } from "../../../authn/token-options.ts";
 import { duration } from "../../../runtime/config-values.ts";
-import type { Command } from "../command.ts";
-import { systemNamespace } from "../connection/connection-flags.ts";
-import { flagWithDefault, optionalFlag, serverUrl, someText, switchFlag } from "../flag.ts";
-import { scopeFlags } from "../keys/scope-flags.ts";
-import { tokenName } from "../typed-names.ts";
+import type { Command } from "../../command.ts";
+import { systemNamespace } from "../connection/connection-options.ts";
+import { scopeOptions } from "../keys/scope-options.ts";
+import { serverUrl, someText, switchOption, tokenName } from "../option-values.ts";
 
 /** The lifetime and the scope of a token. */
-const tokenFlags = {
-  ttl: flagWithDefault(
-    { value: "<duration>", initial: "1h", help: "lifetime of the token" },
-    duration({ unit: 1, least: 60 }),
-  ),
-  ...scopeFlags,
+const tokenOptions = {
+  ttl: {
+    value: "<duration>",
+    initial: "1h",
+    help: "lifetime of the token",
+    parse: duration({ unit: 1, least: 60 }),
+  },
+  ...scopeOptions,
 } as const;
 
 /** Commands about direct tokens. */
@@ -31,23 +32,23 @@ export const tokenCommands = {
         read: tokenName,
       },
     ],
-    flags: {
-      ...tokenFlags,
-      forCluster: optionalFlag(
-        {
-          value: "<name>",
-          help: "the only connected cluster that accepts the token, or <project>/<name> of a virtual cluster; every cluster accepts it if unset",
-          completes: "clusters",
-        },
-        clusterName,
-      ),
-      execCredential: switchFlag({
+    options: {
+      ...tokenOptions,
+      forCluster: {
+        value: "<name>",
+        help: "the only connected cluster that accepts the token, or <project>/<name> of a virtual cluster; every cluster accepts it if unset",
+        completes: "clusters",
+        parse: clusterName,
+      },
+      execCredential: switchOption({
         help: "print an ExecCredential with the end of the token, for the exec plugin of a kubeconfig",
       }),
-      timeout: flagWithDefault(
-        { value: "<duration>", initial: "10s", help: "maximum time to wait for the token" },
-        duration({ unit: 1000, least: 1 }),
-      ),
+      timeout: {
+        value: "<duration>",
+        initial: "10s",
+        help: "maximum time to wait for the token",
+        parse: duration({ unit: 1000, least: 1 }),
+      },
     },
     connects: true,
     examples: [
@@ -69,27 +70,31 @@ export const tokenCommands = {
         read: clusterName,
       },
     ],
-    flags: {
-      address: optionalFlag(
-        {
-          value: "<url>",
-          help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
-        },
-        serverUrl,
-      ),
-      addressCa: optionalFlag(
-        { value: "<file>", help: "CA certificates of --address", completes: "files" },
-        someText,
-      ),
-      keyFile: optionalFlag(
-        { value: "<file>", help: "file with an access key, for the gateway", completes: "files" },
-        someText,
-      ),
-      ttl: tokenFlags.ttl,
-      outputFile: optionalFlag(
-        { value: "<file>", help: "new file, with mode 0600", completes: "files" },
-        someText,
-      ),
+    options: {
+      address: {
+        value: "<url>",
+        help: "kube-apiserver or direct endpoint of the cluster, which accepts direct tokens",
+        parse: serverUrl,
+      },
+      addressCa: {
+        value: "<file>",
+        help: "CA certificates of --address",
+        completes: "files",
+        parse: someText,
+      },
+      keyFile: {
+        value: "<file>",
+        help: "file with an access key, for the gateway",
+        completes: "files",
+        parse: someText,
+      },
+      ttl: tokenOptions.ttl,
+      outputFile: {
+        value: "<file>",
+        help: "new file, with mode 0600",
+        completes: "files",
+        parse: someText,
+      },
       ...systemNamespace,
     },
     connects: true,

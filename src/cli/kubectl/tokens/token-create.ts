@@ -7,31 +7,25 @@ import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import { timestamp } from "../../../domain/plan/conditions.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import type { Action, Cli, Invocation } from "../cli.ts";
+import type { Action, Cli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import type { commands } from "../command-table.ts";
 import { endText } from "../keys/end-text.ts";
 import { Failure, sentenceOf } from "../failure.ts";
 import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
 import { jsonText, printValue } from "../output.ts";
 import { waitUntil } from "../progress.ts";
-import { scopeOf } from "../keys/scope-flags.ts";
+import { scopeOf } from "../keys/scope-options.ts";
 
 const resource = resources.endpointTokens;
 
-type Flags = Invocation<typeof commands.tokenCreate.flags>["flags"];
-
 interface TokenDeps {
-  readonly flags: Flags;
+  readonly flags: Flags<"tokenCreate">;
   readonly cluster: Cluster;
   readonly cli: Cli;
 }
 
 /** `kubectl latchkey token create`. */
-export const createToken: Action<typeof commands.tokenCreate.flags> = async (
-  { flags, args: [name] },
-  cli,
-) => {
+export const createToken: Action<"tokenCreate"> = async ({ flags, args: [name] }, cli) => {
   const cluster = await cli.connect(flags);
   const deps = { flags, cluster, cli };
   const { env, terminal } = cli;

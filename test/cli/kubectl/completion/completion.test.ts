@@ -1,16 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { entries } from "../../../../src/cli/kubectl/actions.ts";
-import { commands } from "../../../../src/cli/kubectl/command-table.ts";
+import { commands } from "../../../../src/cli/kubectl/commands.ts";
 import { completionOf, completionText } from "../../../../src/cli/kubectl/completion/completion.ts";
 
 const table = Object.values(commands);
 const words = (line: readonly string[]) => completionOf(line, table).known.map(({ word }) => word);
-
-test("every command of the table has code, in the same order", () => {
-  expect(entries.map(({ command }) => command.name).toSorted()).toEqual(
-    table.map(({ name }) => name).toSorted(),
-  );
-});
 
 describe("the last word can be", () => {
   test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { load } from "js-yaml";
 import { managementEntry } from "../../../../src/api/names.ts";
-import type { ConnectionFlags } from "../../../../src/cli/kubectl/connection/connection-flags.ts";
+import type { ConnectionFlags } from "../../../../src/cli/kubectl/connection/connection-options.ts";
 import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { Cli } from "../../../../src/cli/kubectl/cli.ts";
-import { connectionFlags } from "../../../../src/cli/kubectl/connection/connection-flags.ts";
+import { connectionOptions } from "../../../../src/cli/kubectl/connection/connection-options.ts";
 import { editValues, missingShell } from "../../../../src/cli/kubectl/secrets/edit.ts";
 import { systemClock } from "../../../../src/runtime/clock.ts";
-import { readFlags } from "../../../../src/cli/kubectl/flag.ts";
+import { readOptions } from "../../../../src/cli/command.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { fakeCluster } from "../fake-cluster.ts";
 
@@ -29,7 +29,7 @@ async function edited(editor: string): Promise<readonly string[]> {
     untilStopped: () => new AbortController().signal,
     connect: async () => fakeCluster({ objects: { sharedsecrets } }),
   };
-  const flags = readFlags(connectionFlags, new Map());
+  const flags = readOptions(connectionOptions, new Map());
   await editValues({ flags, args: ["db"], program: [] }, cli);
   return said;
 }
@@ -74,7 +74,7 @@ test("an editor that makes a mistake for ever is stopped", async () => {
     connect: async () => cluster,
     untilStopped: () => new AbortController().signal,
   };
-  const flags = readFlags(connectionFlags, new Map());
+  const flags = readOptions(connectionOptions, new Map());
   await expect(editValues({ flags, args: ["database"], program: [] }, cli)).rejects.toThrow(
     "the editor made 25 changes that are refused; nothing is stored",
   );

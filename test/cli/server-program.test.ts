@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { CredentialsError } from "../../src/kube/credentials/credentials.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
-import { outcomeOf } from "./command-line.ts";
+import { outcomeOf } from "./server-command-line.ts";
 
 describe("a command starts with its configuration", () => {
   const unset = { namespace: "latchkey-system" };

@@ -1,4 +1,5 @@
-import { type CommandActions, runCommandLine } from "../../src/cli/app.ts";
+import { runCommandLine } from "../../src/cli/command-line.ts";
+import { type CommandActions, serverProgram } from "../../src/cli/server-program.ts";
 
 /** The output of a command line, and the command that it started with its configuration. */
 export interface Outcome {
@@ -25,16 +26,15 @@ export async function outcomeOf(
     started = { action: name, config };
     if (failure !== undefined) throw failure;
   };
-  const exitCode = await runCommandLine(argv, {
+  const actions: CommandActions = {
+    controller: action("controller"),
+    webhook: action("webhook"),
+    gateway: action("gateway"),
+    directEndpoint: action("directEndpoint"),
+  };
+  const exitCode = await runCommandLine(argv, serverProgram(actions, env), {
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
-    env,
-    actions: {
-      controller: action("controller"),
-      webhook: action("webhook"),
-      gateway: action("gateway"),
-      directEndpoint: action("directEndpoint"),
-    },
   });
   return { exitCode, stdout, stderr, ...started };
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { commands as table } from "../../../src/cli/kubectl/command-table.ts";
-import { hoisted, separated, splitAtProgram } from "../../../src/cli/kubectl/words.ts";
+import { commands as table } from "../../src/cli/kubectl/commands.ts";
+import { connectionOptions as connection } from "../../src/cli/kubectl/connection/connection-options.ts";
+import { hoisted, separated, splitAtProgram } from "../../src/cli/words.ts";
 
-const commands = [{ name: "get" }, { name: "keys create" }];
+const vocabulary = { commands: Object.values(table), connection };
 
 describe("connection flags before the command move behind it", () => {
   test.each([
@@ -36,7 +37,7 @@ describe("connection flags before the command move behind it", () => {
     ],
     [[], []],
   ])("%j", (argv, words) => {
-    expect(hoisted(argv, commands)).toEqual(words);
+    expect(hoisted(argv, vocabulary)).toEqual(words);
   });
 });
 
@@ -59,7 +60,7 @@ describe("a value may follow its letter, as in kubectl", () => {
       ["-1", "-", "--output", "-é"],
     ],
   ])("%j: %j", (argv, words) => {
-    expect(separated(argv, Object.values(table))).toEqual(words);
+    expect(separated(argv, vocabulary)).toEqual(words);
   });
 });
 
@@ -73,6 +74,6 @@ describe("a program follows after --", () => {
     [["get", "db"], ["get", "db"], []],
     [["--"], [], []],
   ])("%j", (argv, own, program) => {
-    expect(splitAtProgram(argv)).toEqual({ own, program });
+    expect(splitAtProgram(argv, vocabulary)).toEqual({ own, program });
   });
 });

@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
 import { parseScopeLimit } from "../../../../src/api/scope.ts";
-import { readFlags } from "../../../../src/cli/kubectl/flag.ts";
-import { scopeFlags, scopeOf, scopeText } from "../../../../src/cli/kubectl/keys/scope-flags.ts";
+import { readOptions } from "../../../../src/cli/command.ts";
+import {
+  scopeOptions,
+  scopeOf,
+  scopeText,
+} from "../../../../src/cli/kubectl/keys/scope-options.ts";
 
 const read = (given: Readonly<Record<string, readonly string[]>>) =>
-  scopeOf(readFlags(scopeFlags, new Map(Object.entries(given))));
+  scopeOf(readOptions(scopeOptions, new Map(Object.entries(given))));
 
 test("without flags there is no scope", () => {
   expect(read({})).toBeUndefined();

@@ -1,6 +1,7 @@
 import type { ScopeLimit } from "../../../api/scope.ts";
-import { ConfigError, type ParseValue } from "../../../runtime/config-values.ts";
-import { type FlagsOf, type FlagTable, listFlag } from "../flag.ts";
+import { type ParseValue, ConfigError } from "../../../runtime/config-values.ts";
+import type { CommandOptions } from "../../command.ts";
+import type { ConfigOf } from "../../../runtime/options.ts";
 
 /** A name as the values of labels are, which may also be a whole DNS subdomain, or `*` for all. */
 const nameForm = String.raw`\*|[A-Za-z0-9](?:[-\w.]{0,251}[A-Za-z0-9])?`;
@@ -17,23 +18,35 @@ const pair: ParseValue<readonly [project: string, name: string]> = (value, optio
   throw new ConfigError(option, value, "must be a project and a name, such as web/dev");
 };
 
-/** The flags of a scope. */
-export const scopeFlags = {
-  role: listFlag(
-    { value: "<name>", help: "role in the scope, such as serviceCLI; repeat it for several" },
-    scopeName,
-  ),
-  project: listFlag(
-    { value: "<name>", help: "project in the scope; repeat it for several" },
-    scopeName,
-  ),
-  space: listFlag({ value: "<project/space>", help: "space in the scope" }, pair),
-  virtualCluster: listFlag({ value: "<project/name>", help: "virtual cluster in the scope" }, pair),
-  cluster: listFlag(
-    { value: "<name>", help: "connected cluster in the scope", completes: "clusters" },
-    scopeName,
-  ),
-} as const satisfies FlagTable;
+/** The options of a scope. */
+export const scopeOptions = {
+  role: {
+    many: true,
+    value: "<name>",
+    help: "role in the scope, such as serviceCLI; repeat it for several",
+    parse: scopeName,
+  },
+  project: {
+    many: true,
+    value: "<name>",
+    help: "project in the scope; repeat it for several",
+    parse: scopeName,
+  },
+  space: { many: true, value: "<project/space>", help: "space in the scope", parse: pair },
+  virtualCluster: {
+    many: true,
+    value: "<project/name>",
+    help: "virtual cluster in the scope",
+    parse: pair,
+  },
+  cluster: {
+    many: true,
+    value: "<name>",
+    help: "connected cluster in the scope",
+    completes: "clusters",
+    parse: scopeName,
+  },
+} as const satisfies CommandOptions;
 
 /** `spec.scope` of these flags; undefined without any, which does not narrow. */
 export function scopeOf({
@@ -42,7 +55,7 @@ export function scopeOf({
   space,
   virtualCluster,
   cluster,
-}: FlagsOf<typeof scopeFlags>): Readonly<Record<string, unknown>> | undefined {
+}: ConfigOf<typeof scopeOptions>): Readonly<Record<string, unknown>> | undefined {
   const scope = {
     ...listed(
       "roles",

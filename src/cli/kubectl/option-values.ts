@@ -1,5 +1,53 @@
 import { isDataKey } from "../../domain/shared-secret/data-values.ts";
-import { ConfigError, objectName, type ParseValue } from "../../runtime/config-values.ts";
+import {
+  ConfigError,
+  objectName,
+  type ParseValue,
+  trueOrFalse,
+  UsageError,
+} from "../../runtime/config-values.ts";
+import type { CommandOption } from "../command.ts";
+
+/** An option without a value: true if it is there. */
+export function switchOption(text: Pick<CommandOption, "alias" | "help">) {
+  return { ...text, value: "", initial: "false", parse: trueOrFalse } as const;
+}
+
+/** An option with a few valid values. */
+export function choiceOption<const Choice extends string>(
+  choices: readonly Choice[],
+  text: Pick<CommandOption, "alias" | "help">,
+) {
+  return { ...text, value: `<${choices.join("|")}>`, choices, parse: oneOf(choices) } as const;
+}
+
+/** One of a few words. */
+export function oneOf<const Choice extends string>(choices: readonly Choice[]): ParseValue<Choice> {
+  return (value, option) => {
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined)
+      throw new ConfigError(option, value, `must be one of ${choices.join(", ")}`);
+    return found;
+  };
+}
+
+/** Text that is not empty. */
+export const someText: ParseValue<string> = (value, option) => {
+  if (value === "") throw new UsageError(`${option} must not be empty`);
+  return value;
+};
+
+/** Text that a header can hold (RFC 9110, field-value); errors do not quote it. */
+export const headerText: ParseValue<string> = (value, option) => {
+  if (/^[\t\x20-\x7e\x80-\xff]+$/.test(value)) return value;
+  throw new UsageError(`${option} must be text that a header can hold, without newlines`);
+};
+
+/** The URL of a server; returned as written. */
+export const serverUrl: ParseValue<string> = (value, option) => {
+  if (/^https?:$/.test(URL.parse(value)?.protocol ?? "")) return value;
+  throw new ConfigError(option, value, "must be a URL, such as https://latchkey.example.com");
+};
 
 /** The name of a SharedSecret. */
 export const sharedSecretName = objectName("SharedSecret", "database");

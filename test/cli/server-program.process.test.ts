@@ -90,7 +90,7 @@ describe("a process loads only what it needs", () => {
     async (line) => {
       const { code, loaded } = await latchkey(line.split(" "));
       expect(code).toBe(0);
-      expect(loaded).toContain("src/cli/app.ts");
+      expect(loaded).toContain("src/cli/server-program.ts");
       expect(
         loaded.filter(
           (name) =>

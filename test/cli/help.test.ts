@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { commandHelp, overviewHelp } from "../../src/cli/command-help.ts";
+import { commandHelp } from "../../src/cli/help.ts";
+import { helpForm, overviewHelp } from "../../src/cli/server-program.ts";
 import { text, trueOrFalse } from "../../src/runtime/config-values.ts";
 
 const command = {
@@ -13,7 +14,7 @@ const command = {
 };
 
 test("the help of a command shows each option with its value, default and variable", () => {
-  expect(commandHelp(command).split("\n").slice(0, 9)).toEqual([
+  expect(commandHelp(command, helpForm).split("\n").slice(0, 9)).toEqual([
     "Usage: latchkey greet [options]",
     "",
     "Print a greeting.",
