@@ -8,11 +8,12 @@ import {
   type ObservedCopy,
   type Source,
   type UnmanagedSecret,
+  sourceOf,
 } from "../../src/domain/sync/copy.ts";
-import { sourceOf } from "../../src/domain/sync/copy.ts";
 import { pick, placeholderRequestOf } from "../../src/domain/sync/placeholder.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
-import { targetState, writtenSource } from "../../src/domain/sync/target-state.ts";
+import { targetState } from "../../src/domain/sync/target-state.ts";
+import { writtenSource, targetSteps } from "../../src/domain/sync/state-table.ts";
 import { copiesOf, observeTarget, targetsOf } from "../../src/domain/sync/observed-target.ts";
 import {
   type SyncObjects,
@@ -20,7 +21,7 @@ import {
   syncObjectsOf,
 } from "../../src/domain/sync/sync-objects.ts";
 import { type NamespaceOptions, readNamespace } from "../../src/domain/sync/obstacles.ts";
-import { removalWrite, targetSteps } from "../../src/domain/sync/target-steps.ts";
+import { removalWrite } from "../../src/domain/sync/target-steps.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
 /** A Secret as the informers store it. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import { explain, type OutcomeKind } from "../../src/domain/sync/explain.ts";
+import { explain } from "../../src/domain/sync/explain.ts";
+import type { OutcomeKind } from "../../src/domain/sync/outcome.ts";
 import { syncObjectsOf } from "../../src/domain/sync/sync-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { liveSnapshot, storedSource } from "./live-snapshot.ts";

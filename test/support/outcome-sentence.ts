@@ -1,4 +1,4 @@
-import type { Explanation } from "../../src/domain/sync/explain.ts";
+import type { Explanation } from "../../src/domain/sync/outcome.ts";
 import { targetItem } from "../../src/domain/sync/sync-report.ts";
 
 /** An outcome in one line: the facts, then what to change. */

@@ -14,9 +14,14 @@ import {
 import { placeholderRequestOf, isObservedWhole } from "../../domain/sync/placeholder.ts";
 import { ownerOf, observeTarget, candidatesFor } from "../../domain/sync/observed-target.ts";
 import { syncIndexers } from "../../domain/sync/sync-objects.ts";
-import { targetState, dataVariant, writtenSource } from "../../domain/sync/target-state.ts";
-import type { TargetState } from "../../domain/sync/state-table.ts";
-import { rejectedSteps, targetSteps } from "../../domain/sync/target-steps.ts";
+import { targetState } from "../../domain/sync/target-state.ts";
+import {
+  dataVariant,
+  writtenSource,
+  type TargetState,
+  rejectedSteps,
+  targetSteps,
+} from "../../domain/sync/state-table.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
@@ -175,7 +180,7 @@ function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
 /** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */
 function isSourceGone(state: TargetState, answers: Answers): { readonly confirmed: boolean } | Ask {
   if (state.kind !== "orphaned") return { confirmed: true };
-  const read = readOf(resources.sharedSecrets, state.source);
+  const read = readOf(resources.sharedSecrets, state.sourceRef);
   const answer = answerTo(read, answers);
   return answer === undefined
     ? { questions: [read] }

@@ -1,85 +1,35 @@
 import { annotations } from "../../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { failedTargetState, listedFailures, recordedRejection } from "../object-state.ts";
-import type { Failure } from "../plan/failure-history.ts";
 import { isCopiedByUser, type Source } from "./copy.ts";
-import { targetOutcome } from "./outcome.ts";
-import { asksFor } from "./placeholder.ts";
-import { targetState } from "./target-state.ts";
-import { isRefusedType } from "./sync-options.ts";
 import {
+  existingAt,
   isDeletedWithSource,
-  observeTarget,
   observeInstead,
+  observeTarget,
   type ObservedTarget,
 } from "./observed-target.ts";
-import type { SyncObjects } from "./sync-objects.ts";
-import type { TargetState } from "./state-table.ts";
-import { remainderOf } from "./target-steps.ts";
 import {
-  type NamespaceObstacle,
   namespaceObstacle,
   namespaceObstacles,
-  type SourceObstacle,
   sourceObstacle,
-  targetIn,
   type SyncMode,
+  targetIn,
 } from "./obstacles.ts";
-
-/** What a source has in a namespace, by case; all but `arrives` mean that its data is not there. */
-export type OutcomeKind =
-  | "arrives"
-  | "refused"
-  | "older-source"
-  | "other-request"
-  | "unfillable"
-  | "not-managed"
-  | "copied-by-user"
-  | "source-paused"
-  | "copy-paused"
-  | "source-gone"
-  | "other-name"
-  | Exclude<SourceObstacle, "source-invalid">
-  | InvalidSource
-  | "namespace-missing"
-  | NamespaceObstacle;
-
-/** What is invalid about a source. */
-type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
-
-/** Where the API server's last rejection of a write was found. */
-interface SeenFailure extends Failure {
-  readonly in: "copy" | "source-status";
-}
-
-/** A Secret in a namespace. */
-export type Target = ObjectRef & { readonly namespace: string };
-
-/**
- * What a source has in a namespace, and what it was decided from. Its causes and its sentence are
- * made on request: {@link causesOf} and {@link factsOf}.
- */
-export interface Explanation {
-  readonly kind: OutcomeKind;
-  /** All cases that apply, `kind` first: each of them has to change before the copy arrives. */
-  readonly kinds: readonly OutcomeKind[];
-  readonly sourceRef: ObjectRef;
-  /** Absent if it does not exist. */
-  readonly source?: Source;
-  readonly target: Target;
-  /** Absent if it does not exist. */
-  readonly namespace?: Metadata;
-  readonly state: TargetState;
-  /** The Secret at the target, if there is one. */
-  readonly existing?: Metadata;
-  /** The source that wins the target, or that pauses it. */
-  readonly other?: ObjectRef;
-  readonly failure?: SeenFailure;
-  /** The source that the Secret asks for, if it is a placeholder for another one. */
-  readonly requested?: ObjectRef;
-  /** Why a placeholder cannot have the data. */
-  readonly why?: string;
-}
+import {
+  type Explanation,
+  type InvalidSource,
+  type OutcomeKind,
+  type SeenFailure,
+  type Target,
+  targetOutcome,
+} from "./outcome.ts";
+import { asksFor } from "./placeholder.ts";
+import { effectOf } from "./state-table.ts";
+import type { SyncObjects } from "./sync-objects.ts";
+import { isRefusedType } from "./sync-options.ts";
+import { targetState } from "./target-state.ts";
+import { remainderOf } from "./target-steps.ts";
 
 /**
  * Explains what a source has in a namespace, or at one Secret in it. Decides with the functions
@@ -132,18 +82,19 @@ export function explainSource(source: Source): Explanation | undefined {
   };
 }
 
+/** What every explanation of a target has. */
+type Base = Pick<Explanation, "target" | "state" | "namespace" | "existing">;
+
 function observedAt(
   target: Target,
   objects: SyncObjects,
-): Pick<Explanation, "target" | "state" | "namespace" | "existing"> & {
-  readonly observed: ObservedTarget;
-} {
+): Base & { readonly observed: ObservedTarget } {
   const seen = observeTarget(target, objects);
   const observed = isRemoved(seen)
-    ? observeInstead(target, remainderOf(seen.copy ?? seen.unmanaged), objects)
+    ? observeInstead(target, remainderOf(existingAt(seen)), objects)
     : seen;
   const namespace = objects.namespaces.get(target.namespace);
-  const existing = (observed.copy ?? observed.unmanaged)?.metadata;
+  const existing = existingAt(observed)?.metadata;
   return {
     observed,
     target,
@@ -154,12 +105,8 @@ function observedAt(
 }
 
 /** Whether the Secret at a target is deleted or emptied, whatever is wanted there afterwards. */
-function isRemoved(seen: ObservedTarget): boolean {
-  const state = targetState(seen);
-  if (state.kind === "to-empty" || state.kind === "to-relabel") return true;
-  if (state.kind === "withdrawn" || state.kind === "orphaned")
-    return state.isPaused === true || (state.kind === "orphaned" && seen.request !== undefined);
-  return isDeletedWithSource(seen);
+export function isRemoved(observed: ObservedTarget): boolean {
+  return effectOf(targetState(observed)) === "remove" || isDeletedWithSource(observed);
 }
 
 /** Whether the data of the source is at the target, or is going to be. */
@@ -197,48 +144,24 @@ function invalidKind({ options }: Source): InvalidSource {
   return isOfType && isRefusedType(options.secretType) ? "refused-type" : "invalid-option";
 }
 
-type AtTarget = Pick<Explanation, "kind" | "kinds" | "other" | "failure" | "requested" | "why">;
+type AtTarget = Omit<Explanation, keyof Base | "source" | "sourceRef">;
 
 function atTarget(
   source: Source,
-  { state, target }: Pick<Explanation, "state" | "target">,
+  { state, target, existing }: Base,
   observed: ObservedTarget,
 ): AtTarget {
   const failure = seenFailure(source, observed, target);
   const outcome = targetOutcome(source, { state, failure, request: observed.request });
-  const one = (kind: OutcomeKind, rest: Partial<AtTarget> = {}): AtTarget => ({
-    kind,
-    kinds: [kind],
-    ...rest,
-  });
-  switch (outcome.kind) {
-    case "synced":
-    case "pending":
-      return one("arrives");
-    case "refused":
-      return one("refused", failure === undefined ? {} : { failure });
-    case "other-request":
-      return one(
-        "other-request",
-        outcome.requested === undefined ? {} : { requested: outcome.requested },
-      );
-    case "unfillable":
-      return one("unfillable", { why: outcome.why });
-    case "older-source":
-      return one("older-source", { other: outcome.winner });
-    case "not-managed": {
-      const { metadata } = observed.copy ?? observed.unmanaged ?? {};
-      return one(
-        metadata !== undefined && isCopiedByUser(metadata) ? "copied-by-user" : "not-managed",
-      );
-    }
-    case "paused": {
-      const [winner = source] = observed.candidates;
-      return outcome.by === "source"
-        ? one("source-paused", { other: winner.secret.metadata })
-        : one("copy-paused");
-    }
-  }
+  if (outcome.kind === "not-managed" && existing !== undefined && isCopiedByUser(existing))
+    return single("copied-by-user");
+  const [winner = source] = observed.candidates;
+  const pausedBy = outcome.kind === "source-paused" ? { other: winner.secret.metadata } : {};
+  return { ...single(outcome.kind), ...outcome, ...pausedBy };
+}
+
+function single(kind: OutcomeKind): Pick<Explanation, "kind" | "kinds"> {
+  return { kind, kinds: [kind] };
 }
 
 /**

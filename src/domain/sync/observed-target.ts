@@ -151,6 +151,11 @@ export function candidatesFor(
     .sort((one, other) => byAge(one.secret, other.secret));
 }
 
+/** The existing Secret at a target. */
+export function existingAt({ copy, unmanaged }: ObservedTarget): TargetSecret | undefined {
+  return copy ?? unmanaged;
+}
+
 /** The observed state of the Secret `target`. */
 export function observeTarget(target: ObjectRef, objects: SyncObjects): ObservedTarget {
   const key = keyOf(target);
@@ -235,8 +240,8 @@ function asksForOther(copy: Metadata, source: ObjectRef): boolean {
 
 /** Whether the existing Secret is one of {@link copiesOf} a source that is being deleted. */
 export function isDeletedWithSource(observed: ObservedTarget): boolean {
-  const { owner, copy, unmanaged } = observed;
-  const existing = copy ?? unmanaged;
+  const { owner } = observed;
+  const existing = existingAt(observed);
   if (owner?.secret.metadata.deletionTimestamp === undefined || existing === undefined)
     return false;
   if (asksForOther(existing.metadata, owner.secret.metadata)) return false;

@@ -5,18 +5,34 @@ import type { ReportCause, ReportObject, ReportReason } from "../../api/report.t
 import { resources } from "../../api/resources.ts";
 import { annotationField, labelField, nameOf, quoted, reportObject } from "../report-object.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
-import type { Explanation, OutcomeKind } from "./explain.ts";
-import { conflictReasons, notManagedText, olderSourceText, otherRequestText } from "./outcome.ts";
+import {
+  conflictReasons,
+  namespaceObject,
+  type OutcomeFacts,
+  type OutcomeKind,
+  secretObject,
+  sourceObject,
+  winnerObject,
+} from "./outcome.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./obstacles.ts";
 
+/** That Latchkey does not manage the Secret at a target. */
+export function notManagedFact(e: AtTarget): string {
+  return `${secretName(e)} already exists and is not managed by Latchkey; it was not changed`;
+}
+
+/** What to change where {@link notManagedFact} is so. */
+export const notManagedFix = "Rename or delete it.";
+
+type AtTarget = Pick<OutcomeFacts, "target">;
 type UnnamedCause = Omit<ReportCause, "reason">;
 
 /** How a case is reported: its reason, what is so, and what decides and has to change. */
 interface Texts {
   readonly reason: ReportReason | Reason;
-  readonly fact: (explanation: Explanation) => string;
-  readonly cause?: (explanation: Explanation) => UnnamedCause;
+  readonly fact: (e: OutcomeFacts) => string;
+  readonly cause?: (e: OutcomeFacts) => UnnamedCause;
 }
 
 const { sync, syncFrom, syncToProjects, syncSecretName, syncSecretType, disableSync, syncError } =
@@ -38,40 +54,41 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
   },
   "older-source": {
     reason: conflictReasons.olderSource,
-    fact: (e) => olderSourceText(e.other ?? e.target).fact,
+    fact: (e) => `${nameOf(winnerObject(e))} already syncs to this Secret and is older`,
     cause: (e) => ({
-      object: reportObject(resources.sharedSecrets.kind, e.other ?? e.target),
+      object: winnerObject(e),
       field: "metadata.creationTimestamp",
-      message: `${olderSourceText(e.other ?? e.target).fix}.`,
+      message: `Set the annotation ${syncSecretName} on one of them.`,
     }),
   },
   "other-request": {
     reason: conflictReasons.otherRequest,
-    fact: (e) => otherRequestText(e.target, e.requested).fact,
+    fact: (e) => `${secretName(e)} has ${requestText(e)}; it was not changed`,
     cause: (e) => ({
-      object: secretOf(e),
+      object: secretObject(e),
       field: labelField(labels.sharedSecretName),
       value: e.existing?.labels[labels.sharedSecretName],
-      message: `${otherRequestText(e.target, e.requested).fix}.`,
+      message:
+        `Remove the labels, or set the annotation ${syncSecretName} ` + "on this SharedSecret.",
     }),
   },
   unfillable: {
     reason: conflictReasons.invalidPlaceholder,
     fact: (e) => `${secretName(e)} is not filled: ${e.why ?? ""}`,
     cause: (e) => ({
-      object: secretOf(e),
+      object: secretObject(e),
       ...fieldIn(e.why, e.existing),
       message: "Correct the Secret as the message says.",
     }),
   },
   "not-managed": {
     reason: conflictReasons.notManaged,
-    fact: (e) => notManagedText(e.target).fact,
+    fact: notManagedFact,
     cause: (e) => ({
-      object: secretOf(e),
+      object: secretObject(e),
       field: labelField(labels.sourceUid),
       value: e.existing?.labels[labels.sourceUid],
-      message: `${notManagedText(e.target).fix}.`,
+      message: notManagedFix,
     }),
   },
   "copied-by-user": {
@@ -80,19 +97,15 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       `${secretName(e)} was created from a copy at another place, ` +
       "so Latchkey does not manage it; it was not changed",
     cause: (e) => ({
-      object: secretOf(e),
+      object: secretObject(e),
       ...annotationIn(e.existing, annotations.copyOf),
-      message: `${notManagedText(e.target).fix}.`,
+      message: notManagedFix,
     }),
   },
-  "source-paused": paused("SourcePaused", winnerOf, "so sync is paused"),
-  "copy-paused": paused("CopyPaused", secretOf, "so it is not changed"),
-  "source-gone": missing("SourceNotFound", sourceOf),
-  "source-deleting": {
-    reason: "SourceTerminating",
-    fact: (e) => `${sourceName(e)} is being deleted`,
-    cause: (e) => deletionOf(sourceOf(e), e.source?.secret.metadata),
-  },
+  "source-paused": paused("SourcePaused", winnerObject, "so sync is paused"),
+  "copy-paused": paused("CopyPaused", secretObject, "so it is not changed"),
+  "source-gone": missing("SourceNotFound", sourceObject),
+  "source-deleting": deleting("SourceTerminating", sourceObject, (e) => e.source?.secret.metadata),
   "other-name": {
     reason: "OtherName",
     fact: (e) => {
@@ -113,17 +126,13 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
   ),
   "invalid-key": invalid("InvalidKey", "Rename the data key."),
   "too-large": invalid("TooLarge", "Split the data into several SharedSecrets."),
-  "namespace-missing": missing("NamespaceNotFound", namespaceOf),
-  "namespace-terminating": {
-    reason: "NamespaceTerminating",
-    fact: (e) => `${namespaceName(e)} is being deleted`,
-    cause: (e) => deletionOf(namespaceOf(e), e.namespace),
-  },
+  "namespace-missing": missing("NamespaceNotFound", namespaceObject),
+  "namespace-terminating": deleting("NamespaceTerminating", namespaceObject, (e) => e.namespace),
   "no-project": {
     reason: "NoProject",
     fact: (e) => `${namespaceName(e)} does not have the label ${labels.project}`,
     cause: (e) => ({
-      object: namespaceOf(e),
+      object: namespaceObject(e),
       field: labelField(labels.project),
       message: `Set the label to a project that ${sourceName(e)} names.`,
     }),
@@ -146,7 +155,7 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       `${namespaceName(e)} does not have the annotation ${syncFrom}, ` +
       "which --require-sync-from requires",
     cause: (e) => ({
-      object: namespaceOf(e),
+      object: namespaceObject(e),
       field: annotationField(syncFrom),
       message: `Set the annotation ${syncFrom} to ${sourceNamespace(e)}.`,
     }),
@@ -165,7 +174,7 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
   },
 };
 
-type ObjectOf = (explanation: Explanation) => ReportObject;
+type ObjectOf = (e: OutcomeFacts) => ReportObject;
 
 function paused(reason: Texts["reason"], objectOf: ObjectOf, consequence: string): Texts {
   return {
@@ -197,24 +206,32 @@ function invalid(reason: Texts["reason"], message: string): Texts {
     reason,
     fact: ({ source }) => source?.options.problem?.message ?? "",
     cause: (e) => ({
-      object: sourceOf(e),
+      object: sourceObject(e),
       ...fieldIn(e.source?.options.problem?.message, e.source?.secret.metadata),
       message,
     }),
   };
 }
 
-function deletionOf(object: ReportObject, metadata: Metadata | undefined): UnnamedCause {
+function deleting(
+  reason: Texts["reason"],
+  objectOf: ObjectOf,
+  metadataOf: (e: OutcomeFacts) => Metadata | undefined,
+): Texts {
   return {
-    object,
-    field: "metadata.deletionTimestamp",
-    value: metadata?.deletionTimestamp,
-    message: `Create ${nameOf(object)} again after its deletion.`,
+    reason,
+    fact: (e) => `${nameOf(objectOf(e))} is being deleted`,
+    cause: (e) => ({
+      object: objectOf(e),
+      field: "metadata.deletionTimestamp",
+      value: metadataOf(e)?.deletionTimestamp,
+      message: `Create ${nameOf(objectOf(e))} again after its deletion.`,
+    }),
   };
 }
 
 /** That the copy lacks a key that is not allowed, if there is one. */
-function withheldFrom({ source, namespace, existing }: Explanation): string {
+function withheldFrom({ source, namespace, existing }: OutcomeFacts): string {
   if (existing !== undefined && isPlaceholder(existing)) return "";
   const allowed = namespace?.annotations[annotations.allowCopyKeys];
   const [key] = withheldKeys(source?.options.copyMetadata, allowed);
@@ -235,16 +252,20 @@ function annotationIn(metadata: Annotated, name: string): DecidingField {
   return { field: annotationField(name), value: metadata?.annotations[name] };
 }
 
-function onSource(e: Explanation, annotation: string, message: string): UnnamedCause {
-  return { object: sourceOf(e), ...annotationIn(e.source?.secret.metadata, annotation), message };
+function onSource(e: OutcomeFacts, annotation: string, message: string): UnnamedCause {
+  return {
+    object: sourceObject(e),
+    ...annotationIn(e.source?.secret.metadata, annotation),
+    message,
+  };
 }
 
-function onNamespace(e: Explanation, annotation: string, message: string): UnnamedCause {
-  return { object: namespaceOf(e), ...annotationIn(e.namespace, annotation), message };
+function onNamespace(e: OutcomeFacts, annotation: string, message: string): UnnamedCause {
+  return { object: namespaceObject(e), ...annotationIn(e.namespace, annotation), message };
 }
 
 /** The quota that rejected a write, or where the rejection is recorded. */
-function refusedField(e: Explanation): UnnamedCause {
+function refusedField(e: OutcomeFacts): UnnamedCause {
   const quota = exceededQuota.exec(e.failure?.message ?? "")?.[1];
   if (quota !== undefined)
     return {
@@ -254,39 +275,26 @@ function refusedField(e: Explanation): UnnamedCause {
     };
   const message = "Follow the message; Latchkey retries within a minute.";
   return e.failure?.in === "copy"
-    ? { object: secretOf(e), field: annotationField(syncError), message }
-    : { object: sourceOf(e), field: "status.sync.failures", message };
+    ? { object: secretObject(e), field: annotationField(syncError), message }
+    : { object: sourceObject(e), field: "status.sync.failures", message };
 }
 
 /** Kubernetes, plugin/pkg/admission/resourcequota. */
 const exceededQuota = /exceeded quota: ([a-z0-9][-a-z0-9.]*)/;
 
-const failureText = ({ failure }: Explanation): string =>
+function requestText({ requested }: OutcomeFacts): string {
+  return requested === undefined
+    ? `the label ${labels.sharedSecretName}`
+    : `labels that ask for ${nameOf(reportObject(resources.sharedSecrets.kind, requested))}`;
+}
+
+const failureText = ({ failure }: OutcomeFacts): string =>
   failure === undefined ? "" : `${failure.reason}: ${failure.message}`;
 
-const projectName = ({ namespace }: Explanation): string =>
+const projectName = ({ namespace }: OutcomeFacts): string =>
   quoted((namespace === undefined ? undefined : projectOf(namespace)) ?? "");
 
-const sourceNamespace = ({ sourceRef }: Explanation): string => quoted(sourceRef.namespace ?? "");
-const sourceName = (explanation: Explanation): string => nameOf(sourceOf(explanation));
-const secretName = (explanation: Explanation): string => nameOf(secretOf(explanation));
-const namespaceName = (explanation: Explanation): string => nameOf(namespaceOf(explanation));
-
-/** The SharedSecret of an explanation. */
-export function sourceOf({ sourceRef }: Explanation): ReportObject {
-  return reportObject(resources.sharedSecrets.kind, sourceRef);
-}
-
-/** The Secret at its target. */
-export function secretOf({ target }: Explanation): ReportObject {
-  return reportObject(resources.secrets.kind, target);
-}
-
-/** The source that wins the target. */
-function winnerOf({ sourceRef, other = sourceRef }: Explanation): ReportObject {
-  return reportObject(resources.sharedSecrets.kind, other);
-}
-
-function namespaceOf({ target }: Explanation): ReportObject {
-  return { kind: resources.namespaces.kind, name: target.namespace };
-}
+const sourceNamespace = ({ sourceRef }: OutcomeFacts): string => quoted(sourceRef.namespace ?? "");
+const sourceName = (e: OutcomeFacts): string => nameOf(sourceObject(e));
+const secretName = (e: AtTarget): string => nameOf(secretObject(e));
+const namespaceName = (e: AtTarget): string => nameOf(namespaceObject(e));

@@ -1,98 +1,122 @@
-import { annotations, labels } from "../../api/names.ts";
-import { keyOf, type ObjectRef } from "../../api/object.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
+import type { ReportObject } from "../../api/report.ts";
+import { resources } from "../../api/resources.ts";
+import { reportObject } from "../report-object.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
+import type { NamespaceObstacle, SourceObstacle } from "./obstacles.ts";
 import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
-import type { TargetState } from "./state-table.ts";
+import { stateOutcome, type StateOutcome, type TargetState } from "./state-table.ts";
+
+/** What a source has in a namespace, by case; all but `arrives` mean that its data is not there. */
+export type OutcomeKind =
+  | "arrives"
+  | "refused"
+  | "older-source"
+  | "other-request"
+  | "unfillable"
+  | "not-managed"
+  | "copied-by-user"
+  | "source-paused"
+  | "copy-paused"
+  | "source-gone"
+  | "other-name"
+  | Exclude<SourceObstacle, "source-invalid">
+  | InvalidSource
+  | "namespace-missing"
+  | NamespaceObstacle;
+
+/** What is invalid about a source. */
+export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
+
+/** Where the API server's last rejection of a write was found. */
+export interface SeenFailure extends Failure {
+  readonly in: "copy" | "source-status";
+}
+
+/** A Secret in a namespace. */
+export type Target = ObjectRef & { readonly namespace: string };
+
+/** What an outcome was decided from: all that its sentence names. */
+export interface OutcomeFacts {
+  readonly sourceRef: ObjectRef;
+  /** Absent if it does not exist. */
+  readonly source?: Source;
+  readonly target: Target;
+  /** Absent if it does not exist. */
+  readonly namespace?: Metadata;
+  readonly state: TargetState;
+  /** The Secret at the target, if there is one. */
+  readonly existing?: Metadata;
+  /** The source that wins the target, or that pauses it. */
+  readonly other?: ObjectRef;
+  readonly failure?: SeenFailure;
+  /** The source that the Secret asks for, if it is a placeholder for another one. */
+  readonly requested?: ObjectRef;
+  /** Why a placeholder cannot have the data. */
+  readonly why?: string;
+}
+
+/**
+ * What a source has in a namespace, and what it was decided from. Its sentence and its causes are
+ * made on request, from outcome-texts.ts.
+ */
+export interface Explanation extends OutcomeFacts {
+  readonly kind: OutcomeKind;
+  /** All cases that apply, `kind` first: each of them has to change before the copy arrives. */
+  readonly kinds: readonly OutcomeKind[];
+}
+
+/** The SharedSecret of an outcome, as a report names it. */
+export function sourceObject({ sourceRef }: OutcomeFacts): ReportObject {
+  return reportObject(resources.sharedSecrets.kind, sourceRef);
+}
+
+/** The source that wins the target, or that pauses it. */
+export function winnerObject({ sourceRef, other = sourceRef }: OutcomeFacts): ReportObject {
+  return reportObject(resources.sharedSecrets.kind, other);
+}
+
+/** The Secret at the target. */
+export function secretObject({ target }: Pick<OutcomeFacts, "target">): ReportObject {
+  return reportObject(resources.secrets.kind, target);
+}
+
+/** The namespace of the target. */
+export function namespaceObject({ target }: Pick<OutcomeFacts, "target">): ReportObject {
+  return { kind: resources.namespaces.kind, name: target.namespace };
+}
 
 /** What one of the sources that sync to a target has there. */
-type TargetOutcome =
-  /** The copy is current, or is going to be. */
-  | { readonly kind: "synced" | "pending" }
-  | { readonly kind: "refused"; readonly failure: Failure }
-  | { readonly kind: "paused"; readonly by: "source" | "copy" }
-  /** Latchkey does not manage the Secret of this name. */
-  | { readonly kind: "not-managed" }
-  | { readonly kind: "older-source"; readonly winner: ObjectRef }
+type TargetOutcome<F extends Failure> =
+  | StateOutcome
+  | { readonly kind: "refused"; readonly failure: F }
   /** The Secret is a placeholder for another source. */
-  | { readonly kind: "other-request"; readonly requested?: ObjectRef }
-  /** The Secret is a placeholder that cannot have the data. */
-  | { readonly kind: "unfillable"; readonly why: string };
-
-const synced: TargetOutcome = { kind: "synced" };
-const pending: TargetOutcome = { kind: "pending" };
-const notManaged: TargetOutcome = { kind: "not-managed" };
+  | { readonly kind: "other-request"; readonly requested?: ObjectRef };
 
 /** A target as an outcome is decided from it. */
-interface SeenTarget {
+interface SeenTarget<F extends Failure> {
   readonly state: TargetState;
   /** The last rejected write, if none succeeded since. */
-  readonly failure?: Failure | undefined;
+  readonly failure?: F | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
   readonly request?: Pick<PlaceholderRequest, "source"> | undefined;
 }
 
 /** What a source has at one of its targets. */
-export function targetOutcome(
-  source: Source,
-  { state, failure, request }: SeenTarget,
-): TargetOutcome {
-  if (request !== undefined && !asksFor(request, source.secret.metadata))
-    return {
-      kind: "other-request",
-      ...(request.source === undefined ? {} : { requested: request.source }),
-    };
-  const winner = wantedSource(state)?.secret.metadata;
-  if (winner !== undefined && winner.uid !== source.secret.metadata.uid)
-    return { kind: "older-source", winner };
-  switch (state.kind) {
-    case "current":
-      return synced;
-    case "paused":
-      return state;
-    case "conflict":
-    case "to-relabel":
-      return notManaged;
-    case "source-invalid":
-      // A source with invalid options has no targets: an older one keeps its copy.
-      return { kind: "older-source", winner: state.source };
-    case "unfillable":
-      return { kind: "unfillable", why: state.why };
-    case "to-empty":
-      return state.why === undefined ? notManaged : { kind: "unfillable", why: state.why };
-    case "missing":
-    case "unlabelled":
-    case "differs":
-    case "to-recreate":
-    case "not-wanted":
-    case "withdrawn":
-    case "orphaned":
-    case "unfilled":
-      return failure === undefined ? pending : { kind: "refused", failure };
+export function targetOutcome<F extends Failure>(
+  { secret: { metadata } }: Source,
+  { state, failure, request }: SeenTarget<F>,
+): TargetOutcome<F> {
+  if (request !== undefined && !asksFor(request, metadata)) {
+    const { source: requested } = request;
+    return { kind: "other-request", ...(requested === undefined ? {} : { requested }) };
   }
-}
-
-/** The source whose copy belongs at the target, or would without a conflict. */
-function wantedSource(state: TargetState): Source | undefined {
-  switch (state.kind) {
-    case "current":
-    case "conflict":
-    case "missing":
-    case "unlabelled":
-    case "differs":
-    case "to-recreate":
-    case "unfillable":
-      return state.source;
-    case "unfilled":
-    case "to-empty":
-    case "to-relabel":
-    case "not-wanted":
-    case "paused":
-    case "source-invalid":
-    case "withdrawn":
-    case "orphaned":
-      return undefined;
-  }
+  const winner = "source" in state ? state.source.secret.metadata : metadata;
+  if (winner.uid !== metadata.uid) return { kind: "older-source", other: winner };
+  const outcome = stateOutcome(state);
+  const isPending = outcome.kind === "arrives" && state.kind !== "current";
+  return isPending && failure !== undefined ? { kind: "refused", failure } : outcome;
 }
 
 /** The reasons of conflicts in `status.sync.failures`; all others are of the API server. */
@@ -102,37 +126,3 @@ export const conflictReasons = {
   otherRequest: "OtherRequest",
   invalidPlaceholder: "InvalidPlaceholder",
 } as const;
-
-/** A sentence that states a fact, and one that says what to change. */
-export interface FactAndFix {
-  readonly fact: string;
-  readonly fix: string;
-}
-
-/** The text of the outcome `not-managed`. */
-export function notManagedText(target: ObjectRef): FactAndFix {
-  return {
-    fact: `Secret ${JSON.stringify(keyOf(target))} already exists and is not managed by Latchkey; it was not changed`,
-    fix: "Rename or delete it",
-  };
-}
-
-/** The text of the outcome `other-request`. */
-export function otherRequestText(target: ObjectRef, requested: ObjectRef | undefined): FactAndFix {
-  const asks =
-    requested === undefined
-      ? `the label ${labels.sharedSecretName}`
-      : `labels that ask for SharedSecret ${JSON.stringify(keyOf(requested))}`;
-  return {
-    fact: `Secret ${JSON.stringify(keyOf(target))} has ${asks}; it was not changed`,
-    fix: `Remove the labels, or set the annotation ${annotations.syncSecretName} on this SharedSecret`,
-  };
-}
-
-/** The text of the outcome `older-source`. */
-export function olderSourceText(winner: ObjectRef): FactAndFix {
-  return {
-    fact: `SharedSecret ${JSON.stringify(keyOf(winner))} already syncs to this Secret and is older`,
-    fix: `Set the annotation ${annotations.syncSecretName} on one of them`,
-  };
-}

@@ -86,11 +86,11 @@ function unansweredState(
   { owner, ownerIsNotPermitted: notPermitted = false }: ObservedTarget,
 ): TargetState {
   const why = whyUnanswered(request);
-  const source = copiedSource(copy.metadata);
-  if (source === undefined) return { kind: "unfilled", copy, why };
+  const sourceRef = copiedSource(copy.metadata);
+  if (sourceRef === undefined) return { kind: "unfilled", copy, why };
   const removal = { copy, why, ...(isPaused(copy.metadata) && { isPaused: true }) };
   if (hasDataOfOther(copy, request)) return { kind: "to-empty", ...removal };
-  if (owner === undefined) return { kind: "orphaned", source, ...removal };
+  if (owner === undefined) return { kind: "orphaned", sourceRef, ...removal };
   if (isFinalizing(owner)) return { kind: "not-wanted" };
   const { problem } = owner.options;
   if (
@@ -99,7 +99,7 @@ function unansweredState(
     owner.secret.metadata.deletionTimestamp !== undefined
   )
     return { kind: "to-empty", ...removal };
-  return { kind: "source-invalid", copy, source, why: problem.message };
+  return { kind: "source-invalid", copy, sourceRef, why: problem.message };
 }
 
 /** Whether a placeholder has the data of another source than it asks for. */

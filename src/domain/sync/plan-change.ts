@@ -1,35 +1,33 @@
 import { type Key, keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { copiedSource, type Source, type TargetSecret } from "./copy.ts";
-import { explain, type Explanation, explainGone, type Target } from "./explain.ts";
-import { targetState } from "./target-state.ts";
+import { explain, explainGone, isRemoved } from "./explain.ts";
 import {
   copiesOf,
   copyKeysOf,
-  isDeletedWithSource,
+  existingAt,
+  observeInstead,
   observeTarget,
+  type ObservedTarget,
   requestsFor,
   targetsOf,
-  observeInstead,
-  type ObservedTarget,
 } from "./observed-target.ts";
-import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
-import type { TargetState } from "./state-table.ts";
 import { isPermitted, targetIn } from "./obstacles.ts";
+import type { Explanation, Target } from "./outcome.ts";
+import { effectOf } from "./state-table.ts";
+import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
+import { targetState } from "./target-state.ts";
 import { remainderOf } from "./target-steps.ts";
 
 /** A change of one object; without `after`, its deletion. */
 export type ObjectChange =
   | { readonly kind: "SharedSecret"; readonly key: Key; readonly after?: Source }
   | { readonly kind: "Namespace"; readonly key: Key; readonly after?: Metadata }
-  | {
-      readonly kind: "Secret";
-      readonly key: Key;
-      readonly after?: TargetSecret;
-    };
+  | { readonly kind: "Secret"; readonly key: Key; readonly after?: TargetSecret };
 
 /**
- * What happens to a Secret. `empty`: the data is removed from a Secret that was filled. `release`: it stays as it is, and Latchkey no longer keeps it current;
- * in a namespace that is deleted, Kubernetes deletes it.
+ * What happens to a Secret. `empty`: the data is removed from a Secret that was filled. `release`:
+ * it stays as it is, and Latchkey no longer keeps it current; in a namespace that is deleted,
+ * Kubernetes deletes it.
  */
 type TargetAction = "create" | "replace" | "delete" | "empty" | "release" | "nothing";
 
@@ -115,7 +113,7 @@ function applyChange(change: ObjectChange, before: SyncObjects): AppliedChange {
 }
 
 function secretAt(key: Key, objects: SyncObjects): TargetSecret | undefined {
-  return existingIn(observeTarget(refOf(key), objects));
+  return existingAt(observeTarget(refOf(key), objects));
 }
 
 /** Whether the deletion of a source has begun, which deletes its copies. */
@@ -168,70 +166,39 @@ function targetsIn(name: Key, objects: SyncObjects): readonly Key[] {
   ];
 }
 
+/** The difference between what is at a target before the change, and in the end after it. */
 function changeAt(
   target: Target,
   changed: Source | undefined,
   { before, after, removed }: AppliedChange,
 ): TargetChange | undefined {
   const [was, is] = [observeTarget(target, before), observeTarget(target, after)];
-  const isRemoved = removed.has(keyOf(target));
-  const next =
-    isRemoved || isDeletedWithSource(is)
-      ? removalAction(is, existingIn(isRemoved ? was : is))
-      : actionOf(targetState(is), isKept(targetState(was)) && existingIn(is) !== undefined);
-  const action = next === "delete" ? deletionAction(target, after) : next;
+  const former = removed.has(keyOf(target)) ? was : isRemoved(is) ? is : undefined;
+  const action =
+    former === undefined ? keptAction(was, is) : removalAction(target, existingAt(former), after);
   const because = reasonOf(target, { changed, after, was, is, action });
   return because === undefined ? undefined : { target, action, because };
 }
 
-/** The data is removed, whatever the next source finds. */
-function removalAction(is: ObservedTarget, before: TargetSecret | undefined): TargetAction {
-  if (remainderOf(before) === undefined) return "delete";
-  return targetState(is).kind === "differs" ? "replace" : "empty";
+/** What happens to a Secret whose data is removed; then the target belongs to the next source. */
+function removalAction(
+  target: Target,
+  former: TargetSecret | undefined,
+  after: SyncObjects,
+): TargetAction {
+  const remainder = remainderOf(former);
+  const next = effectOf(targetState(observeInstead(target, remainder, after)));
+  if (next === "create" || next === "replace") return "replace";
+  return remainder === undefined ? "delete" : "empty";
 }
 
-/** The copy is deleted; then the target belongs to the next source. */
-function deletionAction(target: Target, after: SyncObjects): TargetAction {
-  return targetState(observeInstead(target, undefined, after)).kind === "missing"
-    ? "replace"
-    : "delete";
-}
-
-function actionOf(state: TargetState, wasKept: boolean): TargetAction {
-  switch (state.kind) {
-    case "missing":
-      return "create";
-    case "differs":
-    case "to-recreate":
-    case "unlabelled":
-      return "replace";
-    case "withdrawn":
-    case "orphaned":
-    case "to-empty":
-      return remainderOf(state.copy) === undefined ? "delete" : "empty";
-    case "to-relabel":
-      return "empty";
-    case "current":
-      return "nothing";
-    case "paused":
-    case "conflict":
-    case "not-wanted":
-    case "source-invalid":
-    case "unfilled":
-    case "unfillable":
-      return wasKept ? "release" : "nothing";
-  }
-}
-
-/** Whether Latchkey keeps the Secret at the target current. */
-function isKept({ kind }: TargetState): boolean {
-  return (
-    kind === "current" || kind === "differs" || kind === "to-recreate" || kind === "unlabelled"
-  );
-}
-
-function existingIn({ copy, unmanaged }: ObservedTarget): TargetSecret | undefined {
-  return copy ?? unmanaged;
+/** What happens at a target where no data is removed. */
+function keptAction(was: ObservedTarget, is: ObservedTarget): TargetAction {
+  const effect = effectOf(targetState(is));
+  if (effect === "create" || effect === "replace") return effect;
+  const former = effectOf(targetState(was));
+  const wasKept = former === "keep" || former === "replace";
+  return effect === "leave" && wasKept && existingAt(is) !== undefined ? "release" : "nothing";
 }
 
 /** Explains the source that decides at the target; undefined if there never was one. */
@@ -256,7 +223,7 @@ function reasonOf(
   const isWritten = action === "create" || action === "replace";
   const source = isWritten ? (decider ?? changed) : (changed ?? decider);
   if (source !== undefined) return explain(source, target, after);
-  const existing = existingIn(is) ?? existingIn(was);
+  const existing = existingAt(is) ?? existingAt(was);
   const former =
     decidingSource(was)?.secret.metadata ??
     (existing === undefined ? undefined : copiedSource(existing.metadata));

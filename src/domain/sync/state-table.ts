@@ -1,62 +1,206 @@
 import type { ObjectRef } from "../../api/object.ts";
-import type { ObservedCopy, Source, UnmanagedSecret, TargetSecret } from "./copy.ts";
+import type { SecretData } from "../../api/shared-secret.ts";
+import type { DataVariant, ObservedCopy, Source, TargetSecret, UnmanagedSecret } from "./copy.ts";
+import { isPlaceholder } from "./placeholder.ts";
+import {
+  createSteps,
+  fillErrorSteps,
+  notFilledSteps,
+  recreateSteps,
+  rejectionSteps,
+  relabelSteps,
+  removalSteps,
+  replaceSteps,
+  type Steps,
+  syncErrorSteps,
+  type Written,
+} from "./target-steps.ts";
 
-/** The state of a target, which decides the writes. */
-export type TargetState =
-  | { readonly kind: "not-wanted" }
-  | { readonly kind: "current"; readonly source: Source }
+/** A copy that is written with the data of a source. */
+interface ToWrite {
+  readonly source: Source;
+  readonly copy: ObservedCopy;
+  /** The copy has data of another source, which may not stay if this one cannot be written. */
+  readonly hasWithdrawnData?: boolean;
+}
+
+/** A Secret whose data is removed. */
+interface ToRemove<T extends TargetSecret = TargetSecret> {
+  readonly copy: T;
+  /** Why a placeholder is emptied. */
+  readonly why?: string;
+  /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
+  readonly isPaused?: boolean;
+}
+
+/** What is known of a target in each state. */
+interface Facts {
+  "not-wanted": object;
+  current: { readonly source: Source };
   /** The annotation `disable-sync` is on the first of the candidates, or on the existing Secret. */
-  | { readonly kind: "paused"; readonly by: "source" | "copy" }
-  | { readonly kind: "conflict"; readonly source: Source }
-  | { readonly kind: "missing"; readonly source: Source }
+  paused: { readonly by: "source" | "copy" };
+  conflict: { readonly source: Source };
+  missing: { readonly source: Source };
   /**
    * A copy by its annotation, without the label; its data is compared once the label is restored.
    */
-  | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
-  | {
-      readonly kind: "differs" | "to-recreate";
-      readonly source: Source;
-      readonly copy: ObservedCopy;
-      /** The copy has data of another source, which may not stay if this one cannot be written. */
-      readonly hasWithdrawnData?: boolean;
-    }
+  unlabelled: { readonly source: Source; readonly unmanaged: UnmanagedSecret };
+  differs: ToWrite;
+  "to-recreate": ToWrite;
   /**
    * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
    */
-  | {
-      readonly kind: "source-invalid";
-      readonly copy: ObservedCopy;
-      readonly source: ObjectRef;
-      readonly why: string;
-    }
-  /**
-   * The source exists, but the sync is no longer permitted; or the source is not in the cache, to be
-   * confirmed with the API server before the copy is deleted.
-   */
-  | {
-      readonly kind: "withdrawn" | "orphaned";
-      readonly copy: TargetSecret;
-      readonly source: ObjectRef;
-      /** Why a placeholder is emptied. */
-      readonly why?: string;
-      /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
-      readonly isPaused?: boolean;
-    }
+  "source-invalid": {
+    readonly copy: ObservedCopy;
+    readonly sourceRef: ObjectRef;
+    readonly why: string;
+  };
+  /** The source exists, but the sync is no longer permitted. */
+  withdrawn: ToRemove & { readonly sourceRef: ObjectRef };
+  /** The source is not in the cache; confirmed with the API server before the copy is deleted. */
+  orphaned: ToRemove & { readonly sourceRef: ObjectRef };
   /** A placeholder without data of Latchkey, and without a source that it may have. */
-  | { readonly kind: "unfilled"; readonly copy: ObservedCopy; readonly why: string }
+  unfilled: { readonly copy: ObservedCopy; readonly why: string };
   /** A placeholder that cannot have the data that it asks for; what it has is kept. */
-  | {
-      readonly kind: "unfillable";
-      readonly source: Source;
-      readonly copy: ObservedCopy;
-      readonly why: string;
-    }
+  unfillable: { readonly source: Source; readonly copy: ObservedCopy; readonly why: string };
   /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
-  | {
-      readonly kind: "to-empty";
-      readonly copy: ObservedCopy;
-      readonly why?: string;
-      readonly isPaused?: boolean;
-    }
+  "to-empty": ToRemove<ObservedCopy>;
   /** A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole. */
-  | { readonly kind: "to-relabel"; readonly unmanaged: UnmanagedSecret; readonly uid: string };
+  "to-relabel": { readonly unmanaged: UnmanagedSecret; readonly uid: string };
+}
+
+type Kind = keyof Facts;
+
+/** The state of a target, which decides the writes. */
+export type TargetState<K extends Kind = Kind> = {
+  readonly [P in K]: { readonly kind: P } & Facts[P];
+}[K];
+
+/** What the source of a state has at the target, in the words of outcome-texts.ts. */
+export type StateOutcome =
+  /** The copy is current, or is going to be. */
+  | { readonly kind: "arrives" }
+  | { readonly kind: "source-paused" | "copy-paused" }
+  /** Latchkey does not manage the Secret of this name. */
+  | { readonly kind: "not-managed" }
+  | { readonly kind: "older-source"; readonly other: ObjectRef }
+  /** The Secret is a placeholder that cannot have the data. */
+  | { readonly kind: "unfillable"; readonly why: string };
+
+/**
+ * What becomes of the Secret at a target: `keep` is current and stays so; `leave` is not changed,
+ * but for its error annotation; `remove` is deleted, or emptied if a user has created it.
+ */
+type Effect = "create" | "replace" | "keep" | "remove" | "leave";
+
+interface Row<K extends Kind> {
+  readonly outcome: (state: TargetState<K>) => StateOutcome;
+  readonly effect: Effect;
+  /** The writes, in order; none if absent. */
+  readonly steps?: (state: TargetState<K>, to: Written) => Steps;
+  /** The writes once the API server has rejected those of `steps`; none if absent. */
+  readonly rejected?: (state: TargetState<K>, why: string) => Steps;
+}
+
+const arrives = (): StateOutcome => ({ kind: "arrives" });
+const notManaged = (): StateOutcome => ({ kind: "not-managed" });
+
+/** What is said and done in each state: its sentence is that of the outcome in outcome-texts.ts. */
+const states: { readonly [K in Kind]: Row<K> } = {
+  "not-wanted": { outcome: arrives, effect: "leave" },
+  current: { outcome: arrives, effect: "keep" },
+  paused: {
+    outcome: ({ by }) => ({ kind: by === "source" ? "source-paused" : "copy-paused" }),
+    effect: "leave",
+  },
+  conflict: { outcome: notManaged, effect: "leave" },
+  missing: {
+    outcome: arrives,
+    effect: "create",
+    steps: ({ source }, to) => createSteps(source, to),
+  },
+  unlabelled: {
+    outcome: arrives,
+    effect: "replace",
+    steps: ({ unmanaged, source }) => relabelSteps(unmanaged, source.secret.metadata.uid),
+  },
+  differs: {
+    outcome: arrives,
+    effect: "replace",
+    steps: replaceSteps,
+    rejected: rejectionSteps,
+  },
+  "to-recreate": {
+    outcome: arrives,
+    effect: "replace",
+    steps: recreateSteps,
+    rejected: rejectionSteps,
+  },
+  "source-invalid": {
+    // A source with invalid options has no targets: an older one keeps its copy.
+    outcome: ({ sourceRef }) => ({ kind: "older-source", other: sourceRef }),
+    effect: "leave",
+    steps: ({ copy, why }) => syncErrorSteps(copy, why),
+  },
+  withdrawn: { outcome: arrives, effect: "remove", steps: removalSteps },
+  orphaned: { outcome: arrives, effect: "remove", steps: removalSteps },
+  unfilled: {
+    outcome: arrives,
+    effect: "leave",
+    steps: ({ copy, why }) => notFilledSteps(copy, why),
+  },
+  unfillable: {
+    outcome: ({ why }) => ({ kind: "unfillable", why }),
+    effect: "leave",
+    steps: ({ copy, why }) => fillErrorSteps(copy, why),
+  },
+  "to-empty": {
+    outcome: ({ why }) => (why === undefined ? notManaged() : { kind: "unfillable", why }),
+    effect: "remove",
+    steps: removalSteps,
+  },
+  "to-relabel": {
+    outcome: notManaged,
+    effect: "remove",
+    steps: ({ unmanaged, uid }) => relabelSteps(unmanaged, uid),
+  },
+};
+
+/** What the source of a state has at the target. */
+export function stateOutcome<K extends Kind>(state: TargetState<K>): StateOutcome {
+  return states[state.kind].outcome(state);
+}
+
+/** What becomes of the Secret at a target in this state. */
+export function effectOf({ kind }: TargetState): Effect {
+  return states[kind].effect;
+}
+
+/** The writes for a state, in order of the steps; `data` is in the variant of `dataVariant`. */
+export function targetSteps<K extends Kind>(
+  target: ObjectRef,
+  state: TargetState<K>,
+  data?: SecretData,
+): Steps {
+  return states[state.kind].steps?.(state, { target, data }) ?? [];
+}
+
+/**
+ * The writes after the API server has rejected those for a state: they record the error in an
+ * annotation of the existing copy, unless it is already there, or remove data that may not stay.
+ */
+export function rejectedSteps<K extends Kind>(state: TargetState<K>, why: string): Steps {
+  return states[state.kind].rejected?.(state, why) ?? [];
+}
+
+/** The source whose data is written to the target, if any. */
+export function writtenSource(state: TargetState): Source | undefined {
+  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
+    ? state.source
+    : undefined;
+}
+
+/** Which data of {@link writtenSource} is written: that of its copies, or its own. */
+export function dataVariant(state: TargetState): DataVariant {
+  return state.kind === "differs" && isPlaceholder(state.copy.metadata) ? "own" : "copied";
+}

@@ -4,9 +4,15 @@ import type { ReportItem, ReportObject } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf, quoted, reportObject } from "../report-object.ts";
 import { copiedSource, isCopiedByUser, type Source } from "./copy.ts";
-import { arrives, type Explanation, explainSource, type OutcomeKind } from "./explain.ts";
-import { conflictReasons, notManagedText } from "./outcome.ts";
-import { outcomeTexts, secretOf, sourceOf } from "./outcome-texts.ts";
+import { arrives, explainSource } from "./explain.ts";
+import {
+  type Explanation,
+  type OutcomeKind,
+  conflictReasons,
+  secretObject,
+  sourceObject,
+} from "./outcome.ts";
+import { notManagedFact, notManagedFix, outcomeTexts } from "./outcome-texts.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
 import type { EmptyProject } from "./observed-target.ts";
@@ -18,8 +24,8 @@ import { emptyProjectsSentence } from "./sync-summary.ts";
  */
 export function targetItem(explanation: Explanation): ReportItem {
   return {
-    object: secretOf(explanation),
-    source: sourceOf(explanation),
+    object: secretObject(explanation),
+    source: sourceObject(explanation),
     state: arrives(explanation) ? "ok" : "problem",
     ...contentOf(explanation),
   };
@@ -30,7 +36,7 @@ export function sourceItem(source: Source): ReportItem | undefined {
   const explanation = explainSource(source);
   if (explanation === undefined) return undefined;
   const state = explanation.kind === "not-offered" ? "info" : "problem";
-  return { object: sourceOf(explanation), state, ...contentOf(explanation) };
+  return { object: sourceObject(explanation), state, ...contentOf(explanation) };
 }
 
 type Content = Pick<ReportItem, "reason" | "message" | "causes">;
@@ -127,14 +133,13 @@ function copyContent(secret: CopyMetadata): Content {
 
 function unmanagedContent(secret: CopyMetadata): Content {
   const object = reportObject(resources.secrets.kind, secret);
-  const { fact, fix } = notManagedText(secret);
   const reason = conflictReasons.notManaged;
   const field = annotationField(annotations.copyOf);
   const value = isCopiedByUser(secret) ? secret.annotations[annotations.copyOf] : undefined;
   return {
     reason,
-    message: `${fact}.`,
-    causes: [{ object, field, value, reason, message: `${fix}.` }],
+    message: `${notManagedFact({ target: secret })}.`,
+    causes: [{ object, field, value, reason, message: notManagedFix }],
   };
 }
 

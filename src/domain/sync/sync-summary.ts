@@ -6,14 +6,8 @@ import { type ListedFailure, listedFailures } from "../object-state.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Write } from "../plan/plan.ts";
 import type { Source } from "./copy.ts";
-import {
-  conflictReasons,
-  type FactAndFix,
-  notManagedText,
-  olderSourceText,
-  otherRequestText,
-  targetOutcome,
-} from "./outcome.ts";
+import { type OutcomeFacts, type OutcomeKind, type Target, targetOutcome } from "./outcome.ts";
+import { outcomeTexts } from "./outcome-texts.ts";
 import type { EmptyProject } from "./observed-target.ts";
 import type { PlaceholderRequest } from "./placeholder.ts";
 import type { TargetState } from "./state-table.ts";
@@ -23,7 +17,7 @@ type Regarding = Pick<Event, "resource" | "subject">;
 
 /** A permitted target of a source and its state. */
 export interface TargetReport {
-  readonly target: ObjectRef;
+  readonly target: Target;
   readonly regarding: Regarding;
   readonly state: TargetState;
   readonly failure?: Failure;
@@ -94,33 +88,32 @@ type Verdict =
   | { readonly kind: "synced" | "pending" | "opted-out" }
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
-function verdictOf(source: Source, { target, ...seen }: TargetReport): Verdict {
-  const outcome = targetOutcome(source, seen);
+function verdictOf(source: Source, report: TargetReport): Verdict {
+  const { state, target } = report;
+  const outcome = targetOutcome(source, report);
   switch (outcome.kind) {
-    case "synced":
-    case "pending":
-      return outcome;
-    case "paused":
+    case "arrives":
+      return { kind: state.kind === "current" ? "synced" : "pending" };
+    case "source-paused":
+    case "copy-paused":
       return { kind: "opted-out" };
     case "refused":
       return { ...outcome.failure, kind: "failed" };
     case "not-managed":
-      return conflict(conflictReasons.notManaged, notManagedText(target));
-    case "other-request":
-      return conflict(conflictReasons.otherRequest, otherRequestText(target, outcome.requested));
-    case "unfillable":
-      return {
-        kind: "conflict",
-        reason: conflictReasons.invalidPlaceholder,
-        message: `Secret ${JSON.stringify(keyOf(target))} is not filled: ${outcome.why}`,
-      };
     case "older-source":
-      return conflict(conflictReasons.olderSource, olderSourceText(outcome.winner));
+    case "other-request":
+    case "unfillable": {
+      const facts = { source, sourceRef: source.secret.metadata, target, state, ...outcome };
+      return { kind: "conflict", ...conflict(outcome.kind, facts) };
+    }
   }
 }
 
-function conflict(reason: string, { fact, fix }: FactAndFix): Verdict {
-  return { kind: "conflict", reason, message: `${fact}. ${fix}` };
+function conflict(kind: OutcomeKind, facts: OutcomeFacts): Failure {
+  const { reason, fact, cause } = outcomeTexts[kind];
+  // The fact about a placeholder says itself what to change.
+  const fix = kind === "unfillable" ? "" : `. ${cause?.(facts).message ?? ""}`;
+  return { reason, message: `${fact(facts)}${fix.replace(/\.$/, "")}` };
 }
 
 function failureOf(

@@ -1,18 +1,11 @@
 import { labels } from "../../api/names.ts";
 import { byAge, keyOf, type Metadata } from "../../api/object.ts";
-import {
-  copiedSource,
-  type DataVariant,
-  isCurrent,
-  isCopiedByUser,
-  type Source,
-  sourceFor,
-} from "./copy.ts";
-import { isFilled, isPlaceholder } from "./placeholder.ts";
+import { copiedSource, isCurrent, isCopiedByUser, type Source, sourceFor } from "./copy.ts";
+import { isFilled } from "./placeholder.ts";
 import { placeholderState } from "./placeholder-state.ts";
 import { isPaused } from "./sync-options.ts";
 import { isFinalizing } from "./obstacles.ts";
-import type { ObservedTarget } from "./observed-target.ts";
+import { existingAt, type ObservedTarget } from "./observed-target.ts";
 import type { TargetState } from "./state-table.ts";
 
 /** The state of one target. A Secret that is not managed by Latchkey is never changed. */
@@ -24,12 +17,9 @@ export function targetState(observed: ObservedTarget): TargetState {
 }
 
 /** The state of a Secret that was filled and is no placeholder any more. */
-function formerPlaceholderState({
-  copy,
-  unmanaged,
-  owner,
-}: ObservedTarget): TargetState | undefined {
-  const { metadata } = copy ?? unmanaged ?? {};
+function formerPlaceholderState(observed: ObservedTarget): TargetState | undefined {
+  const { copy, unmanaged, owner } = observed;
+  const { metadata } = existingAt(observed) ?? {};
   if (metadata === undefined || !isFilled(metadata) || copiedSource(metadata) === undefined)
     return undefined;
   if (copy !== undefined) return { kind: "to-empty", copy };
@@ -57,14 +47,9 @@ function copyState(observed: ObservedTarget): TargetState {
  * Whether the existing Secret has data of a source that does not exist, is being deleted or is not
  * permitted here any more; a source that is merely invalid keeps its copies.
  */
-function hasWithdrawnData({
-  copy,
-  unmanaged,
-  owner,
-  ownerIsNotPermitted: notPermitted = false,
-  candidates,
-}: ObservedTarget): boolean {
-  const existing = copy ?? unmanaged;
+function hasWithdrawnData(observed: ObservedTarget): boolean {
+  const { owner, ownerIsNotPermitted: notPermitted = false, candidates } = observed;
+  const existing = existingAt(observed);
   if (existing === undefined || copiedSource(existing.metadata) === undefined) return false;
   if (owner === undefined || notPermitted || isBeingDeleted(owner)) return true;
   return (
@@ -77,11 +62,9 @@ function isBeingDeleted({ secret }: Source): boolean {
   return secret.metadata.deletionTimestamp !== undefined;
 }
 
-function isKeptByOlder(
-  { copy, unmanaged, owner, ownerIsNotPermitted: notPermitted = false }: ObservedTarget,
-  source: Source,
-): boolean {
-  const existing = copy ?? unmanaged;
+function isKeptByOlder(observed: ObservedTarget, source: Source): boolean {
+  const { owner, ownerIsNotPermitted: notPermitted = false } = observed;
+  const existing = existingAt(observed);
   if (
     existing === undefined ||
     notPermitted ||
@@ -92,8 +75,9 @@ function isKeptByOlder(
   return !isBeingDeleted(owner) && byAge(owner.secret, source.secret) < 0;
 }
 
-function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
-  const existing = copy ?? unmanaged;
+function wanted(observed: ObservedTarget, source: Source): TargetState {
+  const { copy } = observed;
+  const existing = existingAt(observed);
   if (source.options.paused) return { kind: "paused", by: "source" };
   if (existing !== undefined && isPaused(existing.metadata)) return { kind: "paused", by: "copy" };
   if (existing === undefined) return { kind: "missing", source };
@@ -123,34 +107,18 @@ function isOurs(metadata: Metadata, source: Source): boolean {
   );
 }
 
-function unwanted({
-  copy,
-  unmanaged,
-  owner,
-  ownerIsNotPermitted: notPermitted = false,
-  candidates: [next],
-}: ObservedTarget): TargetState {
-  const existing = copy ?? unmanaged;
-  const source = existing === undefined ? undefined : copiedSource(existing.metadata);
-  if (existing === undefined || source === undefined) return { kind: "not-wanted" };
+function unwanted(observed: ObservedTarget): TargetState {
+  const { copy, owner, ownerIsNotPermitted: notPermitted = false, candidates } = observed;
+  const [next] = candidates;
+  const existing = existingAt(observed);
+  const sourceRef = existing === undefined ? undefined : copiedSource(existing.metadata);
+  if (existing === undefined || sourceRef === undefined) return { kind: "not-wanted" };
   const paused = isPaused(existing.metadata) || next?.options.paused === true;
-  const removal = { copy: existing, source, ...(paused && { isPaused: paused }) };
+  const removal = { copy: existing, sourceRef, ...(paused && { isPaused: paused }) };
   if (owner === undefined) return { kind: "orphaned", ...removal };
   if (isFinalizing(owner)) return { kind: "not-wanted" };
   if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
     return { kind: "withdrawn", ...removal };
   if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
-  return { kind: "source-invalid", copy, source, why: owner.options.problem.message };
-}
-
-/** The source whose data is written to the target, if any. */
-export function writtenSource(state: TargetState): Source | undefined {
-  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
-    ? state.source
-    : undefined;
-}
-
-/** Which data of {@link writtenSource} is written: that of its copies, or its own. */
-export function dataVariant(state: TargetState): DataVariant {
-  return state.kind === "differs" && isPlaceholder(state.copy.metadata) ? "own" : "copied";
+  return { kind: "source-invalid", copy, sourceRef, why: owner.options.problem.message };
 }

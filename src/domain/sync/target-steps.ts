@@ -14,67 +14,57 @@ import {
   type Source,
   withoutMarks,
   type TargetSecret,
+  type UnmanagedSecret,
 } from "./copy.ts";
 import { isEmptied, pick, placeholderRequestOf } from "./placeholder.ts";
 import { isRefusedType } from "./sync-options.ts";
-import type { TargetState } from "./state-table.ts";
 
-/** The writes for a state, in order of the steps; `data` has the form of `dataVariant`. */
-export function targetSteps(
-  target: ObjectRef,
-  state: TargetState,
-  data?: SecretData,
-): readonly (readonly Write[])[] {
-  switch (state.kind) {
-    case "not-wanted":
-    case "current":
-    case "paused":
-    case "conflict":
-      return [];
-    case "missing":
-      return [
-        [
-          {
-            do: "create",
-            resource: resources.secrets,
-            object: copyManifest(withData(state, data), target),
-          },
-        ],
-      ];
-    case "unlabelled":
-      return [
-        [
-          metadataPatch(state.unmanaged.metadata, {
-            labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
-          }),
-        ],
-      ];
-    case "differs":
-      return [
-        [
-          {
-            do: "replace",
-            resource: resources.secrets,
-            object: replacement(withData(state, data), target, state.copy),
-          },
-        ],
-        ...filledSteps(state.copy, state.source),
-      ];
-    case "to-recreate":
-      return recreateSteps(copyManifest(withData(state, data), target), state.copy);
-    case "source-invalid":
-      return syncErrorSteps(state.copy, state.why);
-    case "unfilled":
-      return unfilledSteps(state.copy, state.why);
-    case "unfillable":
-      return whySteps(state.copy, state.why);
-    case "withdrawn":
-    case "orphaned":
-    case "to-empty":
-      return removalWrites(state.copy, state).map((write) => [write]);
-    case "to-relabel":
-      return [[removalWrite(state.unmanaged, { uid: state.uid })]];
-  }
+/** Writes in order of the steps. */
+export type Steps = readonly (readonly Write[])[];
+
+/** The target, and the data for it, in the variant in which the target has it. */
+export interface Written {
+  readonly target: ObjectRef;
+  readonly data: SecretData | undefined;
+}
+
+/** Creates a copy. */
+export function createSteps(source: Source, { target, data }: Written): Steps {
+  const object = copyManifest({ source, data: loaded(data) }, target);
+  return [[{ do: "create", resource: resources.secrets, object }]];
+}
+
+/** An existing Secret, and the source whose data it gets. */
+interface Replaced {
+  readonly source: Source;
+  readonly copy: ObservedCopy;
+}
+
+/** Writes the data and the marks of a copy or a placeholder. */
+export function replaceSteps({ source, copy }: Replaced, { target, data }: Written): Steps {
+  const object = replacement({ source, data: loaded(data) }, target, copy);
+  return [[{ do: "replace", resource: resources.secrets, object }], ...filledSteps(copy, source)];
+}
+
+/** Deletes and creates a copy whose type or immutable data differs. */
+export function recreateSteps({ source, copy }: Replaced, { target, data }: Written): Steps {
+  const object = copyManifest({ source, data: loaded(data) }, target);
+  const create = { resource: resources.secrets, object };
+  return [
+    [{ do: "dry-run-create", ...create }],
+    [deleteWrite(resources.secrets, copy)],
+    [{ do: "create", ...create }],
+  ];
+}
+
+/** Sets Latchkey's label. */
+export function relabelSteps({ metadata }: UnmanagedSecret, uid: string): Steps {
+  return [[relabelWrite(metadata, uid)]];
+}
+
+/** {@link removalWrites}, one after the other. */
+export function removalSteps({ copy, ...how }: Removal & { readonly copy: TargetSecret }): Steps {
+  return removalWrites(copy, how).map((write) => [write]);
 }
 
 /** How the data of a copy is removed; see {@link removalWrite}. */
@@ -129,8 +119,7 @@ export function removalWrite(
 ): Write {
   const { metadata } = secret;
   if (!isEmptied(metadata)) return deleteWrite(resources.secrets, secret);
-  if (!("digest" in secret))
-    return metadataPatch(metadata, { labels: { [labels.sourceUid]: uid } });
+  if (!("digest" in secret)) return relabelWrite(metadata, uid);
   return secret.immutable
     ? deleteWrite(resources.secrets, secret)
     : { do: "replace", resource: resources.secrets, object: emptiedManifest(secret, why) };
@@ -146,13 +135,13 @@ export function remainderOf(secret: TargetSecret | undefined): TargetSecret | un
 }
 
 /** Writes why a placeholder is not filled, and records it: no SharedSecret reports it. */
-function unfilledSteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[] {
-  const steps = whySteps(copy, why);
+export function notFilledSteps(copy: ObservedCopy, why: string): Steps {
+  const steps = fillErrorSteps(copy, why);
   return steps.length === 0 ? [] : [...steps, [notFilledEvent(copy, why)]];
 }
 
 /** Writes why a placeholder is not filled. */
-function whySteps(copy: ObservedCopy, why: string): readonly (readonly Write[])[] {
+export function fillErrorSteps(copy: ObservedCopy, why: string): Steps {
   // Latchkey's account may not write Secrets of these types.
   return isRefusedType(copy.type) ? [] : syncErrorSteps(copy, why.slice(0, longestError));
 }
@@ -162,10 +151,7 @@ function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
 }
 
 /** Records that a placeholder is filled after an error, which was recorded, too. */
-function filledSteps(
-  { metadata }: ObservedCopy,
-  { secret }: Source,
-): readonly (readonly Write[])[] {
+function filledSteps({ metadata }: ObservedCopy, { secret }: Source): Steps {
   const hadError = metadata.annotations[annotations.syncError] !== undefined;
   if (!hadError || placeholderRequestOf(metadata) === undefined) return [];
   const note = `Secret is filled from SharedSecret ${JSON.stringify(keyOf(secret.metadata))}`;
@@ -184,43 +170,33 @@ function eventAbout(subject: Metadata, event: Pick<Event, "type" | "reason" | "n
   };
 }
 
-function recreateSteps(object: Manifest, copy: ObservedCopy): readonly (readonly Write[])[] {
-  const create = { resource: resources.secrets, object };
-  return [
-    [{ do: "dry-run-create", ...create }],
-    [deleteWrite(resources.secrets, copy)],
-    [{ do: "create", ...create }],
-  ];
-}
-
-function withData(
-  { source }: { readonly source: Source },
-  data: SecretData | undefined,
-): { readonly source: Source; readonly data: SecretData } {
+function loaded(data: SecretData | undefined): SecretData {
   if (data === undefined)
     throw new TypeError("cannot write a copy: the data of its source is not loaded");
-  return { source, data };
+  return data;
 }
 
-/**
- * Records the error of a rejected write in an annotation of the existing copy; no write if it is
- * already recorded or there is no copy. Removes data that may not stay.
- */
-export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
-  if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
-  const { copy, hasWithdrawnData = false } = state;
+/** Records the error of a rejected write at the copy, or removes data that may not stay there. */
+export function rejectionSteps(
+  { copy, hasWithdrawnData = false }: Replaced & { readonly hasWithdrawnData?: boolean },
+  why: string,
+): Steps {
   const error = why.slice(0, longestError);
   return hasWithdrawnData ? [[removalWrite(copy, { why: error })]] : syncErrorSteps(copy, error);
 }
 
 /** Writes the error annotation of the copy, unless it is already there. */
-function syncErrorSteps({ metadata }: ObservedCopy, error: string): readonly (readonly Write[])[] {
+export function syncErrorSteps({ metadata }: ObservedCopy, error: string): Steps {
   return metadata.annotations[annotations.syncError] === error
     ? []
     : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: error } })]];
 }
 
 const longestError = 1024;
+
+function relabelWrite(metadata: Metadata, uid: string): Write {
+  return metadataPatch(metadata, { labels: { [labels.sourceUid]: uid } });
+}
 
 function metadataPatch(
   metadata: Metadata,

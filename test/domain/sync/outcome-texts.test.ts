@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { Metadata } from "../../../src/api/object.ts";
-import {
-  explain,
-  explainGone,
-  explainSource,
-  type OutcomeKind,
-} from "../../../src/domain/sync/explain.ts";
+import { explain, explainGone, explainSource } from "../../../src/domain/sync/explain.ts";
+import type { OutcomeKind } from "../../../src/domain/sync/outcome.ts";
 import { outcomeTexts } from "../../../src/domain/sync/outcome-texts.ts";
 import { emptyProjectItems, sourceItem, targetItem } from "../../../src/domain/sync/sync-report.ts";
 import { syncObjectsOf } from "../../../src/domain/sync/sync-objects.ts";

@@ -84,7 +84,7 @@ describe("a target counts", () => {
       report("db", {
         kind: "source-invalid",
         copy: observedCopy(older),
-        source: older.secret.metadata,
+        sourceRef: older.secret.metadata,
         why: "a typo",
       }),
       {

@@ -2,8 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
-import { targetState, writtenSource } from "../../../src/domain/sync/target-state.ts";
-import { targetSteps } from "../../../src/domain/sync/target-steps.ts";
+import { targetState } from "../../../src/domain/sync/target-state.ts";
+import {
+  writtenSource,
+  targetSteps,
+  type TargetState,
+} from "../../../src/domain/sync/state-table.ts";
+import type { ObservedTarget } from "../../../src/domain/sync/observed-target.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
 import {
   observedCopy,
@@ -25,8 +30,6 @@ import {
   type StandingSecret,
   standingSecrets,
 } from "../sync-situations.ts";
-import type { ObservedTarget } from "../../../src/domain/sync/observed-target.ts";
-import type { TargetState } from "../../../src/domain/sync/state-table.ts";
 import { runs } from "../../support/property-runs.ts";
 
 const pauses = { [annotations.disableSync]: "true" };
@@ -242,7 +245,7 @@ describe("a target without a source", () => {
   test("reports the source in the annotation of an orphaned copy", () => {
     expect(stateAt("a current copy", {})).toMatchObject({
       kind: "orphaned",
-      source: { namespace: "team", name: "db" },
+      sourceRef: { namespace: "team", name: "db" },
     });
   });
 

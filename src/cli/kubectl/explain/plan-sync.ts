@@ -3,8 +3,7 @@ import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { listedFailures } from "../../../domain/object-state.ts";
 import { copyManifest, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
-import type { Target } from "../../../domain/sync/explain.ts";
-import { conflictReasons } from "../../../domain/sync/outcome.ts";
+import { type Target, conflictReasons } from "../../../domain/sync/outcome.ts";
 import {
   type ObjectChange,
   planChange,

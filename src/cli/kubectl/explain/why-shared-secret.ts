@@ -6,7 +6,7 @@ import { notObserved, readyOf } from "../../../domain/object-state.ts";
 import { reportObject } from "../../../domain/report-object.ts";
 import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
-import type { Target } from "../../../domain/sync/explain.ts";
+import type { Target } from "../../../domain/sync/outcome.ts";
 import {
   emptyProjectsOf,
   targetsOf,

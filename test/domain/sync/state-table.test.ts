@@ -4,7 +4,7 @@ import { SecretText } from "../../../src/api/secret-text.ts";
 import type { ObservedCopy, Source } from "../../../src/domain/sync/copy.ts";
 import { placeholderRequestOf } from "../../../src/domain/sync/placeholder.ts";
 import { targetState } from "../../../src/domain/sync/target-state.ts";
-import { rejectedSteps, targetSteps } from "../../../src/domain/sync/target-steps.ts";
+import { rejectedSteps, targetSteps } from "../../../src/domain/sync/state-table.ts";
 import { observedCopy, target } from "../../support/observed-copies.ts";
 import { live, older, retyped } from "../sync-situations.ts";
 
