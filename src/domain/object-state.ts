@@ -28,11 +28,11 @@ export function readyOf(object: unknown): Condition | undefined {
 }
 
 /**
- * The state of an object in reports and metrics. Only what has to be changed is a problem: `info` is
- * an object that expires soon or has expired, with the reason `Expiring` or `Expired`, or that waits
- * for the controller, a grant or a deletion. `isObserved` is whether the conditions are of its current
- * generation, and `endsSoon` whether its lifetime ends within what the user calls soon. An object is
- * a problem or expired also before its current generation is observed.
+ * The state of an object in reports and metrics. Only what has to be changed is a problem: `info`
+ * is an object that expires soon or has expired, with the reason `Expiring` or `Expired`, or that
+ * waits for the controller, a grant or a deletion. `isObserved` is whether the conditions are of
+ * its current generation, and `endsSoon` whether its lifetime ends within what the user calls soon.
+ * An object is a problem or expired also before its current generation is observed.
  */
 export function objectState(
   conditions: readonly Condition[],
@@ -116,8 +116,8 @@ export function listedFailures(
 }
 
 /**
- * The API server's rejection of a write that a copy records; undefined if it records none, or another
- * error, which begins with the path of a field.
+ * The API server's rejection of a write that a copy records; undefined if it records none, or
+ * another error, which begins with the path of a field.
  */
 export function recordedRejection({ annotations: given }: Metadata): Failure | undefined {
   const [, reason, message = ""] = rejectionForm.exec(given[annotations.syncError] ?? "") ?? [];

@@ -8,9 +8,9 @@ import { bindFix, keyConditions, keyState, type ResolvedKey } from "./key-state.
 
 /**
  * Explains whether a key authenticates at `now`, in milliseconds since the epoch, by the function
- * that authenticates it: `ok` if it does, with a reason of a condition, or `Deleted`. The causes are
- * the fields that decide, those of the key first, then those of its parent keys. Never contains a key
- * or a digest.
+ * that authenticates it: `ok` if it does, with a reason of a condition, or `Deleted`. The causes
+ * are the fields that decide, those of the key first, then those of its parent keys. Never contains
+ * a key or a digest.
  */
 export function explainKey(resolved: ResolvedKey, now: number): ReportItem {
   const object = objectOf(resolved);
@@ -24,8 +24,8 @@ export function explainKey(resolved: ResolvedKey, now: number): ReportItem {
 }
 
 /**
- * Explains a key by the reason that the controller reports for it, which knows more keys and its own
- * options.
+ * Explains a key by the reason that the controller reports for it, which knows more keys and its
+ * own options.
  */
 export function explainReportedKey(
   resolved: ResolvedKey,

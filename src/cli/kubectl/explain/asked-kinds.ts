@@ -39,7 +39,9 @@ export function askedObject(word: string): AskedObject | undefined {
   return kind === undefined ? undefined : { kind, name: word.slice(slash + 1) };
 }
 
-/** Reads `KIND/NAME`; throws a ConfigError for another word, or a name that the kind cannot have. */
+/**
+ * Reads `KIND/NAME`; throws a ConfigError for another word, or a name that the kind cannot have.
+ */
 export function parseAsked(word: string, option: string): AskedObject {
   const asked = askedObject(word);
   if (asked === undefined)

@@ -146,9 +146,12 @@ function noteLine({ object, message, causes }: ReportItem): string {
 function itemLines({ object, source, state, message, causes }: ReportItem, paint: Paint) {
   const action = actions.find((one) => one === state);
   const from = source === undefined ? "" : ` of ${nameOf(source)}`;
-  const title = `${action === undefined ? "" : `${marks[action]} ${action} `}${nameOf(object)}${from}`;
+  const change = action === undefined ? "" : `${marks[action]} ${action} `;
   return [
-    paint(printable(title), action === undefined ? "bad" : colors[action]),
+    paint(
+      printable(`${change}${nameOf(object)}${from}`),
+      action === undefined ? "bad" : colors[action],
+    ),
     `    ${printable(sentences({ message, causes }))}`,
   ];
 }
@@ -160,8 +163,10 @@ function sentences({ message, causes }: Pick<ReportItem, "message" | "causes">):
 function summary(report: PlanReport): string {
   const { copies, access, stuck, missing } = report;
   const ends = stuck.length === 0 ? "" : `, ${stuck.length} stuck`;
-  if (!hasChanges(report))
-    return `${missing.length === 0 ? "Nothing changes" : "Nothing that you may see changes"}${ends}.`;
+  if (!hasChanges(report)) {
+    const nothing = missing.length === 0 ? "Nothing" : "Nothing that you may see";
+    return `${nothing} changes${ends}.`;
+  }
   const counts = actions.flatMap((action) => {
     const count = copies.filter(({ state }) => state === action).length;
     return count === 0 ? [] : [`${count} to ${action}`];

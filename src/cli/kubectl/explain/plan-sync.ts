@@ -63,8 +63,8 @@ export interface KnownSync {
 }
 
 /**
- * The live objects, with Secrets where the user may not read them: a target is assumed to be current,
- * or to be as the failures in the status of its SharedSecret say.
+ * The live objects, with Secrets where the user may not read them: a target is assumed to be
+ * current, or to be as the failures in the status of its SharedSecret say.
  */
 export function knownSync({ snapshot, missing }: LiveSync): KnownSync {
   const seen = syncObjectsOf(snapshot);
@@ -108,8 +108,8 @@ function assumedSecret(
 }
 
 /**
- * What the controller has to do now for the SharedSecrets of a namespace, or of all: for each target
- * and each SharedSecret that is synced to it.
+ * What the controller has to do now for the SharedSecrets of a namespace, or of all: for each
+ * target and each SharedSecret that is synced to it.
  */
 export function planNow(
   namespace: string | undefined,

@@ -21,7 +21,9 @@ export const refreshNow: Action<"refreshNow"> = async ({ flags, args }, cli) => 
     const ref = { namespace: cluster.choice.namespace, name };
     await cluster.patch(resource, ref, { body });
     const seen = await waitUntil(() => seenOf(value, ref, cluster), flags.timeout, cli);
-    const late = `: ${wasRequested}, and the controller has not finished it after ${flags.timeout / 1000} s; run kubectl latchkey check`;
+    const late =
+      `: ${wasRequested}, and the controller has not finished it ` +
+      `after ${flags.timeout / 1000} s; run kubectl latchkey check`;
     cli.terminal.say(`SharedSecret "${ref.namespace}/${name}"${seen ?? late}`);
     if (seen === undefined) code = exitCodes.unhealthy.code;
   }

@@ -13,9 +13,14 @@ export const whyCommands = {
     name: "why",
     brief: "Explain why a Secret does not arrive, or why a key or token does not work",
     details: [
-      "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its targets, oak/NAME an access key, and dcet/NAME a direct token. Each answer names the object and the field to change.",
-      "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: what each entry of its scope says, and whether RBAC allows the request to its user. RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
-      "The command reads as you. If a right is missing, the answer names it and covers what you may read. Values of secrets are not printed.",
+      "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its targets, " +
+        "oak/NAME an access key, and dcet/NAME a direct token. " +
+        "Each answer names the object and the field to change.",
+      "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: " +
+        "what each entry of its scope says, and whether RBAC allows the request to its user. " +
+        "RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
+      "The command reads as you. If a right is missing, the answer names it and covers " +
+        "what you may read. Values of secrets are not printed.",
       "Set the options of the controller here, too, if it runs with them.",
     ],
     arguments: [

@@ -145,8 +145,8 @@ function scopedBy(
 }
 
 /**
- * What the scopes say, as far as the user may read them: a denial may be wrong without a role or the
- * labels of the namespace, and what the scopes allow without a parent key.
+ * What the scopes say, as far as the user may read them: a denial may be wrong without a role or
+ * the labels of the namespace, and what the scopes allow without a parent key.
  */
 function scopeItem(
   request: ScopedRequest,

@@ -22,8 +22,8 @@ interface SeenTarget {
 }
 
 /**
- * Answers for a Secret: an item for each SharedSecret that would arrive under its name; none if there
- * is no such SharedSecret.
+ * Answers for a Secret: an item for each SharedSecret that would arrive under its name; none if
+ * there is no such SharedSecret.
  */
 export function secretItems(target: Target, live: LiveSync): readonly ReportItem[] {
   const seen = { target, objects: syncObjectsOf(live.snapshot), missing: live.missing };

@@ -16,12 +16,15 @@ export const pageHtml = `<!doctype html>
 <p id="updated" role="status">Reading ...</p>
 </header>
 <p id="problem" role="alert" hidden></p>
-<noscript><p class="note">This page needs JavaScript. kubectl latchkey status prints the same.</p></noscript>
+<noscript>
+<p class="note">This page needs JavaScript. kubectl latchkey status prints the same.</p>
+</noscript>
 <main>
 <ul id="cards" aria-label="Summary"></ul>
 <section aria-labelledby="sources-title">
 <div class="bar"><h2 id="sources-title">SharedSecrets</h2>
-<label class="filter">Filter <input id="filter" type="search" autocomplete="off" spellcheck="false"></label>
+<label class="filter">Filter
+<input id="filter" type="search" autocomplete="off" spellcheck="false"></label>
 <label class="filter"><input id="only" type="checkbox"> Only what is not ready</label></div>
 <ul id="sources" class="list"></ul>
 </section>
@@ -43,7 +46,10 @@ export const pageHtml = `<!doctype html>
 `;
 
 /** The icon of the page. */
-export const pageIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="5.5" cy="8" r="3.2" fill="none" stroke="#2f7d5b" stroke-width="2"/><path d="M8.7 8H15M12.5 8v3" fill="none" stroke="#2f7d5b" stroke-width="2"/></svg>
+export const pageIcon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">
+<circle cx="5.5" cy="8" r="3.2" fill="none" stroke="#2f7d5b" stroke-width="2"/>
+<path d="M8.7 8H15M12.5 8v3" fill="none" stroke="#2f7d5b" stroke-width="2"/>
+</svg>
 `;
 
 /** The style of the page: plain colors for light and dark, one column where it is narrow. */
@@ -66,7 +72,10 @@ body {
   margin: 0 auto; max-width: 68rem; padding: 1.25rem; background: var(--back); color: var(--text);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: anywhere;
 }
-header { display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline; justify-content: space-between; }
+header {
+  display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; align-items: baseline;
+  justify-content: space-between;
+}
 h1 { margin: 0; font-size: 1.35rem; letter-spacing: -.01em; }
 h2 { margin: 0; font-size: 1rem; }
 header p { margin: 0; color: var(--faint); font-size: .85rem; }
@@ -85,15 +94,26 @@ ul { list-style: none; margin: 0; padding: 0; }
   margin: .75rem 0 0; padding: .6rem .8rem; border-radius: .5rem;
   color: var(--bad); background: var(--bad-back);
 }
-#cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; margin-top: 1rem; }
-#cards li { padding: .7rem .9rem; background: var(--panel); border: 1px solid var(--line); border-radius: .6rem; }
-#cards b { display: block; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
+#cards {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem;
+  margin-top: 1rem;
+}
+#cards li {
+  padding: .7rem .9rem; background: var(--panel); border: 1px solid var(--line);
+  border-radius: .6rem;
+}
+#cards b {
+  display: block; font-size: 1.4rem; line-height: 1.25; font-variant-numeric: tabular-nums;
+}
 #cards span { color: var(--faint); font-size: .85rem; }
 #cards .bad b { color: var(--bad); }
 #cards .good b { color: var(--good); }
 .list { background: var(--panel); border: 1px solid var(--line); border-radius: .6rem; }
 .list > li + li { border-top: 1px solid var(--line); }
-.list > li.row, summary { display: flex; flex-wrap: wrap; gap: .2rem .7rem; align-items: baseline; padding: .55rem .9rem; }
+.list > li.row, summary {
+  display: flex; flex-wrap: wrap; gap: .2rem .7rem; align-items: baseline;
+  padding: .55rem .9rem;
+}
 .empty { padding: .55rem .9rem; color: var(--faint); }
 summary { cursor: pointer; list-style: none; }
 summary::-webkit-details-marker { display: none; }
@@ -105,11 +125,17 @@ details[open] > summary::before { content: "\\25be"; }
 .meter rect { fill: var(--line); }
 .meter .done { fill: var(--good); }
 .bad .meter .done { fill: var(--bad); }
-.badge { padding: 0 .5rem; border-radius: 1rem; font-size: .8rem; color: var(--good); background: var(--good-back); }
+.badge {
+  padding: 0 .5rem; border-radius: 1rem; font-size: .8rem; color: var(--good);
+  background: var(--good-back);
+}
 .badge.bad { color: var(--bad); background: var(--bad-back); }
 .badge.warn { color: var(--warn); background: var(--warn-back); }
 .targets { margin: 0 0 .6rem 1.25rem; padding-left: .9rem; border-left: 1px solid var(--line); }
-.targets li { display: flex; flex-wrap: wrap; gap: .1rem .7rem; align-items: baseline; padding: .2rem .9rem .2rem 0; }
+.targets li {
+  display: flex; flex-wrap: wrap; gap: .1rem .7rem; align-items: baseline;
+  padding: .2rem .9rem .2rem 0;
+}
 .text { flex: 1 1 100%; color: var(--faint); font-size: .88rem; margin: 0; }
 .targets .where { flex: 0 1 auto; }
 .notes li { color: var(--faint); font-size: .88rem; }

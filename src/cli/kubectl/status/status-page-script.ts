@@ -68,7 +68,8 @@ function targetRows(source) {
   const note = hidden > 0
     ? hidden + " targets in namespaces that you may not read"
     : source.secrets.length === 0 && "It has no targets.";
-  return [...source.secrets.map(targetRow), ...(note ? [element("li", "", element("span", "text", note))] : [])];
+  const rows = source.secrets.map(targetRow);
+  return note ? [...rows, element("li", "", element("span", "text", note))] : rows;
 }
 
 function sourceRow(source) {
@@ -146,19 +147,23 @@ function say(problem) {
 async function read() {
   let pause = 5000;
   try {
-    const answer = await fetch("/api/status", { headers: { authorization: "Bearer " + token }, cache: "no-store" });
+    const headers = { authorization: "Bearer " + token };
+    const answer = await fetch("/api/status", { headers, cache: "no-store" });
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const text = await answer.text();
     state = JSON.parse(text);
     pause = state.intervalMs;
     byId("title").textContent = state.title;
-    if (state.readAt) byId("updated").textContent = "Updated " + new Date(state.readAt).toLocaleTimeString();
+    if (state.readAt)
+      byId("updated").textContent = "Updated " + new Date(state.readAt).toLocaleTimeString();
     say(state.problem && "Not current: " + state.problem + ". Trying again.");
     const content = JSON.stringify(state.report);
     if (content !== drawn) draw();
     drawn = content;
   } catch (error) {
-    say(error instanceof TypeError ? "kubectl latchkey status --serve does not run any more." : "Not current: " + error.message);
+    say(error instanceof TypeError
+      ? "kubectl latchkey status --serve does not run any more."
+      : "Not current: " + error.message);
   }
   clearTimeout(timer);
   timer = setTimeout(() => (document.hidden ? undefined : read()), pause);

@@ -32,9 +32,9 @@ export interface PageDeps {
 }
 
 /**
- * Answers a request of a browser on this machine. Other pages in that browser and other users of the
- * machine reach the port, too: the name in Host keeps out pages whose name resolves to 127.0.0.1,
- * Origin and Sec-Fetch-Site keep out other pages, and the token keeps out other users.
+ * Answers a request of a browser on this machine. Other pages in that browser and other users of
+ * the machine reach the port, too: the name in Host keeps out pages whose name resolves to
+ * 127.0.0.1, Origin and Sec-Fetch-Site keep out other pages, and the token keeps out other users.
  */
 export async function answerPage(request: PageRequest, deps: PageDeps): Promise<PageResponse> {
   const { method, target, headers } = request;

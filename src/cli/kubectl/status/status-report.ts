@@ -57,7 +57,9 @@ export function statusItems(report: StatusReport): readonly ReportItem[] {
   return [...sources, ...keys, ...tokens, ...notVisible];
 }
 
-/** Reads the state of a SharedSecret; `copies` is the metadata of copies by the uid of its source. */
+/**
+ * Reads the state of a SharedSecret; `copies` is the metadata of copies by the uid of its source.
+ */
 export function sourceStatus(
   raw: unknown,
   copies: ReadonlyMap<string, readonly Metadata[]> | undefined,

@@ -38,8 +38,8 @@ const limits = {
 const mostConnections = 32;
 
 /**
- * Serves the page and prints its URL, until the signal aborts. Rejects if the first report cannot be
- * read, or with a UsageError if the port is not free.
+ * Serves the page and prints its URL, until the signal aborts. Rejects if the first report cannot
+ * be read, or with a UsageError if the port is not free.
  */
 export async function serveStatus(options: ServeOptions, deps: ServeDeps): Promise<void> {
   const view = sharedReading(await deps.source.first(), options, deps);
@@ -89,7 +89,8 @@ function listening(server: Server, port: number): Promise<number> {
     server.once("error", (error) =>
       reject(
         new UsageError(
-          `--port: cannot listen on ${address}:${port}: ${errorCode(error) ?? "unknown error"}; choose another port`,
+          `--port: cannot listen on ${address}:${port}: ` +
+            `${errorCode(error) ?? "unknown error"}; choose another port`,
         ),
       ),
     );

@@ -67,8 +67,8 @@ export class StatusSource {
 }
 
 /**
- * The pause before the next reading: the interval, and at least four times the last reading, so that
- * a large cluster has little work with it. In milliseconds.
+ * The pause before the next reading: the interval, and at least four times the last reading, so
+ * that a large cluster has little work with it. In milliseconds.
  */
 export function pauseAfter(tookMs: number, intervalMs: number): number {
   return Math.max(intervalMs, 4 * tookMs);

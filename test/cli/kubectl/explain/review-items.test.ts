@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reviewChecks } from "../../../../src/cli/kubectl/explain/review-checks.ts";
+import { reviewItems } from "../../../../src/cli/kubectl/explain/review-items.ts";
 import { settled, TestClock } from "../../../support/test-clock.ts";
 import { answeringCluster, type FakeAnswer, refusal } from "../run-command.ts";
 
@@ -106,7 +106,7 @@ test.each<[string, Partial<Answers>, readonly string[], string]>([
     return asked === undefined ? refusal(404, "NotFound", path) : answers[asked];
   });
   const clock = new TestClock();
-  const checks = reviewChecks(cluster, { clock });
+  const checks = reviewItems(cluster, { clock });
   await settled();
   clock.advance(10_000);
   const found = await checks;
