@@ -59,7 +59,7 @@ export function assembleDirectEndpoint(
     audiences: acceptedAudiences(options),
   });
   const { keys, revoked, ...followed } = followIssuer(options, {
-    ...{ ...deps, client, keptIn: ownObjects.directKeys },
+    ...{ ...deps, client, secretName: ownObjects.directKeys },
     onKeys(known) {
       tokens.replaceKeys(known);
       inFlight.changed();

@@ -1,7 +1,7 @@
-import { readIssuerAuthority } from "../published/issuer-authority.ts";
-import type { DirectEndpointConfig } from "./direct-endpoint-options.ts";
+import { readIssuerAuthority } from "../published/follow-issuer.ts";
 import type { ServerProcess } from "../runtime/shutdown.ts";
 import { assembleDirectEndpoint } from "./assemble-direct.ts";
+import type { DirectEndpointConfig } from "./direct-endpoint-options.ts";
 import { runFront } from "./run-front.ts";
 
 /** Runs `latchkey direct-endpoint` until SIGTERM; throws a ConfigError for an unreadable CA file. */

@@ -1,10 +1,13 @@
 import { HttpsDocument } from "../kube/client/https-document.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { ConfigError } from "../runtime/config-values.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { readTextFile } from "../runtime/read-text-file.ts";
+import { caCertificates } from "../tokens/certificate-pem.ts";
 import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
-import { KeptSecret, type KeptSecretDeps } from "./kept-secret.ts";
-import { RevokedListKeeper } from "./revoked-list-keeper.ts";
+import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
+import { PersistedRevokedList } from "./persisted-revoked-list.ts";
 import { listRefusals, revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
@@ -21,14 +24,14 @@ export interface FollowIssuerOptions {
 
 /** What following an issuer needs. */
 interface FollowIssuerDeps {
-  readonly client: KeptSecretDeps["client"];
+  readonly client: PersistedStateDeps["client"];
   readonly clock: Clock;
   /** Numbers in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** The name of the Secret in which the process keeps what is published. */
-  readonly keptIn: string;
+  /** The name of the Secret in which the process persists what is published. */
+  readonly secretName: string;
   /** Called for each new set of keys. */
   readonly onKeys: IssuerKeysDeps["onKeys"];
   /** Called for each new list of revoked tokens. */
@@ -52,10 +55,10 @@ const fetchTimeoutMs = 10_000;
 const mostListBytes = 8 * 1024 * 1024;
 const pollTimeoutMs = 60_000;
 
-/** Follows the keys and the revoked tokens of an issuer, and keeps both in one Secret. */
+/** Follows the keys and the revoked tokens of an issuer, and persists both in one Secret. */
 export function followIssuer(
   options: FollowIssuerOptions,
-  { client, clock, log, metrics, random, keptIn, onKeys, onList }: FollowIssuerDeps,
+  { client, clock, log, metrics, random, secretName, onKeys, onList }: FollowIssuerDeps,
 ): FollowedIssuer {
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
@@ -68,12 +71,12 @@ export function followIssuer(
     ...{ url: listUrl, accept: "application/jwt", ca, mostBytes: mostListBytes },
     ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
   });
-  const secret = new KeptSecret({ client, log }, { namespace, name: keptIn });
-  const keys = new IssuerKeys({ document, secret, clock, log, onKeys }, { url });
-  const keeper = new RevokedListKeeper({ secret, clock }, { issuer });
+  const state = new PersistedState({ client, log }, { namespace, name: secretName });
+  const keys = new IssuerKeys({ document, state, clock, log, onKeys }, { url });
+  const persisted = new PersistedRevokedList({ state, clock }, { issuer });
   const revoked = new RevokedTokens(
     {
-      ...{ document: list, keys, keeper, clock, random, log, onChange: onList },
+      ...{ document: list, keys, persisted, clock, random, log, onChange: onList },
       onRefused: metrics.counterOf(
         "latchkey_revoked_list_refusals_total",
         listRefusals,
@@ -88,9 +91,21 @@ export function followIssuer(
       .set(revoked.confirmedAt() / 1000),
   );
   return {
-    ...{ keys, revoked, parts: [keys, revoked, keeper] },
+    ...{ keys, revoked, parts: [keys, revoked, persisted] },
     problems: () => [...keys.problems(), ...revoked.problems()],
     warnings: () => [...keys.warnings(), ...revoked.warnings()],
     close: async () => void (await Promise.all([document.close(), list.close()])),
   };
+}
+
+/**
+ * Reads the CAs of the issuer's server (PEM) from the file of `--certificate-authority`; undefined
+ * without a file. Throws a ConfigError if the file has no certificates.
+ */
+export function readIssuerAuthority(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const option = "--certificate-authority";
+  const certificates = caCertificates(readTextFile({ option, path }));
+  if (certificates !== undefined) return certificates;
+  throw new ConfigError(option, path, "must be a file of PEM certificates");
 }

@@ -4,13 +4,13 @@ import { type HttpsDocument, HttpsDocumentError } from "../kube/client/https-doc
 import type { Logger } from "../runtime/log.ts";
 import type { VerificationKeys } from "../tokens/compact-jws.ts";
 import { parseVerificationKeys } from "../tokens/verification-keys.ts";
-import type { KeptSecret } from "./kept-secret.ts";
+import type { PersistedState } from "./persisted-state.ts";
 
 /** Dependencies of {@link IssuerKeys}. */
 export interface IssuerKeysDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
-  /** Where the keys are kept. */
-  readonly secret: Pick<KeptSecret, "name" | "read" | "update">;
+  /** Where the keys are persisted. */
+  readonly state: Pick<PersistedState, "name" | "read" | "update">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Called for each new set of keys. */
@@ -33,15 +33,15 @@ const dataKey = "jwks.json";
 
 /**
  * The public keys of the issuer: fetched every minute, and at once for an unknown kid. The last ones
- * are kept in a Secret, so that a restart needs no issuer. A document that is invalid changes
- * nothing.
+ * are persisted, so that a restart needs no issuer. A document that is invalid changes nothing.
  */
 export class IssuerKeys {
   readonly #deps: IssuerKeysDeps;
   readonly #options: IssuerKeysOptions;
   #keys: VerificationKeys | undefined;
   #etag: string | undefined;
-  #kept: string | undefined;
+  /** The document in the persisted state, in base64. */
+  #persisted: string | undefined;
   #fetching: Promise<void> | undefined;
   #fetchedAt = -Infinity;
   #problem: string | undefined = "not fetched yet";
@@ -75,7 +75,7 @@ export class IssuerKeys {
       : [`the signing keys at ${this.#options.url} cannot be read: ${this.#problem}`];
   }
 
-  /** Reads the kept keys, then fetches them until the signal aborts. */
+  /** Reads the persisted keys, then fetches them until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#restore();
     while (!signal.aborted) {
@@ -106,7 +106,7 @@ export class IssuerKeys {
       this.#report(problem);
       if (bytes === undefined || problem !== undefined) return;
       this.#etag = etag;
-      await this.#keep(bytes);
+      await this.#persist(bytes);
     } catch (error) {
       if (!(error instanceof HttpsDocumentError)) throw error;
       this.#report(error.message);
@@ -133,24 +133,22 @@ export class IssuerKeys {
   }
 
   async #restore(): Promise<void> {
-    const raw = await this.#deps.secret.read();
+    const { log, state } = this.#deps;
+    const raw = await state.read();
     const encoded = stringAt(recordAt(raw, "data"), dataKey);
     if (encoded === undefined) return;
-    this.#kept = encoded;
+    this.#persisted = encoded;
     const problem = this.#use(Buffer.from(encoded, "base64"));
     if (problem !== undefined)
-      this.#deps.log.warn(
-        { secret: this.#deps.secret.name, why: problem },
-        "kept keys are invalid",
-      );
+      log.warn({ secret: state.name, why: problem }, "kept keys are invalid");
   }
 
-  /** Keeps the keys for the next start; without the Secret, a restart needs the issuer. */
-  async #keep(bytes: Uint8Array): Promise<void> {
+  /** Persists the keys for the next start; without the Secret, a restart needs the issuer. */
+  async #persist(bytes: Uint8Array): Promise<void> {
     const encoded = Buffer.from(bytes).toString("base64");
-    if (encoded === this.#kept) return;
-    const isKept = await this.#deps.secret.update(() => ({ [dataKey]: encoded }));
-    if (isKept) this.#kept = encoded;
+    if (encoded === this.#persisted) return;
+    const isDone = await this.#deps.state.update(() => ({ [dataKey]: encoded }));
+    if (isDone) this.#persisted = encoded;
     // The next fetch tries again.
     else this.#etag = undefined;
   }

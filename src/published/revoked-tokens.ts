@@ -15,7 +15,7 @@ import {
   verifyRevokedList,
 } from "../tokens/revoked-list.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
-import type { RevokedListKeeper } from "./revoked-list-keeper.ts";
+import type { PersistedRevokedList } from "./persisted-revoked-list.ts";
 
 /** Why a list of the issuer is refused; a closed set for metrics. */
 export const listRefusals = [...listProblems, "older"] as const;
@@ -27,7 +27,7 @@ type ListRefusal = (typeof listRefusals)[number];
 interface RevokedTokensDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
   readonly keys: Pick<IssuerKeys, "current" | "refresh">;
-  readonly keeper: Pick<RevokedListKeeper, "restore" | "keep" | "warnings">;
+  readonly persisted: Pick<PersistedRevokedList, "restore" | "persist" | "warnings">;
   readonly clock: Pick<Clock, "now" | "monotonic" | "wakeAfter">;
   /** Numbers in [0, 1). */
   readonly random: () => number;
@@ -64,7 +64,7 @@ const leastPollMs: Readonly<Record<Exclude<Outcome, "failed">, number>> = {
 /**
  * The revoked tokens of the issuer, by long poll: the issuer answers as soon as it has another list
  * than the one that the request names. Only a newer list replaces the list in use. The last one
- * holds while the issuer does not answer, and is kept, so that a restart needs no issuer.
+ * holds while the issuer does not answer, and is persisted, so that a restart needs no issuer.
  *
  * The first request, and the first after a failure, name no list: the issuer answers these at once,
  * which confirms the list in use.
@@ -73,7 +73,7 @@ export class RevokedTokens {
   readonly #deps: RevokedTokensDeps;
   readonly #options: RevokedTokensOptions;
   #list: RevokedList | undefined;
-  /** The newest list that was ever taken; its entries are unknown if it could not be kept. */
+  /** The newest list that was ever taken; its entries are unknown if it could not be persisted. */
   #seq: RevocationSeq | undefined;
   /** Monotonic time. */
   #confirmedAt = -Infinity;
@@ -106,29 +106,23 @@ export class RevokedTokens {
   problems(): readonly string[] {
     const { url } = this.#options;
     const why = this.#problem === undefined ? "" : `: ${this.#problem}`;
-    if (this.#list === undefined)
-      return [`no list of revoked tokens from ${url}${why}; check the connection`];
-    return this.#isOutdated()
-      ? [
-          `the list of revoked tokens from ${url} is older than --maximum-list-age${why}; check the connection`,
-        ]
-      : [];
+    const what =
+      this.#list === undefined
+        ? `no list of revoked tokens from ${url}`
+        : `the list of revoked tokens from ${url} is older than --maximum-list-age`;
+    return this.isKnown() ? [] : [`${what}${why}; check the connection`];
   }
 
   /** What fails while the last list is used, in one sentence each. */
   warnings(): readonly string[] {
     const isFailing = this.#list !== undefined && this.#problem !== undefined;
-    return [
-      ...(isFailing
-        ? [
-            `the list of revoked tokens at ${this.#options.url} cannot be used: ${this.#problem}; the last list is used`,
-          ]
-        : []),
-      ...this.#deps.keeper.warnings(),
-    ];
+    const failing =
+      `the list of revoked tokens at ${this.#options.url} cannot be used: ${this.#problem}; ` +
+      "the last list is used";
+    return [...(isFailing ? [failing] : []), ...this.#deps.persisted.warnings()];
   }
 
-  /** Reads the kept list, then follows the issuer until the signal aborts. */
+  /** Reads the persisted list, then follows the issuer until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     await this.#restore();
@@ -141,16 +135,17 @@ export class RevokedTokens {
   }
 
   async #restore(): Promise<void> {
-    const { clock, keeper, log, onChange } = this.#deps;
-    const kept = await keeper.restore();
-    if (kept === undefined) return;
-    this.#seq = kept.seq;
-    if (kept.list === undefined) {
-      log.warn({ seq: revocationSeqText(kept.seq) }, "no kept list of revoked tokens");
+    const { clock, persisted, log, onChange } = this.#deps;
+    const restored = await persisted.restore();
+    if (restored === undefined) return;
+    const { list, seq } = restored;
+    this.#seq = seq;
+    if (list === undefined) {
+      log.warn({ seq: revocationSeqText(seq) }, "no kept list of revoked tokens");
       return;
     }
-    this.#list = kept.list;
-    this.#confirmedAt = clock.monotonic() - Math.max(0, clock.now() - kept.list.issuedAt);
+    this.#list = list;
+    this.#confirmedAt = clock.monotonic() - Math.max(0, clock.now() - list.issuedAt);
     this.#problem = undefined;
     onChange();
   }
@@ -173,7 +168,7 @@ export class RevokedTokens {
 
   /** Takes a list if it is newer than any before. */
   async #take(text: string): Promise<Outcome> {
-    const { keys, keeper, log, onChange } = this.#deps;
+    const { keys, persisted, log, onChange } = this.#deps;
     let known = keys.current();
     let verified = await this.#verify(text, known);
     // The list of a new signing key may arrive before the key was fetched.
@@ -193,7 +188,7 @@ export class RevokedTokens {
       "list of revoked tokens taken",
     );
     onChange();
-    keeper.keep({ text, seq: list.seq, keys: known });
+    persisted.persist({ text, seq: list.seq, keys: known });
     return this.#confirm("newer");
   }
 
@@ -228,7 +223,11 @@ export class RevokedTokens {
 
   #olderProblem(seq: RevocationSeq): string {
     const newest = this.#seq === undefined ? "" : revocationSeqText(this.#seq);
-    return `its seq ${revocationSeqText(seq)} is older than ${newest}, the last that was used; if the management cluster was restored, run kubectl latchkey rotate-signing-key --new-epoch there`;
+    return (
+      `its seq ${revocationSeqText(seq)} is older than ${newest}, the last that was used; ` +
+      "if the management cluster was restored, " +
+      "run kubectl latchkey rotate-signing-key --new-epoch there"
+    );
   }
 
   #isOutdated(): boolean {

@@ -36,7 +36,7 @@ export function assembleDirectAuthorizer(
   const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
   const { revoked, ...followed } = followIssuer(options, {
-    ...{ ...deps, client, keptIn: ownObjects.authorizerKeys },
+    ...{ ...deps, client, secretName: ownObjects.authorizerKeys },
     ...{ onKeys: ignore, onList: ignore },
   });
   const discovery = createDiscovery({ transport, clock, log });

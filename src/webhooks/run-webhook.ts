@@ -1,6 +1,7 @@
 import { followCertificateFiles } from "../certificates/certificate-files.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
-import { readIssuerAuthority } from "../published/issuer-authority.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import { readIssuerAuthority } from "../published/follow-issuer.ts";
 import { aborted, type Clock } from "../runtime/clock.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import {
@@ -20,11 +21,10 @@ import {
 } from "../runtime/routes.ts";
 import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { TlsListener } from "../runtime/tls-listener.ts";
-import { directWebhookConfig, type WebhookConfig, webhookServices } from "./webhook-options.ts";
 import { assembleDirectAuthorizer } from "./assemble-direct.ts";
 import { assembleWebhook } from "./assemble.ts";
-import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
+import { directWebhookConfig, type WebhookConfig, webhookServices } from "./webhook-options.ts";
 
 const closeGraceMs = 2_000;
 /**

@@ -8,7 +8,7 @@ import { publicJwks } from "../../src/tokens/signing-keys.ts";
 import { eventually } from "../support/eventually.ts";
 import { testCertificates } from "../support/gateway-fixture.ts";
 import { recordingLog } from "../support/recording-log.ts";
-import { FakeKeptSecret, revokedUntil } from "../support/revoked-list-fixture.ts";
+import { FakeStateSecret, revokedUntil } from "../support/revoked-list-fixture.ts";
 import { newKeys } from "../tokens/signed-text.ts";
 
 const signingKeys = newKeys("signing");
@@ -54,7 +54,7 @@ test("the keys and the list of revoked tokens are those that the issuer publishe
   await publish(1);
   const [metrics, stop, log] = [createMetrics(), new AbortController(), recordingLog()];
   const state = { keys: new Array<readonly string[]>(), lists: 0 };
-  const { client } = new FakeKeptSecret();
+  const { client } = new FakeStateSecret();
   const followed = followIssuer(
     {
       ...{ issuer, namespace: "latchkey-system", jwksUrl: undefined },
@@ -62,7 +62,7 @@ test("the keys and the list of revoked tokens are those that the issuer publishe
     },
     {
       ...{ client, clock: systemClock, random: () => 0.5, log, metrics },
-      keptIn: "latchkey-direct-endpoint-keys",
+      secretName: "latchkey-direct-endpoint-keys",
       onKeys: (keys) => void state.keys.push([...keys.keys()]),
       onList: () => void (state.lists += 1),
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { IssuerKeys } from "../../src/published/issuer-keys.ts";
-import { KeptSecret, type KeptSecretDeps } from "../../src/published/kept-secret.ts";
+import { PersistedState, type PersistedStateDeps } from "../../src/published/persisted-state.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { HttpsDocumentError } from "../../src/kube/client/https-document.ts";
 import { es256KeyOf, newEs256Jwk } from "../../src/tokens/es256-key.ts";
@@ -25,7 +25,7 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
   const secret = { data: kept === undefined ? {} : { "jwks.json": encoded(kept) } };
   const used: number[] = [];
   const writes: string[] = [];
-  const client: KeptSecretDeps["client"] = {
+  const client: PersistedStateDeps["client"] = {
     async get() {
       if (!isKept) throw new KubeError("none", { code: "NotFound", status: 404 });
       return { ...secret, metadata: observed };
@@ -36,7 +36,7 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
   };
   const issuerKeys = new IssuerKeys(
     {
-      secret: new KeptSecret(
+      state: new PersistedState(
         { client, log },
         { namespace: observed.namespace, name: observed.name },
       ),

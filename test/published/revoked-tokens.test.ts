@@ -3,7 +3,7 @@ import { listRefusals, revokedListUrl } from "../../src/published/revoked-tokens
 import { HttpsDocumentError } from "../../src/kube/client/https-document.ts";
 import {
   FakeIssuer,
-  FakeKeptSecret,
+  FakeStateSecret,
   followRevoked,
   type FollowingOptions,
   listUrl,
@@ -19,7 +19,7 @@ const maximumAge = 600_000;
 async function following(options: FollowingOptions = {}) {
   const issuer = new FakeIssuer(new TestClock(), newKeys("signing"));
   await issuer.publish("1.10", ["first"]);
-  const replica = followRevoked(issuer, new FakeKeptSecret(), options);
+  const replica = followRevoked(issuer, new FakeStateSecret(), options);
   await replica.until(() => replica.revoked.has("first"), "the first list");
   await settled();
   return replica;
@@ -50,7 +50,7 @@ describe("the URL of the list", () => {
 describe("the list of revoked tokens", () => {
   test("is unknown until the issuer has answered", async () => {
     const issuer = new FakeIssuer(new TestClock(), newKeys("signing"));
-    const replica = followRevoked(issuer, new FakeKeptSecret());
+    const replica = followRevoked(issuer, new FakeStateSecret());
     expect(replica.revoked.isKnown()).toBe(false);
     await replica.until(() => issuer.polls.length === 1, "a poll");
     await settled();

@@ -4,8 +4,8 @@ import {
   type RevocationSeq,
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
 import { IssuerKeys } from "../../src/published/issuer-keys.ts";
-import { KeptSecret } from "../../src/published/kept-secret.ts";
-import { RevokedListKeeper } from "../../src/published/revoked-list-keeper.ts";
+import { PersistedState } from "../../src/published/persisted-state.ts";
+import { PersistedRevokedList } from "../../src/published/persisted-revoked-list.ts";
 import { RevokedTokens } from "../../src/published/revoked-tokens.ts";
 import type { Client } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
@@ -118,7 +118,7 @@ export class FakeIssuer {
 }
 
 /** The Secret `latchkey-direct-endpoint-keys`, with the API server's checks of a merge patch. */
-export class FakeKeptSecret {
+export class FakeStateSecret {
   data: Readonly<Record<string, string>> = {};
   writes = 0;
   /** Thrown by each request. */
@@ -167,20 +167,20 @@ export interface FollowingOptions {
 /** The revoked tokens as a replica of a direct endpoint follows them. */
 export function followRevoked(
   issuer: FakeIssuer,
-  secret: FakeKeptSecret,
+  secret: FakeStateSecret,
   { maximumAge, issuer: name = listIssuer }: FollowingOptions = {},
 ) {
   const { clock } = issuer;
   const [log, stop] = [recordingLog(), new AbortController()];
   const state = { changes: 0, keyFetches: 0 };
   const refused: string[] = [];
-  const kept = new KeptSecret(
+  const persistedState = new PersistedState(
     { client: secret.client, log },
     { namespace: "latchkey-system", name: "latchkey-direct-endpoint-keys" },
   );
   const keys = new IssuerKeys(
     {
-      ...{ clock, log, secret: kept, onKeys: () => {} },
+      ...{ clock, log, state: persistedState, onKeys: () => {} },
       document: {
         async fetch() {
           state.keyFetches += 1;
@@ -191,23 +191,23 @@ export function followRevoked(
     },
     { url: `${listIssuer}/openid/v1/jwks` },
   );
-  const keeper = new RevokedListKeeper({ secret: kept, clock }, { issuer: name });
+  const persisted = new PersistedRevokedList({ state: persistedState, clock }, { issuer: name });
   const revoked = new RevokedTokens(
     {
-      ...{ clock, log, keys, keeper, random: () => 1 },
+      ...{ clock, log, keys, persisted, random: () => 1 },
       document: { fetch: (options) => issuer.poll(options) },
       onChange: () => void (state.changes += 1),
       onRefused: (reason) => void refused.push(reason),
     },
     { issuer: name, url: listUrl, maximumAge },
   );
-  const running = Promise.all([keys, revoked, keeper].map((part) => part.run(stop.signal)));
+  const running = Promise.all([keys, revoked, persisted].map((part) => part.run(stop.signal)));
   const until = (look: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
     eventually(look, { every: 2, what });
   return {
     ...{ clock, log, state, refused, revoked, secret, issuer, until },
     /** Resolves when a list with this seq is kept. */
-    kept: (seq: string) => until(() => keptSeqIn(secret) === seq, `list ${seq} in the Secret`),
+    kept: (seq: string) => until(() => persistedSeqIn(secret) === seq, `list ${seq} in the Secret`),
     stop: async (): Promise<void> => {
       stop.abort();
       await running;
@@ -216,7 +216,7 @@ export function followRevoked(
 }
 
 /** The seq of the list in the Secret. */
-export function keptSeqIn({ data }: FakeKeptSecret): string | undefined {
+export function persistedSeqIn({ data }: FakeStateSecret): string | undefined {
   const facts = Buffer.from(data["revoked.json"] ?? "", "base64").toString();
   return /"seq":"([^"]*)"/.exec(facts)?.[1];
 }

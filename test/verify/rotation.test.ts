@@ -41,7 +41,7 @@ import {
 import { mintToken } from "../support/direct-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { recordingLog } from "../support/recording-log.ts";
-import { FakeKeptSecret } from "../support/revoked-list-fixture.ts";
+import { FakeStateSecret } from "../support/revoked-list-fixture.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
 import { StrictVerifier } from "../support/strict-verifier.ts";
 import { startVerifier, type TokenVerifier } from "../support/token-verifiers.ts";
@@ -116,7 +116,7 @@ function lateKeys(current: () => ObservedSigningKeys | undefined) {
 /** Follows the issuer like a direct endpoint. */
 function startEndpoint() {
   const metrics = createMetrics();
-  const secret = new FakeKeptSecret();
+  const secret = new FakeStateSecret();
   const { get, patch } = secret.client;
   const tokens = new VerifiedTokens(new Map(), { issuer: front.url, audiences: [audience] });
   const followed: FollowedIssuer = followIssuer(
@@ -126,7 +126,7 @@ function startEndpoint() {
     },
     {
       client: { get, patch },
-      ...{ clock, random: Math.random, log, metrics, keptIn: ownObjects.directKeys },
+      ...{ clock, random: Math.random, log, metrics, secretName: ownObjects.directKeys },
       onKeys: (known) => tokens.replaceKeys(known),
       onList() {},
     },

@@ -4,10 +4,10 @@ import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { revokedToken } from "../../src/tokens/revoked-list.ts";
 import {
   FakeIssuer,
-  FakeKeptSecret,
+  FakeStateSecret,
   followRevoked,
   type FollowingOptions,
-  keptSeqIn,
+  persistedSeqIn,
 } from "../support/revoked-list-fixture.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import { newKeys } from "../tokens/signed-text.ts";
@@ -18,7 +18,7 @@ const jtisOf = (length: number) => Array.from({ length }, (_, n) => `token-${n}`
 /** An issuer with a list that revokes `first`, and the Secret of a replica that has followed it. */
 async function kept(jtis: readonly string[] = ["first"], seq = "1.10") {
   const issuer = new FakeIssuer(new TestClock(), newKeys("signing"));
-  const secret = new FakeKeptSecret();
+  const secret = new FakeStateSecret();
   await issuer.publish(seq, jtis);
   const replica = followRevoked(issuer, secret);
   await replica.kept(seq);
@@ -61,7 +61,7 @@ describe("a restart without the issuer", () => {
     await stop();
   });
 
-  test.each<[string, (secret: FakeKeptSecret) => void]>([
+  test.each<[string, (secret: FakeStateSecret) => void]>([
     ["nothing is kept", (secret) => secret.set({ "revoked.jwt": null, "revoked.json": null })],
     ["the list was removed", (secret) => secret.set({ "revoked.jwt": null })],
     ["the list is another text", (secret) => secret.set({ "revoked.jwt": "YWJj" })],
@@ -113,7 +113,7 @@ describe("a restart without the issuer", () => {
     const replica = followRevoked(setup.issuer, setup.secret);
     await replica.until(() => replica.refused.length > 0, "a refusal");
     expect([replica.refused[0], replica.revoked.has("first")]).toEqual(["older", true]);
-    expect(keptSeqIn(setup.secret)).toBe("1.10");
+    expect(persistedSeqIn(setup.secret)).toBe("1.10");
     await replica.stop();
   });
 
@@ -222,7 +222,7 @@ describe("two replicas", () => {
     await replica.kept("1.12");
     await replica.clock.run(60_000);
     await settled();
-    expect(keptSeqIn(secret)).toBe("1.12");
+    expect(persistedSeqIn(secret)).toBe("1.12");
     await Promise.all([replica.stop(), newer.replica.stop()]);
   });
 
@@ -247,11 +247,11 @@ describe("writes", () => {
       await replica.until(() => replica.revoked.has(`token-${n}`), "a list");
       await replica.clock.run(15_000);
     }
-    expect(keptSeqIn(secret)).toBe("1.10");
+    expect(persistedSeqIn(secret)).toBe("1.10");
     secret.error = undefined;
     await replica.until(async () => {
       await replica.clock.run(1_000);
-      return keptSeqIn(secret) === "1.12";
+      return persistedSeqIn(secret) === "1.12";
     }, "the last list");
     await replica.stop();
   });

@@ -1,50 +1,48 @@
+import type { ObjectRef } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Logger } from "../runtime/log.ts";
 
-/** Dependencies of {@link KeptSecret}. */
-export interface KeptSecretDeps {
+/** Dependencies of {@link PersistedState}. */
+export interface PersistedStateDeps {
   readonly client: Pick<Client, "get" | "patch">;
   readonly log: Pick<Logger, "warn">;
 }
 
 /** Data keys to set, in base64; null removes one. */
-type KeptData = Readonly<Record<string, string | null>>;
+type StateData = Readonly<Record<string, string | null>>;
 
-/** Several replicas write the Secret, and each of them keeps two things in it. */
+/** Several replicas write the Secret, and each of them persists two things in it. */
 const mostTries = 5;
 
-/** The namespace and the name of a Secret. */
-interface KeptSecretRef {
-  readonly namespace: string;
-  readonly name: string;
-}
+/**
+ * The Secret in which a process persists what it needs to start without its issuer. It is read only
+ * at the start and before a write, so it is not watched.
+ */
+export class PersistedState {
+  readonly #deps: PersistedStateDeps;
+  readonly #secret: ObjectRef;
 
-/** The Secret in which a process keeps what it needs to start without its issuer. */
-export class KeptSecret {
-  readonly #deps: KeptSecretDeps;
-  readonly #ref: KeptSecretRef;
-
-  constructor(deps: KeptSecretDeps, { namespace, name }: KeptSecretRef) {
+  constructor(deps: PersistedStateDeps, secret: ObjectRef) {
     this.#deps = deps;
-    this.#ref = { namespace, name };
+    this.#secret = secret;
   }
 
   /** The name of the Secret. */
   get name(): string {
-    return this.#ref.name;
+    return this.#secret.name;
   }
 
   /** Reads the Secret; undefined if it cannot be read. */
   async read(): Promise<unknown> {
     try {
-      return await this.#deps.client.get(resources.secrets, this.#ref);
+      return await this.#deps.client.get(resources.secrets, this.#secret);
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      this.#deps.log.warn(
-        { secret: this.#ref.name, code: error.code },
+      this.#warn(
+        error.code,
         "the Secret of the kept keys cannot be read; a restart needs the issuer",
       );
       return undefined;
@@ -55,7 +53,7 @@ export class KeptSecret {
    * Changes data of the Secret; `dataFor` gets the Secret as it is, and returns undefined if it has
    * everything. After a conflict, it is asked again. Returns whether the Secret has everything.
    */
-  async update(dataFor: (raw: unknown) => KeptData | undefined): Promise<boolean> {
+  async update(dataFor: (raw: unknown) => StateData | undefined): Promise<boolean> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const raw = await this.read();
       if (raw === undefined) return false;
@@ -67,20 +65,24 @@ export class KeptSecret {
     return false;
   }
 
-  async #write(raw: unknown, data: KeptData): Promise<"written" | "conflict" | "failed"> {
+  async #write(raw: unknown, data: StateData): Promise<"written" | "conflict" | "failed"> {
     const { uid, resourceVersion } = parseMetadata(raw);
     try {
       const body = { metadata: { uid, resourceVersion }, data };
-      await this.#deps.client.patch(resources.secrets, this.#ref, { body });
+      await this.#deps.client.patch(resources.secrets, this.#secret, { body });
       return "written";
     } catch (error) {
       if (!isKubeError(error)) throw error;
       if (error.code === "Conflict") return "conflict";
-      this.#deps.log.warn(
-        { secret: this.#ref.name, code: error.code },
+      this.#warn(
+        error.code,
         "the Secret of the kept keys cannot be written; a restart needs the issuer",
       );
       return "failed";
     }
+  }
+
+  #warn(code: string, message: string): void {
+    this.#deps.log.warn({ secret: this.#secret.name, code }, message);
   }
 }
