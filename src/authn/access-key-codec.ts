@@ -5,9 +5,9 @@ import { listAt, parseConditions } from "../api/parse.ts";
 import type { Codec } from "../kube/informer/store.ts";
 
 /**
- * Codec of access keys in stores: two lines of JSON, the second one with the status, which is decoded
- * on first access. 100,000 keys as objects take twice the memory, and add 0.1 s or more to each full
- * garbage collection.
+ * Codec of access keys in stores: two lines of JSON, the second one with the status, which is
+ * decoded on first access. 100,000 keys as objects take twice the memory, and add 0.1 s or more to
+ * each full garbage collection.
  */
 export const accessKeyCodec: Codec<ObservedAccessKey> = {
   encode: ({ value }) => encodeAccessKey(value),

@@ -76,7 +76,9 @@ export class UnknownKeyRetries {
 /** A new key arrives by watch within milliseconds, after a client may already present it. */
 const catchUpMs = 100;
 
-/** Looks up a presented key and authenticates it by the clock; an unknown key is looked up twice. */
+/**
+ * Looks up a presented key and authenticates it by the clock; an unknown key is looked up twice.
+ */
 export async function identifyKey(
   presented: PresentedKey,
   deps: IdentifyKeyDeps,

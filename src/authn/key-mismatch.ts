@@ -34,7 +34,10 @@ export class KeyMismatches {
       if (subject === undefined) continue;
       if (!this.#budget.tryTake(requesterNameOf({ metadata, spec, keyDigest }))) continue;
       const quoted = JSON.stringify(subject);
-      const note = `A client presented a key with the index of spec.key, but the digest in spec.key is not bound to ${quoted}. Set spec.key to a digest of the key that is bound to ${quoted}.`;
+      const note =
+        "A client presented a key with the index of spec.key, " +
+        `but the digest in spec.key is not bound to ${quoted}. ` +
+        `Set spec.key to a digest of the key that is bound to ${quoted}.`;
       const about = {
         resource: resources.ownedAccessKeys,
         subject: { name: metadata.name, uid: metadata.uid },

@@ -2,7 +2,6 @@ import {
   ConfigError,
   duration,
   httpsUrl,
-  optional,
   type ParseValue,
   text,
   trueOrFalse,
@@ -63,35 +62,5 @@ export const clusterAudienceOptions = {
     initial: "false",
     help: "accept only tokens for this cluster, and none that every connected cluster accepts",
     parse: trueOrFalse,
-  },
-} as const satisfies OptionTable;
-
-/** Options of what follows the issuer of direct tokens in a connected cluster. */
-export const issuerFollowingOptions = {
-  jwksUrl: {
-    value: "<url>",
-    initial: "",
-    help:
-      "URL of the public signing keys; if unset, /openid/v1/jwks below --issuer; " +
-      "the list of revoked tokens is read from `revoked` in the same directory",
-    parse: optional(httpsUrl),
-  },
-  certificateAuthority: {
-    value: "<file>",
-    initial: "",
-    help:
-      "file with the PEM certificates of the CAs of the issuer's server; " +
-      "if unset, the public CAs",
-    parse: optional(text),
-  },
-  /** Milliseconds. */
-  maximumListAge: {
-    value: "<duration>",
-    initial: "",
-    help:
-      "maximum time since the issuer last confirmed its list of revoked tokens, after which " +
-      "no token is accepted; at least 2m; if unset, the last list is used until the issuer " +
-      "answers again",
-    parse: optional(duration({ unit: 1000, least: 120 })),
   },
 } as const satisfies OptionTable;

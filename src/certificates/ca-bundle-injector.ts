@@ -25,8 +25,8 @@ type Json = Readonly<Record<string, unknown>>;
 const resource = resources.mutatingWebhookConfigurations;
 
 /**
- * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to date;
- * one that does not exist is skipped.
+ * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to
+ * date; one that does not exist is skipped.
  */
 export class CaBundleInjector {
   readonly #client: CaBundleInjectorDeps["client"];

@@ -63,8 +63,9 @@ const name = "webhookcertificates";
 
 /**
  * The certificates of a server, in a Secret that all replicas share. Any replica creates and renews
- * them; a replica that has the certificates in memory restores a deleted Secret. The replicas of the
- * webhook also write their CA into its configurations, once they have recorded a change of the CA.
+ * them; a replica that has the certificates in memory restores a deleted Secret. The replicas of
+ * the webhook also write their CA into its configurations, once they have recorded a change of the
+ * CA.
  */
 export class Certificates {
   readonly #deps: CertificatesDeps;
@@ -89,8 +90,8 @@ export class Certificates {
   }
 
   /**
-   * Creates, renews and watches the certificates until the signal aborts; calls `onTls` for each set
-   * of valid ones.
+   * Creates, renews and watches the certificates until the signal aborts; calls `onTls` for each
+   * set of valid ones.
    */
   async run(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void> {
     const { hasConfigurations = false, namespace } = this.#options;

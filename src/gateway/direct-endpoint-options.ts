@@ -1,8 +1,5 @@
-import {
-  clusterAudienceOptions,
-  directTokenOptions,
-  issuerFollowingOptions,
-} from "../authn/token-options.ts";
+import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
+import { issuerFollowingOptions } from "../published/follow-issuer.ts";
 import { duration, hostPort, namePrefix, text } from "../runtime/config-values.ts";
 import {
   clientServerOptions,

@@ -32,8 +32,9 @@ const unknownKidMs = 10_000;
 const dataKey = "jwks.json";
 
 /**
- * The public keys of the issuer: fetched every minute, and at once for an unknown kid. The last ones
- * are persisted, so that a restart needs no issuer. A document that is invalid changes nothing.
+ * The public keys of the issuer: fetched every minute, and at once for an unknown kid. The last
+ * ones are persisted, so that a restart needs no issuer. A document that is invalid changes
+ * nothing.
  */
 export class IssuerKeys {
   readonly #deps: IssuerKeysDeps;

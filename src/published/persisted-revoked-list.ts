@@ -56,10 +56,10 @@ const mostListBytes = 8 * 1024 * 1024;
  * The Secret has the JWT, compressed if it is large, and beside it the issuer, the seq and the
  * public keys that it was verified with. These keys are trusted for this list alone: the key that
  * signed it may have left the JWK Set since then. That gives nobody more power: the JWK Set in the
- * same Secret makes any token valid, so that every account that can write the Secret is trusted with
- * all tokens. A list that is too large even when compressed is not persisted, and removes an older
- * one, which would forget what was revoked since then; its seq is persisted, so that no older list
- * is taken after a restart.
+ * same Secret makes any token valid, so that every account that can write the Secret is trusted
+ * with all tokens. A list that is too large even when compressed is not persisted, and removes an
+ * older one, which would forget what was revoked since then; its seq is persisted, so that no older
+ * list is taken after a restart.
  */
 export class PersistedRevokedList {
   readonly #deps: PersistedRevokedListDeps;

@@ -48,10 +48,10 @@ const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const members: ReadonlySet<string> = new Set(["alg", "typ", "kid"]);
 
 /**
- * Verifies a text that Latchkey signed (JWS compact serialization, RFC 7515 section 7.1) with ES256.
- * The header has exactly alg, typ and kid: jwk, jku, x5u, x5c, x5t, crit and b64 are refused like
- * any other member. Header and payload have to be as JSON.stringify writes them, as in each text
- * that Latchkey signs: no member appears twice and no number is out of range.
+ * Verifies a text that Latchkey signed (JWS compact serialization, RFC 7515 section 7.1) with
+ * ES256. The header has exactly alg, typ and kid: jwk, jku, x5u, x5c, x5t, crit and b64 are refused
+ * like any other member. Header and payload have to be as JSON.stringify writes them, as in each
+ * text that Latchkey signs: no member appears twice and no number is out of range.
  */
 export async function verifyJws(text: string, terms: JwsTerms): Promise<VerifiedJws> {
   if (text.length > terms.mostCharacters) return refused("oversized");

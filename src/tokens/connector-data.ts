@@ -90,7 +90,8 @@ export function parseConnectorKey(raw: unknown): SecretText {
   const key = stringAt(recordAt(raw, "data"), "key") ?? "";
   if (Buffer.from(key, "base64").length < 32)
     throw new Error(
-      `Secret ${ownObjects.connectorKey} must contain a key of 32 bytes; delete the Secret to generate a new key`,
+      `Secret ${ownObjects.connectorKey} must contain a key of 32 bytes; ` +
+        "delete the Secret to generate a new key",
     );
   return new SecretText(key);
 }

@@ -59,8 +59,8 @@ export function es256KeyOf(jwk: unknown): Es256Key | undefined {
 }
 
 /**
- * Parses a public JWK; undefined if it is not a P-256 key with a point on the curve. Each coordinate
- * has 32 bytes (RFC 7518 section 6.2.1.2), in the only base64url text for them.
+ * Parses a public JWK; undefined if it is not a P-256 key with a point on the curve. Each
+ * coordinate has 32 bytes (RFC 7518 section 6.2.1.2), in the only base64url text for them.
  */
 export function es256PublicKeyOf(jwk: unknown): VerificationKey | undefined {
   const [x = "", y = ""] = [stringAt(jwk, "x"), stringAt(jwk, "y")];

@@ -48,8 +48,9 @@ export interface ServerCertificates extends Readonly<Record<CertificateName, Key
 export class ServerCertificatesError extends Error {
   constructor(problem: string, secret: string) {
     super(
-      `Secret ${secret}: ${problem}; restore the Secret, or delete it: a running replica recreates ` +
-        "it with the certificates in its memory; without one, new certificates are generated",
+      `Secret ${secret}: ${problem}; restore the Secret, or delete it: a running replica ` +
+        "recreates it with the certificates in its memory; without one, " +
+        "new certificates are generated",
     );
     this.name = "ServerCertificatesError";
   }
@@ -66,7 +67,9 @@ const files: Readonly<
 
 const segmentFile = "admission-path";
 
-/** Parses the Secret of the certificates; throws a ServerCertificatesError, which names `secret`. */
+/**
+ * Parses the Secret of the certificates; throws a ServerCertificatesError, which names `secret`.
+ */
 export function parseServerCertificates(
   raw: unknown,
   secret: string = certificateSecrets.webhook.name,

@@ -45,7 +45,8 @@ export class SigningKeysError extends Error {
 
   constructor(problem: string) {
     super(
-      `Secret ${ownObjects.signingKeys}: ${problem}; restore the Secret, or delete it to generate new keys`,
+      `Secret ${ownObjects.signingKeys}: ${problem}; ` +
+        "restore the Secret, or delete it to generate new keys",
     );
     this.name = "SigningKeysError";
   }
@@ -110,8 +111,8 @@ export function rotationPatch(
 }
 
 /**
- * The data of the Secret with a higher epoch of the deny list: the seconds since 1970, so that it is
- * also higher than every epoch that a restore has lost; `now` in milliseconds since the epoch.
+ * The data of the Secret with a higher epoch of the deny list: the seconds since 1970, so that it
+ * is also higher than every epoch that a restore has lost; `now` in milliseconds since the epoch.
  */
 export function dataWithNewEpoch(
   { keys, epoch }: ObservedSigningKeys,

@@ -29,10 +29,10 @@ const mostKeys = 32;
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
 /**
- * Parses Latchkey's published JWK Set (RFC 7517 section 5), of at most 64 KiB and 32 keys. Keys that
- * are not for ES256 signatures are skipped, so that a later Latchkey may publish them; any private
- * member refuses the document. The kid has to be the thumbprint of the key: it identifies the same
- * key in every document.
+ * Parses Latchkey's published JWK Set (RFC 7517 section 5), of at most 64 KiB and 32 keys. Keys
+ * that are not for ES256 signatures are skipped, so that a later Latchkey may publish them; any
+ * private member refuses the document. The kid has to be the thumbprint of the key: it identifies
+ * the same key in every document.
  */
 export function parseVerificationKeys(bytes: Uint8Array): KeySetResult {
   if (bytes.length > mostBytes) return refused("oversized");

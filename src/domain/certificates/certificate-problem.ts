@@ -14,21 +14,42 @@ export function certificateProblemSentence(problem: CertificateProblem, secret: 
     case "ca-changed":
       return caChangedSentence(secret);
     case "secret-missing":
-      return `Secret ${secret} does not exist: the process serves with the certificates in its memory and creates the Secret again with them`;
+      return (
+        `Secret ${secret} does not exist: the process serves with the certificates in its memory ` +
+        "and creates the Secret again with them"
+      );
     case "secret-unreadable":
-      return `Secret ${secret} is invalid and was not changed: the process serves with the certificates in its memory until it stops; restore the Secret, or delete it and the process creates it again with the certificates in its memory`;
+      return (
+        `Secret ${secret} is invalid and was not changed: the process serves with the ` +
+        "certificates in its memory until it stops; restore the Secret, or delete it " +
+        "and the process creates it again with the certificates in its memory"
+      );
   }
 }
 
 function caChangedSentence(secret: string): string {
-  const isShown = `the CA in Secret ${secret} changed and kube-apiserver has not shown a client certificate of the new CA`;
+  const isShown =
+    `the CA in Secret ${secret} changed and kube-apiserver has not shown ` +
+    "a client certificate of the new CA";
   switch (secret) {
     case certificateSecrets.webhook.name:
-      return `${isShown}: access keys are rejected as soon as kube-apiserver opens a new connection; run kubectl latchkey trust-config --authorization and restart kube-apiserver with its files`;
+      return (
+        `${isShown}: access keys are rejected as soon as kube-apiserver opens a new connection; ` +
+        "run kubectl latchkey trust-config --authorization " +
+        "and restart kube-apiserver with its files"
+      );
     case certificateSecrets.authorizer.name:
-      return `${isShown}: requests with direct tokens fail as soon as kube-apiserver opens a new connection; run kubectl latchkey trust-config --authentication --authorization and restart kube-apiserver with its files`;
+      return (
+        `${isShown}: requests with direct tokens fail as soon as kube-apiserver opens ` +
+        "a new connection; run kubectl latchkey trust-config --authentication --authorization " +
+        "and restart kube-apiserver with its files"
+      );
     default:
-      return `the CA in Secret ${secret} changed: clients that trust only the former CA cannot connect; give them ca.crt of the Secret, then remove its annotation ${annotations.formerCa}`;
+      return (
+        `the CA in Secret ${secret} changed: clients that trust only the former CA cannot ` +
+        "connect; give them ca.crt of the Secret, " +
+        `then remove its annotation ${annotations.formerCa}`
+      );
   }
 }
 
