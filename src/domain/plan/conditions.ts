@@ -66,7 +66,8 @@ export function applyFailureSentence({ message, since }: ReportedFailure): strin
     message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
   return (
     `Applying this object has failed since ${timestamp(since)}: ${error}.` +
-    " Latchkey retries at least once a minute. Check the API server, and the admission webhook, policy or quota that the error names."
+    " Latchkey retries at least once a minute. Check the API server, " +
+    "and the admission webhook, policy or quota that the error names."
   );
 }
 

@@ -42,10 +42,10 @@ export function conditionEvents(
 }
 
 /**
- * Returns one Event if an object becomes unhealthy or changes its reason (Warning), or if it becomes
- * healthy or is healthy for another reason (Normal; optional unless it follows a Warning). `types`
- * are the conditions to check, the most important first; the first one provides the reason and the
- * message when healthy.
+ * Returns one Event if an object becomes unhealthy or changes its reason (Warning), or if it
+ * becomes healthy or is healthy for another reason (Normal; optional unless it follows a Warning).
+ * `types` are the conditions to check, the most important first; the first one provides the reason
+ * and the message when healthy.
  */
 export function healthEvents(
   context: EventContext,
@@ -59,7 +59,8 @@ export function healthEvents(
   const since = context.existing.find(
     ({ type }) => type === (after ?? before ?? well)?.type,
   )?.lastTransitionTime;
-  const deduplicationKey = `generation ${context.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
+  const transition = since === undefined ? "" : ` since ${since}`;
+  const deduplicationKey = `generation ${context.metadata.generation}${transition}`;
   if (after === undefined) {
     const isOptional = before === undefined;
     if (well === undefined || isTransient(updates, types)) return [];
@@ -83,8 +84,8 @@ const transientReasons: ReadonlySet<string> = new Set([
 const intendedReasons: ReadonlySet<string> = new Set(["Paused", "NoTargets"]);
 
 /**
- * The first of these conditions that is False and neither temporary nor intended, the most important
- * type first; undefined if there is none.
+ * The first of these conditions that is False and neither temporary nor intended, the most
+ * important type first; undefined if there is none.
  */
 export function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
   conditions: readonly T[],

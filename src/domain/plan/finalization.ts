@@ -156,8 +156,10 @@ function terminatingConditions(
   isDone: boolean,
 ): readonly ConditionUpdate[] {
   const message = isDone
-    ? "The object is being deleted. Latchkey has finished its cleanup and waits for finalizers of other controllers."
-    : "The object is being deleted. Latchkey revokes the access it granted, then removes its finalizer.";
+    ? "The object is being deleted. Latchkey has finished its cleanup and waits for " +
+      "finalizers of other controllers."
+    : "The object is being deleted. Latchkey revokes the access it granted, " +
+      "then removes its finalizer.";
   const common = { reason: "Terminating", message } as const;
   const withdrawn = promises.filter((type) =>
     conditions.some((condition) => condition.type === type),

@@ -70,13 +70,18 @@ export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   }
   if (secret.access.length > accessBounds.rules)
     problems.push(
-      `spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}; the other rules are not granted`,
+      `spec.access: has ${secret.access.length} rules; ` +
+        `must have at most ${accessBounds.rules}; the other rules are not granted`,
     );
   return { grants, problems, emptyRules };
 }
 
 function tooManySubjects(index: number, subjects: number): string {
-  return `spec.access[${index}]: this rule and the rules before it name ${subjects} users and teams; must be at most ${accessBounds.subjects}; this rule and the rules after it are not granted. Name teams instead of users`;
+  return (
+    `spec.access[${index}]: this rule and the rules before it name ${subjects} users and teams; ` +
+    `must be at most ${accessBounds.subjects}; ` +
+    "this rule and the rules after it are not granted. Name teams instead of users"
+  );
 }
 
 interface Reading {
@@ -136,7 +141,10 @@ function verbProblem(path: string, { verbs }: AccessRule): string | undefined {
     bad === "create" || bad === "deletecollection"
       ? " because RBAC cannot limit it to one object"
       : "";
-  return `${path}.verbs[${index}]: ${quoted(bad)} is not supported${why}; must be one of ${known.join(", ")}`;
+  return (
+    `${path}.verbs[${index}]: ${quoted(bad)} is not supported${why}; ` +
+    `must be one of ${known.join(", ")}`
+  );
 }
 
 function subresourceProblem(path: string, { subresources }: AccessRule): string | undefined {
@@ -200,7 +208,10 @@ function principal({
   const name = prefix + written;
   if (written.startsWith("system:") || name.startsWith("system:")) {
     const allowed = kind === "User" ? " except system:serviceaccount:<namespace>:<name>" : "";
-    return `${path}: ${quoted(written)} is not supported: names that begin with "system:" are reserved for Kubernetes${allowed}; name another ${kind === "User" ? "user" : "team"}`;
+    return (
+      `${path}: ${quoted(written)} is not supported: names that begin with "system:" are ` +
+      `reserved for Kubernetes${allowed}; name another ${kind === "User" ? "user" : "team"}`
+    );
   }
   return { kind, apiGroup: rbacGroup, name };
 }

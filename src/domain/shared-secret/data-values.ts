@@ -24,7 +24,8 @@ export function dataValueProblem(object: unknown, oldObject: unknown): FieldProb
   const more =
     others.length === 0
       ? ""
-      : `. ${others.length} more ${others.length === 1 ? "value of spec.data is" : "values of spec.data are"} not base64`;
+      : `. ${others.length} more ${others.length === 1 ? "value" : "values"} of spec.data ` +
+        `${others.length === 1 ? "is" : "are"} not base64`;
   return { field: `spec.data.${first.slice(0, longestKey)}`, message: `${whyNot(value)}${more}` };
 }
 
@@ -44,8 +45,15 @@ function whyNot(value: unknown): string {
   if (typeof value !== "string")
     return "must be a base64-encoded string; quote it, and encode the value with `base64 -w0`";
   if (new SecretText(value).hasLineBreak)
-    return "must be base64 without line breaks; encode the value with `base64 -w0` and write it on one line";
-  return "must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`, or copy it from `kubectl create secret generic x --from-file=<file> --dry-run=client -o yaml`";
+    return (
+      "must be base64 without line breaks; encode the value with `base64 -w0` and write it " +
+      "on one line"
+    );
+  return (
+    "must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`, " +
+    "or copy it from " +
+    "`kubectl create secret generic x --from-file=<file> --dry-run=client -o yaml`"
+  );
 }
 
 /**

@@ -50,7 +50,8 @@ export function sharedSecretConditions(input: StatusInput): readonly ConditionUp
 function accessProblem({ ruleProblems, nameConflicts, failure }: StatusInput): Problem | undefined {
   const conflicts = nameConflicts.map(
     (name) =>
-      `Role or RoleBinding ${JSON.stringify(name)} already exists and is not managed by Latchkey; delete it`,
+      `Role or RoleBinding ${JSON.stringify(name)} already exists and is not managed by ` +
+      "Latchkey; delete it",
   );
   const failed = failure === undefined ? undefined : writeProblem(failure);
   const reason =
@@ -77,7 +78,9 @@ function writeProblem(failure: ReportedFailure): Problem {
     case "too-large":
       return {
         reason: "TooLarge",
-        message: `spec.access: the RoleBinding is too large for the API server: ${failure.message}. Name fewer users and teams in rules with the same verbs`,
+        message:
+          `spec.access: the RoleBinding is too large for the API server: ${failure.message}. ` +
+          "Name fewer users and teams in rules with the same verbs",
       };
     case "failed":
       return { reason: "ApplyFailed", message: applyFailureSentence(failure) };
@@ -157,7 +160,8 @@ function accessSentence({ wanted, emptyRules }: StatusInput): string {
   const [first, ...others] = emptyRules;
   if (first === undefined) return granted;
   const which = others.length === 0 ? first : `${first} and ${others.length} more`;
-  return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users or teams and ${others.length === 0 ? "grants" : "grant"} nothing`;
+  const [name, grant] = others.length === 0 ? ["names", "grants"] : ["name", "grant"];
+  return `${granted}; ${which} ${name} no users or teams and ${grant} nothing`;
 }
 
 /** Projects without targets are only mentioned in the message if other projects have targets. */

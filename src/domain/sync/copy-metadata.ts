@@ -59,7 +59,10 @@ function itemProblem(field: Field, { key, value }: OptionItem): string | undefin
   if (isReservedKey(key))
     return "keys of kubernetes.io, k8s.io and management.service are reserved; remove the item";
   if (field === "labels" && !labelValue.test(value))
-    return "the value of a label must have at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit";
+    return (
+      "the value of a label must have at most 63 letters, digits, '-', '_' and '.', " +
+      "and begin and end with a letter or digit"
+    );
   return undefined;
 }
 
@@ -103,7 +106,11 @@ export function withheldKeys(
 
 /** The text that a copy lacks the label or annotation with a key, and how to allow it. */
 export function withheldText(key: string): string {
-  return `without key ${JSON.stringify(key)}, which is not allowed; add it to --copy-keys of latchkey controller, or to annotation ${annotations.allowCopyKeys} of the namespace`;
+  return (
+    `without key ${JSON.stringify(key)}, which is not allowed; ` +
+    "add it to --copy-keys of latchkey controller, or to annotation " +
+    `${annotations.allowCopyKeys} of the namespace`
+  );
 }
 
 /** Whether a copy has these labels and annotations, and no others that Latchkey has set. */

@@ -58,8 +58,8 @@ export interface ObservedRequest extends PlaceholderRequest {
 type TargetObjects = Pick<SyncObjects, "namespaces" | "copies" | "placeholders">;
 
 /**
- * The permitted targets of a source, in the namespaces of the projects that its globs match, and the
- * placeholders that ask for it there.
+ * The permitted targets of a source, in the namespaces of the projects that its globs match, and
+ * the placeholders that ask for it there.
  */
 export function targetsOf(
   source: Source,

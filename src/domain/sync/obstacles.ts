@@ -11,7 +11,9 @@ export function projectOf(namespace: Metadata): string | undefined {
   return namespace.labels[labels.project];
 }
 
-/** Stands for a missing `sync-from` where one is required; not a valid list, so it names nothing. */
+/**
+ * Stands for a missing `sync-from` where one is required; not a valid list, so it names nothing.
+ */
 const requiredSyncFrom = "(required)";
 
 /** Options of the controller that decide what namespaces accept. */

@@ -89,7 +89,8 @@ export function syncList(text = ""): SyncList {
     written.find((entry) => !readable.test(entry)) ?? entries.find((entry) => entry.includes(" "));
   if (bad !== undefined)
     return refused(
-      `${quoted(bad)} is invalid; entries must be separated by commas and consist of letters, digits, '-', '_', '.' and '*'`,
+      `${quoted(bad)} is invalid; entries must be separated by commas and consist of ` +
+        "letters, digits, '-', '_', '.' and '*'",
     );
   if (entries.length > listBounds.entries)
     return refused(`has ${entries.length} entries; must have at most ${listBounds.entries}`);

@@ -46,16 +46,26 @@ const pausedText = `sync is paused by the annotation ${annotations.disableSync};
 /** Why a placeholder cannot have the data of a source that it may have. */
 function problemWith(copy: ObservedCopy, source: Source, keys: PickedKeys): string | undefined {
   if (isRefusedType(copy.type))
-    return `type: ${JSON.stringify(copy.type)} is not allowed because Kubernetes or Helm interprets Secrets of this type; create a Secret of another type`;
+    return (
+      `type: ${JSON.stringify(copy.type)} is not allowed because Kubernetes or Helm ` +
+      "interprets Secrets of this type; create a Secret of another type"
+    );
   if (keys !== undefined) {
     if (source.values === undefined)
-      return `${annotations.syncKeys}: the SharedSecret has more than ${mostKeysToPickFrom} data keys; remove the annotation, or split the SharedSecret`;
+      return (
+        `${annotations.syncKeys}: the SharedSecret has more than ${mostKeysToPickFrom} data ` +
+        "keys; remove the annotation, or split the SharedSecret"
+      );
     const picked = pick(source.values, keys);
     if (picked.kind === "missing")
-      return `${annotations.syncKeys}: the SharedSecret has no data key ${JSON.stringify(picked.key)}; name one that it has`;
+      return (
+        `${annotations.syncKeys}: the SharedSecret has no data key ` +
+        `${JSON.stringify(picked.key)}; name one that it has`
+      );
   }
   return copy.immutable && !hasData(copy, source, keys)
-    ? "immutable: is true, so the data cannot be changed; delete the Secret and create it without this field"
+    ? "immutable: is true, so the data cannot be changed; " +
+        "delete the Secret and create it without this field"
     : undefined;
 }
 
@@ -109,8 +119,9 @@ function hasDataOfOther({ metadata }: ObservedCopy, request: PlaceholderRequest)
 }
 
 /**
- * Why a placeholder is not filled. A source that does not permit it and a source that does not exist
- * have the same sentence: a project member must not learn which SharedSecrets exist elsewhere.
+ * Why a placeholder is not filled. A source that does not permit it and a source that does not
+ * exist have the same sentence: a project member must not learn which SharedSecrets exist
+ * elsewhere.
  */
 function whyUnanswered({ problem, obstacle, permitted, project, source }: ObservedRequest): string {
   if (source === undefined || problem !== undefined) return problem ?? "";
@@ -119,7 +130,10 @@ function whyUnanswered({ problem, obstacle, permitted, project, source }: Observ
   if (permitted?.secret.metadata.deletionTimestamp !== undefined)
     return `SharedSecret ${named} is being deleted`;
   if (permitted?.options.problem !== undefined) return permitted.options.problem.message;
-  return `SharedSecret ${named} does not exist, or its annotation ${annotations.syncToProjects} does not name project ${JSON.stringify(project ?? "")}`;
+  return (
+    `SharedSecret ${named} does not exist, or its annotation ${annotations.syncToProjects} ` +
+    `does not name project ${JSON.stringify(project ?? "")}`
+  );
 }
 
 function obstacleText(obstacle: NamespaceObstacle, source: ObjectRef): string {
@@ -128,11 +142,20 @@ function obstacleText(obstacle: NamespaceObstacle, source: ObjectRef): string {
     case "no-project":
       return `the namespace does not have the label ${labels.project}`;
     case "sync-from-required":
-      return `the namespace does not have the annotation ${annotations.syncFrom}, which --require-sync-from requires; set it to ${from}`;
+      return (
+        `the namespace does not have the annotation ${annotations.syncFrom}, ` +
+        `which --require-sync-from requires; set it to ${from}`
+      );
     case "sync-from-invalid":
-      return `annotation ${annotations.syncFrom} of the namespace is invalid; separate names of namespaces by commas`;
+      return (
+        `annotation ${annotations.syncFrom} of the namespace is invalid; ` +
+        "separate names of namespaces by commas"
+      );
     case "sync-from-excludes":
-      return `annotation ${annotations.syncFrom} of the namespace does not name namespace ${from}; add it to the list`;
+      return (
+        `annotation ${annotations.syncFrom} of the namespace does not name namespace ` +
+        `${from}; add it to the list`
+      );
     case "namespace-terminating":
     case "sync-not-enabled":
     case "project-not-named":

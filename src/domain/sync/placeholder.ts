@@ -82,8 +82,8 @@ const pickedBounds = { items: 64, bytes: 8192 } as const;
 export const mostPickedKeys = pickedBounds.items;
 
 /**
- * Maximum data keys of a SharedSecret from which `sync-keys` picks: the digest of each of them is in
- * memory.
+ * Maximum data keys of a SharedSecret from which `sync-keys` picks: the digest of each of them is
+ * in memory.
  */
 export const mostKeysToPickFrom = 256;
 
@@ -98,7 +98,9 @@ function pickedKeysOf(
   for (const { text: item, key, value = key } of items.items) {
     if (!isSecretKey(key) || !isSecretKey(value))
       return {
-        why: `${quoted(item)} is invalid; must have the form <key> or <new key>=<key>, with data keys of letters, digits, "-", "_" and "."`,
+        why:
+          `${quoted(item)} is invalid; must have the form <key> or <new key>=<key>, ` +
+          'with data keys of letters, digits, "-", "_" and "."',
       };
   }
   return { keys: new Map(items.items.map(({ key, value = key }) => [key, value])) };

@@ -65,7 +65,9 @@ interface Facts {
   unfillable: { readonly source: Source; readonly copy: ObservedCopy; readonly why: string };
   /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
   "to-empty": ToRemove<ObservedCopy>;
-  /** A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole. */
+  /**
+   * A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole.
+   */
   "to-relabel": { readonly unmanaged: UnmanagedSecret; readonly uid: string };
 }
 

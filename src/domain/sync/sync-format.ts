@@ -87,7 +87,8 @@ export function syncFormatOf(given: Readonly<Record<string, string>>): SyncForma
   }
   if (!isKind(kind))
     return refused(
-      `${annotations.syncFormat}: ${quoted(kind)} is not supported; must be one of ${Object.keys(forms).join(", ")}`,
+      `${annotations.syncFormat}: ${quoted(kind)} is not supported; ` +
+        `must be one of ${Object.keys(forms).join(", ")}`,
     );
   const key = given[annotations.syncFormatKey] ?? forms[kind].key;
   const wrong = keyProblem(key, kind, given[annotations.syncSecretType]);
@@ -109,7 +110,10 @@ function keyProblem(
   type: string = forms[kind].type,
 ): string | undefined {
   if (!isSecretKey(key))
-    return "must have at most 253 letters, digits, '-', '_' and '.', and must not be \".\" or begin with \"..\"";
+    return (
+      "must have at most 253 letters, digits, '-', '_' and '.', " +
+      'and must not be "." or begin with ".."'
+    );
   if (type === registryType && key !== registryKey)
     return `a Secret of type ${registryType} needs the key ${JSON.stringify(registryKey)}`;
   return undefined;
@@ -186,7 +190,8 @@ function textAt(kind: SyncFormatKind, { name, dataKey }: FormatName, read: ReadV
   if (!isName(kind, name))
     return unfit(
       dataKey,
-      `is not the name of a variable; give it one in ${annotations.syncFormatFrom}: NAME=${shortened(dataKey)}`,
+      `is not the name of a variable; give it one in ${annotations.syncFormatFrom}: ` +
+        `NAME=${shortened(dataKey)}`,
     );
   const bytes = read(dataKey);
   if (bytes === undefined)
@@ -201,7 +206,7 @@ function textAt(kind: SyncFormatKind, { name, dataKey }: FormatName, read: ReadV
 function unfit(dataKey: string, what: string): Refused {
   return {
     kind: "refused",
-    why: `${annotations.syncFormat}: key ${JSON.stringify(shortened(dataKey))} of spec.data ${what}`,
+    why: `${annotations.syncFormat}: key ${quoted(dataKey)} of spec.data ${what}`,
   };
 }
 
@@ -219,7 +224,8 @@ function dotenvText(named: readonly NamedText[]): DerivedText {
     if (value === undefined)
       return unfit(
         dataKey,
-        "has a value whose quotes, backticks, dollar signs, backslashes and line breaks parsers of dotenv files read in different ways; use the form json",
+        "has a value whose quotes, backticks, dollar signs, backslashes and line breaks " +
+          "parsers of dotenv files read in different ways; use the form json",
       );
     lines.push(`${name}=${value}\n`);
   }
@@ -248,7 +254,8 @@ function jsonText(named: readonly NamedText[]): DerivedText {
 /** A JSON object (RFC 8259) with these texts as values, in this order. */
 function jsonObject(entries: readonly (readonly [string, string])[]): string {
   // An object literal would give the name __proto__ another meaning.
-  return `{${entries.map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`).join(",")}}`;
+  const members = entries.map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`);
+  return `{${members.join(",")}}`;
 }
 
 /** The credentials of an image registry (Kubernetes, "Docker config Secrets"). */

@@ -106,13 +106,25 @@ function optionProblem(
   disableSync: string | undefined,
 ): string | undefined {
   if (options.secretName.length > longestName || !dnsName.test(options.secretName))
-    return `${annotations.syncSecretName}: ${quoted(options.secretName)} is not a valid Secret name; must be a lowercase RFC 1123 subdomain, such as "db-password"`;
+    return (
+      `${annotations.syncSecretName}: ${quoted(options.secretName)} is not a valid Secret ` +
+      'name; must be a lowercase RFC 1123 subdomain, such as "db-password"'
+    );
   if (isRefusedType(options.secretType))
-    return `${annotations.syncSecretType}: ${quoted(options.secretType)} is not allowed because Kubernetes or Helm interprets Secrets of this type; set another type`;
+    return (
+      `${annotations.syncSecretType}: ${quoted(options.secretType)} is not allowed because ` +
+      "Kubernetes or Helm interprets Secrets of this type; set another type"
+    );
   if (options.secretType === "")
-    return `${annotations.syncSecretType}: must not be empty; set a Secret type or remove the annotation`;
+    return (
+      `${annotations.syncSecretType}: must not be empty; ` +
+      "set a Secret type or remove the annotation"
+    );
   if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false")
-    return `${annotations.disableSync}: ${quoted(disableSync)} is invalid; must be "true" or "false"`;
+    return (
+      `${annotations.disableSync}: ${quoted(disableSync)} is invalid; ` +
+      'must be "true" or "false"'
+    );
   return undefined;
 }
 
@@ -125,7 +137,9 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
   if (Object.keys(data).length > mostDataKeys)
     return {
       reason: "TooLarge",
-      message: `spec.data: must have at most ${mostDataKeys} keys; split it into several SharedSecrets`,
+      message:
+        `spec.data: must have at most ${mostDataKeys} keys; ` +
+        "split it into several SharedSecrets",
     };
   const badKey = Object.keys(data).find(
     (key) => key.length > longestName || key === "." || key.startsWith(".."),
@@ -133,12 +147,16 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
   if (badKey !== undefined)
     return {
       reason: "InvalidKey",
-      message: `spec.data: key ${quoted(badKey)} is invalid; must have at most 253 characters, and must not be "." or begin with ".."`,
+      message:
+        `spec.data: key ${quoted(badKey)} is invalid; must have at most 253 characters, ` +
+        'and must not be "." or begin with ".."',
     };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);
   if (bytes <= largestSecret) return undefined;
   return {
     reason: "TooLarge",
-    message: `spec.data: has ${bytes} bytes; must have at most ${largestSecret}; split it into several SharedSecrets`,
+    message:
+      `spec.data: has ${bytes} bytes; must have at most ${largestSecret}; ` +
+      "split it into several SharedSecrets",
   };
 }

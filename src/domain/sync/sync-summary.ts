@@ -160,8 +160,14 @@ function emptyProjectSentence(
   const [count, verb] =
     namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
   if (accepting === 0)
-    return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
-  return `${accepting} of ${namespaces} namespaces of project ${quoted} accept copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
+    return (
+      `${count} of project ${quoted} ${verb} not have ` +
+      `the annotation ${annotations.sync}: enabled`
+    );
+  return (
+    `${accepting} of ${namespaces} namespaces of project ${quoted} accept copies, ` +
+    `but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`
+  );
 }
 
 const longestProject = 64;
@@ -190,7 +196,9 @@ export function targetEvents(
         ...regarding,
         type: "Warning",
         reason: eventReasons[kind],
-        note: `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ${namespace}/${name}: ${message}`,
+        note:
+          `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ` +
+          `${namespace}/${name}: ${message}`,
         deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
       },
     }));

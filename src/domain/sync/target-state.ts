@@ -1,3 +1,24 @@
+/*
+ * Copies of SharedSecrets in project namespaces: what decides what, in the order in which a change
+ * of a SharedSecret, a Namespace or a Secret passes through this directory. A file imports those of
+ * its own number and of earlier ones.
+ *
+ * 1. What is asked for: sync-options.ts reads the annotations of a SharedSecret, with the help of
+ *    option-items.ts, copy-metadata.ts and sync-format.ts; placeholder.ts reads what a Secret asks
+ *    for.
+ * 2. What exists: copy.ts has a SharedSecret and a Secret as they are in memory, and the manifests
+ *    of copies.
+ * 3. Who permits it: obstacles.ts names what keeps a namespace from having a copy, on both sides.
+ * 4. What is seen: sync-objects.ts has all objects by key and by index; observed-target.ts finds
+ *    the targets of a source, and all that concerns one target.
+ * 5. What is done: state-table.ts lists the states of a target, each with its outcome and its
+ *    writes, which are in target-steps.ts. quota-relief.ts says when rejected writes can succeed.
+ * 6. The decision: `targetState`, below, and placeholder-state.ts for placeholders.
+ * 7. What is said: outcome.ts finds what one source has at a target, outcome-texts.ts words it;
+ *    sync-summary.ts counts outcomes for the status, and records Events.
+ * 8. What users ask: explain.ts finds what keeps a source from a target, sync-report.ts reports it,
+ *    and plan-change.ts finds what a change would do: the difference between before and after.
+ */
 import { labels } from "../../api/names.ts";
 import { byAge, keyOf, type Metadata } from "../../api/object.ts";
 import { copiedSource, isCurrent, isCopiedByUser, type Source, sourceFor } from "./copy.ts";

@@ -89,7 +89,10 @@ export function removalWrites(
 function dataRevokedEvent(metadata: Metadata): Write {
   const source = copiedSource(metadata);
   const named = source === undefined ? "its source" : `SharedSecret ${keyOf(source)}`;
-  const note = `The data of ${named} is removed from this Secret although sync is paused: the SharedSecret does not exist, is being deleted, or is not synced to this Secret any more`;
+  const note =
+    `The data of ${named} is removed from this Secret although sync is paused: ` +
+    "the SharedSecret does not exist, is being deleted, " +
+    "or is not synced to this Secret any more";
   return warning(metadata, "DataRevoked", note);
 }
 
@@ -109,9 +112,9 @@ function replacement(
 }
 
 /**
- * Removes the data of a source: deletes a copy, and empties a Secret that was filled, unless its data
- * is immutable. A Secret that was filled and is only observed as metadata is labelled first, with the
- * `uid`, to be observed as a whole.
+ * Removes the data of a source: deletes a copy, and empties a Secret that was filled, unless its
+ * data is immutable. A Secret that was filled and is only observed as metadata is labelled first,
+ * with the `uid`, to be observed as a whole.
  */
 export function removalWrite(
   secret: TargetSecret,
