@@ -21,8 +21,6 @@ import {
   readWith,
 } from "../missing-right.ts";
 
-type KeyCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
-
 /** A key with everything that decides about it, as far as the user may read it. */
 export interface LiveKey {
   readonly resolved: ResolvedKey;
@@ -43,7 +41,7 @@ export interface LiveKey {
 export async function readLiveKey(
   raw: unknown,
   config: KeyConfig,
-  cluster: KeyCluster,
+  cluster: Cluster,
 ): Promise<LiveKey> {
   const own = accessKeyCacheEntry(raw);
   const keys = await otherKeys(cluster);
@@ -96,7 +94,7 @@ async function otherKeys({
   select,
   review,
   get,
-}: KeyCluster): Promise<Readable<readonly ObservedAccessKey[]>> {
+}: Cluster): Promise<Readable<readonly ObservedAccessKey[]>> {
   const resource = resources.ownedAccessKeys;
   const listed = await readWith({ verb: "list", resource }, () => select({ resource }), []);
   if (listed.missing.length === 0)
@@ -111,7 +109,7 @@ async function otherKeys({
 }
 
 /** The objects of {@link PolicyStores}, read once. */
-async function readPolicies({ getMetadata }: KeyCluster): Promise<Readable<PolicyStores>> {
+async function readPolicies({ getMetadata }: Cluster): Promise<Readable<PolicyStores>> {
   const missing: MissingRight[] = [];
   const storeWith = async (resource: Resource, name: string): Promise<Store<Metadata>> => {
     // A server that does not serve mutating policies answers as for a missing object.
@@ -132,7 +130,7 @@ async function readPolicies({ getMetadata }: KeyCluster): Promise<Readable<Polic
   return { found: { annotating: [policies, webhook], guarding }, missing };
 }
 
-async function readRoles({ select }: KeyCluster): Promise<Readable<ScopeRoles>> {
+async function readRoles({ select }: Cluster): Promise<Readable<ScopeRoles>> {
   const resource = resources.clusterRoles;
   const { found, missing } = await readWith(
     { verb: "list", resource },

@@ -24,7 +24,7 @@ export interface AppliedManifest extends PlannedManifest {
 
 /** Dependencies of {@link dryRunApply}. */
 interface ApplyDeps {
-  readonly cluster: Pick<Cluster, "transport">;
+  readonly cluster: Cluster;
   /** The current time, RFC 3339. */
   readonly now: string;
 }

@@ -32,7 +32,7 @@ type LiveRoles =
 /** Reads the Roles and RoleBindings of namespaces, by namespace. */
 export async function readRoles(
   namespaces: Iterable<string>,
-  cluster: Pick<Cluster, "list">,
+  cluster: Cluster,
 ): Promise<ReadonlyMap<string, LiveRoles>> {
   const found = new Map<string, LiveRoles>();
   for (const namespace of new Set(namespaces)) {

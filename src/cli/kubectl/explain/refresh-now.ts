@@ -36,7 +36,7 @@ const wasRequested = "the refresh was requested";
 async function seenOf(
   value: string,
   ref: { readonly namespace: string; readonly name: string },
-  cluster: Pick<Cluster, "get">,
+  cluster: Cluster,
 ): Promise<string | undefined> {
   try {
     const status = recordAt(await cluster.get(resource, ref), "status");

@@ -6,9 +6,7 @@ import {
 import type { Cluster } from "../connection/cluster.ts";
 
 /** The resources that the API server serves. */
-export async function servedResources({
-  send,
-}: Pick<Cluster, "send">): Promise<readonly ServedResource[]> {
+export async function servedResources({ send }: Cluster): Promise<readonly ServedResource[]> {
   const [core, groups] = await Promise.all(
     ["/api", "/apis"].map((path) => send({ method: "GET", path, accept: aggregatedDiscovery })),
   );

@@ -21,8 +21,6 @@ import {
   readWith,
 } from "../missing-right.ts";
 
-type SyncCluster = Pick<Cluster, "get" | "getMetadata" | "select" | "review">;
-
 /** Which live objects are read. */
 export interface WantedSync extends NamespaceOptions {
   /**
@@ -49,7 +47,7 @@ export interface LiveSync {
  * SharedSecrets and copies is replaced by digests that compare with each other; other Secrets are
  * read as metadata.
  */
-export async function readSyncObjects(cluster: SyncCluster, wanted: WantedSync): Promise<LiveSync> {
+export async function readSyncObjects(cluster: Cluster, wanted: WantedSync): Promise<LiveSync> {
   const reader = new SyncReader(cluster, wanted);
   const namespaces = await reader.namespaces();
   const listed = await reader.secrets();
@@ -74,11 +72,11 @@ function concerns(sources: readonly Source[]): (secret: TargetSecret) => boolean
 const { secrets: secretResource, sharedSecrets, namespaces: namespaceResource } = resources;
 
 class SyncReader {
-  readonly #cluster: SyncCluster;
+  readonly #cluster: Cluster;
   readonly #wanted: WantedSync;
   readonly #digestOf: DataDigest;
 
-  constructor(cluster: SyncCluster, wanted: WantedSync) {
+  constructor(cluster: Cluster, wanted: WantedSync) {
     this.#cluster = cluster;
     this.#wanted = wanted;
     this.#digestOf = wanted.digestOf ?? createDataDigest();

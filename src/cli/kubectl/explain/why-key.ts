@@ -70,13 +70,11 @@ interface AskedRequest {
   readonly namespace: string | undefined;
 }
 
-type RequestCluster = Pick<Cluster, "send" | "getMetadata" | "review">;
-
 /** Answers for a request with a key: what its scopes say, entry by entry, and then RBAC. */
 export async function requestItems(
   asked: AskedRequest,
   live: LiveKey,
-  { cluster, now }: { readonly cluster: RequestCluster; readonly now: number },
+  { cluster, now }: { readonly cluster: Cluster; readonly now: number },
 ): Promise<Readable<readonly ReportItem[]>> {
   if (explainKey(live.resolved, now).state === "problem") return { found: [], missing: [] };
   const served = asked.resource.startsWith("/") ? [] : await servedResources(cluster);
@@ -115,7 +113,7 @@ function scopeIn(
 
 async function namespaceLabels(
   name: string,
-  { getMetadata }: RequestCluster,
+  { getMetadata }: Cluster,
 ): Promise<Readable<Readonly<Record<string, string>>>> {
   if (name === "") return { found: {}, missing: [] };
   const resource = resources.namespaces;
@@ -187,7 +185,7 @@ function hiddenFromConsent({ isParentHidden }: LiveKey): readonly string[] {
 async function rbacItem(
   request: ScopedRequest,
   { resolved }: LiveKey,
-  { review }: RequestCluster,
+  { review }: Cluster,
 ): Promise<Readable<ReportItem>> {
   const identity = identityOf(resolved.key.spec, resolved.config.prefixes);
   if (identity.kind === "invalid") throw new TypeError("an accepted key has an identity");

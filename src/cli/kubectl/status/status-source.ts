@@ -17,6 +17,8 @@ export interface StatusView {
 
 /** Dependencies of {@link StatusSource}. */
 interface StatusSourceDeps {
+  /** The connection of the command, if it has one. */
+  readonly cluster?: Cluster;
   readonly connect: () => Promise<Cluster>;
   readonly clock: Pick<Clock, "now" | "monotonic">;
 }
@@ -30,7 +32,7 @@ export class StatusSource {
   #tookMs = 0;
 
   constructor(selection: StatusSelection, deps: StatusSourceDeps) {
-    [this.#selection, this.#deps] = [selection, deps];
+    [this.#selection, this.#deps, this.#cluster] = [selection, deps, deps.cluster];
   }
 
   /** Milliseconds that the last reading took, successful or not. */

@@ -10,6 +10,7 @@ import {
 import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import type { ListOptions } from "../../../../src/kube/informer/list-options.ts";
 import { selects } from "../../../../src/kube/informer/raw-object.ts";
+import { fakeCluster } from "../fake-cluster.ts";
 
 const plain = "cGxhaW4=";
 
@@ -59,6 +60,7 @@ function cluster(rights: readonly string[], reviewed: readonly string[] = []) {
     return found;
   };
   return {
+    ...fakeCluster({ objects: {} }),
     full,
     get: async (resource: Resource, ref: ObjectRef) => {
       full.push(`${resource.plural} ${keyOf(ref)}`);

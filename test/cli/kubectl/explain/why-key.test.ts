@@ -26,6 +26,7 @@ async function scopeAnswer(
   };
   const forbidden = { code: "Forbidden", status: 403, lacksPermission: true } as const;
   const cluster = {
+    ...fakeCluster({ objects: {} }),
     send: async () => discovery,
     getMetadata: () => Promise.reject(new KubeError("GET", forbidden)),
     review: async () => ({ allowed: true }),
