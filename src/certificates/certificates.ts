@@ -54,10 +54,9 @@ interface CertificatesOptions extends ServiceNames {
 
 type Owner = keyof typeof certificateSecrets;
 
-type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
-  CertificatePlan,
-  { readonly kind: Kind }
->;
+type ValidSecret = Extract<StoredCertificates, { readonly kind: "valid" }>;
+type Plan = CertificatePlan<ServerCertificates, ValidSecret>;
+type PlanOf<Kind extends Plan["kind"]> = Extract<Plan, { readonly kind: Kind }>;
 
 const name = "webhookcertificates";
 
@@ -143,11 +142,12 @@ export class Certificates {
 
   async #reconcile(): Promise<Result> {
     const { clock } = this.#deps;
-    const [stored, inUse] = [this.#stored, this.#inUse.certificates];
+    const stored = this.#stored;
     const bundles = this.#injector === undefined ? [] : this.#injector.bundles();
-    const plan = planCertificates(
+    const plan = planCertificates<ServerCertificates, ValidSecret>(
       {
-        ...{ secret: stored ?? { kind: "missing" }, inUse, ca: this.#inUse.ca },
+        secret: stored ?? { kind: "missing" },
+        ...{ inUse: this.#inUse.certificates, ca: this.#inUse.ca },
         published: bundles && {
           bundles: bundles.length,
           fingerprints: caFingerprints(bundles.join("\n")),
@@ -165,22 +165,20 @@ export class Certificates {
         this.#waitingSince ??= clock.monotonic();
         return { kind: "requeue-at", at: plan.until };
       case "create":
-        return this.#create(plan, inUse);
+        return this.#create(plan);
       case "keep":
         return this.#publish();
       case "replace":
-        return this.#replace(plan, stored, inUse);
+        return this.#replace(plan);
     }
   }
 
-  async #create(
-    { certificates, former }: PlanOf<"create">,
-    inUse: ServerCertificates | undefined,
-  ): Promise<Result> {
+  async #create({ certificates, former }: PlanOf<"create">): Promise<Result> {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
-    const isNew = certificates === "new" || inUse === undefined;
-    const made = isNew ? await newServerCertificates({ ...this.#terms, now: clock.now() }) : inUse;
+    const isNew = certificates === undefined;
+    const terms = { ...this.#terms, now: clock.now() };
+    const made = isNew ? await newServerCertificates(terms) : certificates;
     const place = { namespace, ...this.#secretName };
     const secret = serverCertificatesSecret(made, place, former);
     try {
@@ -193,13 +191,9 @@ export class Certificates {
     return { kind: "done" };
   }
 
-  async #replace(
-    plan: PlanOf<"replace">,
-    stored: StoredCertificates | undefined,
-    inUse: ServerCertificates | undefined,
-  ): Promise<Result> {
+  async #replace(plan: PlanOf<"replace">): Promise<Result> {
     try {
-      if (stored !== undefined && inUse !== undefined) await this.#write(plan, stored, inUse);
+      await this.#write(plan);
     } catch (error) {
       // A Secret that the webhook may not write, such as one without its label, must not block
       // admission.
@@ -209,13 +203,15 @@ export class Certificates {
     return this.#publish();
   }
 
-  async #write(
-    { renew, former }: PlanOf<"replace">,
-    { metadata: { uid, resourceVersion } }: StoredCertificates,
-    before: ServerCertificates,
-  ): Promise<void> {
+  async #write({
+    secret: { metadata },
+    certificates: before,
+    renew,
+    former,
+  }: PlanOf<"replace">): Promise<void> {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
+    const { uid, resourceVersion } = metadata;
     const terms = { ...this.#terms, now: clock.now() };
     const renewed = renew.includes("ca")
       ? await newServerCertificates(terms, before)

@@ -44,24 +44,29 @@ export function dueCertificates(
   return due.includes("ca") ? certificateNames : due;
 }
 
-/** The certificates Secret as it is stored in the API server. */
-export type ObservedSecret =
-  | { readonly kind: "missing" }
-  | { readonly kind: "invalid" }
-  | {
-      readonly kind: "valid";
-      /** The value of its former-CA annotation; empty without one. */
-      readonly formerCa: string;
-      readonly hasAdmissionPath: boolean;
-    };
+/** A Secret with valid certificates. */
+interface ValidSecret {
+  readonly kind: "valid";
+  /** The value of its former-CA annotation; empty without one. */
+  readonly formerCa: string;
+  readonly hasAdmissionPath: boolean;
+}
+
+/** Certificates in memory. */
+interface CertificatesInMemory {
+  readonly validities: CertificateValidities;
+  readonly dnsNames: readonly string[];
+}
 
 /** The observed state that {@link planCertificates} decides from. */
-export interface ObservedCertificates {
-  readonly secret: ObservedSecret;
+export interface ObservedCertificates<
+  Certificates extends CertificatesInMemory = CertificatesInMemory,
+  Secret extends ValidSecret = ValidSecret,
+> {
+  /** The Secret as it is stored in the API server. */
+  readonly secret: { readonly kind: "missing" } | { readonly kind: "invalid" } | Secret;
   /** The certificates in memory. */
-  readonly inUse:
-    | { readonly validities: CertificateValidities; readonly dnsNames: readonly string[] }
-    | undefined;
+  readonly inUse: Certificates | undefined;
   readonly ca: CaKnowledge;
   /** The CA bundles in the webhook configurations; undefined until these are listed. */
   readonly published:
@@ -77,18 +82,23 @@ export interface ObservedCertificates {
 }
 
 /** The action on the Secret, and what the replica knows of the CA from now on. */
-export type CertificatePlan = { readonly ca: CaKnowledge } & (
+export type CertificatePlan<Certificates = CertificatesInMemory, Secret = ValidSecret> = {
+  readonly ca: CaKnowledge;
+} & (
   | { readonly kind: "nothing" }
   | { readonly kind: "wait"; readonly until: number }
   | {
       readonly kind: "create";
-      readonly certificates: "in-use" | "new";
+      /** The certificates to restore; undefined: new ones. */
+      readonly certificates: Certificates | undefined;
       readonly former: CaFingerprints;
     }
   /** The Secret is up to date. */
   | { readonly kind: "keep" }
   | {
       readonly kind: "replace";
+      readonly secret: Secret;
+      readonly certificates: Certificates;
       readonly renew: readonly CertificateName[];
       readonly former: CaFingerprints;
     }
@@ -104,19 +114,25 @@ const lookEveryMs = 250;
  * Plans one reconcile of the Secret. An invalid Secret is reported and not changed, because an
  * administrator may need its content.
  */
-export function planCertificates(observed: ObservedCertificates, now: number): CertificatePlan {
+export function planCertificates<
+  Certificates extends CertificatesInMemory,
+  Secret extends ValidSecret,
+>(
+  observed: ObservedCertificates<Certificates, Secret>,
+  now: number,
+): CertificatePlan<Certificates, Secret> {
   const { secret, inUse, ca, published, waitedMs } = observed;
   const isWaitOver = waitedMs >= putBackMs;
   const wait = { kind: "wait", until: now + lookEveryMs, ca } as const;
   if (secret.kind === "missing" && inUse !== undefined)
-    return { kind: "create", certificates: "in-use", former: formerCaInUse(ca, []), ca };
+    return { kind: "create", certificates: inUse, former: formerCaInUse(ca, []), ca };
   if (secret.kind === "missing") {
     // If a CA is published, another replica may have its certificates in memory and restores them
     // at once.
     if (published?.bundles !== 0 && !isWaitOver) return wait;
     const compared = caAfterComparison(ca, published?.fingerprints ?? []);
     const former = formerCa({ ...compared, current: [], recorded: [] });
-    return { kind: "create", certificates: "new", former, ca: compared };
+    return { kind: "create", certificates: undefined, former, ca: compared };
   }
   if (secret.kind === "invalid" || inUse === undefined) return { kind: "nothing", ca };
   if (!ca.isCompared && published === undefined && !isWaitOver) return wait;
@@ -127,11 +143,11 @@ export function planCertificates(observed: ObservedCertificates, now: number): C
     renew.length === 0 && secret.hasAdmissionPath && formerCaText(former) === secret.formerCa;
   return isCurrent
     ? { kind: "keep", ca: compared }
-    : { kind: "replace", renew, former, ca: compared };
+    : { kind: "replace", secret, certificates: inUse, renew, former, ca: compared };
 }
 
 function certificatesToRenew(
-  { validities, dnsNames }: NonNullable<ObservedCertificates["inUse"]>,
+  { validities, dnsNames }: CertificatesInMemory,
   wanted: readonly string[],
   now: number,
 ): readonly CertificateName[] {

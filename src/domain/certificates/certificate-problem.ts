@@ -1,6 +1,6 @@
 import { annotations, certificateSecrets } from "../../api/names.ts";
 import type { CaFingerprints } from "./ca-change.ts";
-import type { ObservedSecret } from "./certificate-plan.ts";
+import type { ObservedCertificates } from "./certificate-plan.ts";
 
 /** What can be wrong with the webhook's certificates while it serves. */
 export const certificateProblems = ["ca-changed", "secret-missing", "secret-unreadable"] as const;
@@ -55,7 +55,7 @@ function caChangedSentence(secret: string): string {
 
 /** The observed state that problems are derived from. */
 export interface ObservedProblems {
-  readonly secret: ObservedSecret["kind"];
+  readonly secret: ObservedCertificates["secret"]["kind"];
   /** Whether the replica has certificates in memory. */
   readonly isInUse: boolean;
   readonly former: CaFingerprints;

@@ -135,12 +135,12 @@ describe("the plan for the Secret if", () => {
     {
       rule: "the Secret was deleted while its certificates are in use",
       seen: { secret: missing, ca: { ...compared, observed: [b] } },
-      plan: { kind: "create", certificates: "in-use", former: [b] },
+      plan: { kind: "create", certificates: inUse, former: [b] },
     },
     {
       rule: "there is no Secret and no CA is published",
       seen: { secret: missing, inUse: undefined, ca: noCaKnowledge },
-      plan: { kind: "create", certificates: "new", former: [] },
+      plan: { kind: "create", certificates: undefined, former: [] },
       ca: knowing({ isCompared: true }),
     },
     {
@@ -168,7 +168,7 @@ describe("the plan for the Secret if", () => {
         published: { bundles: 1, fingerprints: [b] },
         waitedMs: 10_000,
       },
-      plan: { kind: "create", certificates: "new", former: [b] },
+      plan: { kind: "create", certificates: undefined, former: [b] },
       ca: knowing({ observed: [b], isCompared: true }),
     },
   ])("$rule", ({ seen, at = now, plan, ca }) => {
@@ -181,6 +181,7 @@ describe("the plan for the Secret if", () => {
       dnsNames: ["w.ns.svc"],
       ...seen,
     };
-    expect(planCertificates(observed, at)).toEqual({ ...plan, ca: ca ?? observed.ca });
+    const replaced = plan.kind === "replace" && { secret: observed.secret, certificates: inUse };
+    expect(planCertificates(observed, at)).toEqual({ ...plan, ...replaced, ca: ca ?? observed.ca });
   });
 });
