@@ -117,7 +117,7 @@ function conflict(kind: OutcomeKind, facts: OutcomeFacts): Failure {
 }
 
 function failureOf(
-  { target: { namespace = "", name }, regarding }: TargetReport,
+  { target: { namespace, name }, regarding }: TargetReport,
   verdict: Verdict,
 ): readonly TargetFailure[] {
   if (verdict.kind !== "conflict" && verdict.kind !== "failed") return [];
