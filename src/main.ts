@@ -3,26 +3,30 @@ import { nodeVersionProblem } from "./cli/node-version.ts";
 import { type CommandActions, serverProgram, usageExitCode } from "./cli/server-program.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { readEnvironment } from "./runtime/environment.ts";
+import type { ServerProcess } from "./runtime/run-process.ts";
 
-const exit = (code: number): void => process.exit(code);
+const server: ServerProcess = {
+  ...{ clock, random: Math.random, signals: process },
+  exit: (code) => process.exit(code),
+};
 
 /** Each command imports its modules when it runs; the help imports none of them. */
 const actions: CommandActions = {
   async controller(config) {
     const { runController } = await import("./controllers/run-controller.ts");
-    await runController(config, { clock, random: Math.random, exit });
+    await runController(config, server);
   },
   async webhook(config) {
     const { runWebhook } = await import("./webhooks/run-webhook.ts");
-    await runWebhook(config, { clock, random: Math.random, exit });
+    await runWebhook(config, server);
   },
   async gateway(config) {
     const { runGateway } = await import("./gateway/run-gateway.ts");
-    await runGateway(config, { clock, random: Math.random, exit });
+    await runGateway(config, server);
   },
   async directEndpoint(config) {
     const { runDirectEndpoint } = await import("./gateway/run-direct-endpoint.ts");
-    await runDirectEndpoint(config, { clock, random: Math.random, exit });
+    await runDirectEndpoint(config, server);
   },
 };
 

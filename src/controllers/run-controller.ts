@@ -1,77 +1,86 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
+import { certifiedServer } from "../certificates/certified-server.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
-import type { ControllerConfig } from "./controller-options.ts";
 import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-server.ts";
-import { createLogger } from "../runtime/log.ts";
-import { createMetrics } from "../runtime/metrics.ts";
+import { type Route, served } from "../runtime/routes.ts";
 import {
-  healthRoute,
-  metricsRoute,
-  type Readiness,
-  readyRoute,
-  served,
-} from "../runtime/routes.ts";
-import { exitOnFailure, type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
+  type AssembledProcess,
+  type ProcessContext,
+  type ProcessPart,
+  runProcess,
+  type ServerProcess,
+} from "../runtime/run-process.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
-import { createIssuer } from "./issuer.ts";
-import { exposePolls, RevokedPolls } from "./revoked-polls.ts";
+import type { ControllerConfig } from "./controller-options.ts";
 import { publishedKeyRoutes, revokedTokensRoutes } from "./issuer-routes.ts";
-
-const closeGraceMs = 2_000;
+import { exposePolls, RevokedPolls } from "./revoked-polls.ts";
 
 /** Runs `latchkey controller` until SIGTERM, or exits with 1 if the Lease is lost. */
-export async function runController(
+export function runController(config: ControllerConfig, process: ServerProcess): Promise<void> {
+  return runProcess(
+    { name: "controller", config, assemble: (context) => assembleProcess(config, context) },
+    process,
+  );
+}
+
+async function assembleProcess(
   config: ControllerConfig,
-  { clock, random, exit }: ServerProcess,
-): Promise<void> {
+  context: ProcessContext,
+): Promise<AssembledProcess> {
+  const { clock, metrics } = context;
   const identity = config.identity ?? uniqueIdentity();
-  const log = createLogger({ level: config.logLevel });
-  const metrics = createMetrics();
-  const signal = shutdownSignal({ process, clock, log, exitHard: exit });
   const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
   const assembly = assembleController(assemblyOptions(config, identity), {
-    ...{ credentials, clock, random, log, metrics },
+    ...context,
+    credentials,
   });
+  const { informers } = assembly;
   const keys = keysOf(config, assembly);
-  const polls = new RevokedPolls(config.issuer, keys, { ...assembly.informers, clock });
+  const polls = new RevokedPolls(config.issuer, keys, { ...informers, clock });
   exposePolls(polls, metrics);
   const routes = [
-    ...publishedKeyRoutes(config, keys, assembly.informers.published),
+    ...publishedKeyRoutes(config, keys, informers.published),
     ...revokedTokensRoutes(config, polls),
   ];
-  const issuer = createIssuer(config, routes, {
-    ...{ assembly, clock, log, metrics },
-    onFailure: exitOnFailure({ exit }, log),
-  });
-  const readiness = (): Readiness => {
-    const reasons = [
-      ...assembly.informers.staleReasons(),
-      ...(issuer.isListening() ? [] : ["no certificate for the issuer yet"]),
-    ];
-    return { ready: reasons.length === 0, reasons };
+  return {
+    parts: [
+      { problems: () => informers.staleReasons(), close: () => assembly.close() },
+      // After the servers began to close, so that clients send their next poll to another replica.
+      { close: () => polls.end() },
+      issuerServer(config, { assembly, routes }, context),
+    ],
+    started: { identity, apiServer: credentials.server },
+    routes,
+    lead: (signal) => assembly.run(signal),
   };
-  const server = await startHttpServer({
-    ...config.httpAddress,
-    ...served([metricsRoute(metrics), healthRoute(), readyRoute(readiness), ...routes]),
-    onRefused: refusalCounter("http", httpRefusals, metrics),
-    clock,
-    log,
-  });
-  log.info({ url: server.url, identity, apiServer: credentials.server }, "controller started");
+}
 
-  const publishing = new AbortController();
-  const published = issuer.run(publishing.signal);
-  const end = await assembly.run(signal);
-  log.info({ end }, "controller stops");
-  if (end === "lost") exit(1);
-  publishing.abort();
-  const closed = [server, issuer].map((closing) => closing.close(closeGraceMs));
-  // After the servers began to close, so that the clients send their next poll to another replica.
-  polls.end();
-  await Promise.all([...closed, assembly.close(), published]);
+/** The server of the issuer of direct tokens; every replica has one, leading or not. */
+function issuerServer(
+  config: ControllerConfig,
+  { assembly, routes }: { readonly assembly: Assembly; readonly routes: readonly Route[] },
+  context: ProcessContext,
+): ProcessPart {
+  const { clock, log, metrics } = context;
+  const { certificateDirectory, issuerAddress } = config;
+  return certifiedServer(
+    {
+      async start(tls) {
+        const server = await startHttpServer({
+          ...{ ...issuerAddress, ...served(routes), clock, log, tls },
+          onRefused: refusalCounter("issuer", httpRefusals, metrics),
+        });
+        log.info({ url: server.url }, "issuer listens");
+        return server;
+      },
+      keepCertificates: (signal, onTls) => assembly.keepCertificates(config, signal, onTls),
+      ...{ certificateDirectory, missing: "no certificate for the issuer yet" },
+    },
+    context,
+  );
 }
 
 function assemblyOptions(config: ControllerConfig, identity: string): AssemblyOptions {

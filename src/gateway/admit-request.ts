@@ -3,8 +3,8 @@ import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { bearerOf } from "../domain/gateway/bearer.ts";
 import { writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
 import { asksForImpersonation, unforwardableName } from "../domain/gateway/forwarded-headers.ts";
-import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import { withDefaultNamespace } from "../domain/gateway/object-defaults.ts";
+import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import { checkHead, type Framing, type RequestHead } from "../domain/gateway/request-head.ts";
 import { type Method, requestInfo, requiredAccess } from "../domain/gateway/request-info.ts";
 import {

@@ -1,6 +1,6 @@
 import { type Clock, aborted, sleep } from "../runtime/clock.ts";
-import type { ClusterReadings } from "./gateway-metrics.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
+import type { ClusterReadings } from "./gateway-metrics.ts";
 
 /** Dependencies of {@link ClusterProbes}. */
 interface ClusterProbesDeps {

@@ -1,11 +1,11 @@
 import { gatewayFieldManager } from "../api/names.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import { createClient } from "../kube/client/client.ts";
-import type { Credentials } from "../kube/credentials/credentials.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import { createForwarder } from "../kube/forward/forwarder.ts";
 import { createTransport, type Transport } from "../kube/client/transport.ts";
+import type { Credentials } from "../kube/credentials/credentials.ts";
+import { createForwarder } from "../kube/forward/forwarder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";

@@ -8,6 +8,7 @@ import {
   parseClusterKubeconfig,
   type RefusedKubeconfig,
 } from "../domain/gateway/cluster-kubeconfig.ts";
+import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import {
   connectedClusterName,
   clustersNamespace,
@@ -20,16 +21,15 @@ import {
   directKeys,
   parseDirectAddress,
 } from "../domain/gateway/direct-address.ts";
-import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import { Informer } from "../kube/informer/informer.ts";
 import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import { Informer } from "../kube/informer/informer.ts";
 import type { Change } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
 /** Dependencies of {@link ConnectedClusters}. */
-export interface ConnectedClustersDeps extends InformerDeps {
+interface ConnectedClustersDeps extends InformerDeps {
   readonly events: Pick<EventRecorder, "record">;
   /** Opens the way to a cluster. */
   readonly connect: (access: ClusterAccess) => ConnectedUpstream;

@@ -1,5 +1,5 @@
-import { mintsToken } from "../domain/gateway/token-mint.ts";
 import { refusal } from "../domain/gateway/refusal.ts";
+import { mintsToken } from "../domain/gateway/token-mint.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
 import { admitRequest, type AdmitRequestDeps } from "./admit-request.ts";

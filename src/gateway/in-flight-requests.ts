@@ -4,9 +4,9 @@ import {
   type InFlightKind,
   type InFlightLoad,
 } from "../domain/gateway/in-flight-limits.ts";
-import type { Yielder } from "../runtime/yielder.ts";
 import { type Cancel, type Clock, sleep } from "../runtime/clock.ts";
 import { ItemsByOwner } from "../runtime/items-by-owner.ts";
+import type { Yielder } from "../runtime/yielder.ts";
 import type { Decision } from "./credential.ts";
 
 /** A request of a valid credential, from before the decision about it until its end. */

@@ -1,7 +1,7 @@
-import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/object-defaults.ts";
-import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
-import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { bodyPace } from "../domain/gateway/body-pace.ts";
+import { bodyFormat, completedBody, kindInBody } from "../domain/gateway/object-defaults.ts";
+import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { longestWaitMs } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
 import type { Cancel } from "../runtime/clock.ts";

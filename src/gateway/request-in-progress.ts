@@ -10,7 +10,6 @@ import {
 } from "../domain/gateway/in-flight-limits.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { Logger } from "../runtime/log.ts";
 import {
   type AdmittedRequest,
@@ -21,6 +20,7 @@ import {
 } from "./admit-request.ts";
 import { type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { ForwardResult } from "./forward-terms.ts";
+import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 
 /** What carries a request and its answer: an exchange, or a connection that changes its protocol. */

@@ -1,8 +1,31 @@
-import { readIssuerAuthority } from "../published/follow-issuer.ts";
-import type { ServerProcess } from "../runtime/shutdown.ts";
-import { assembleDirectEndpoint } from "./assemble-direct.ts";
+import { directFieldManager, ownObjects } from "../api/names.ts";
+import { Certificates } from "../certificates/certificates.ts";
+import {
+  acceptedAudiences,
+  type ClusterAudienceOptions,
+} from "../domain/endpoint-token/token-audience.ts";
+import { namedUpstream } from "../domain/gateway/connected-cluster.ts";
+import { directRoutes } from "../domain/gateway/request-target.ts";
+import { ServerProbe } from "../kube/client/server-version.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
+import {
+  followIssuer,
+  type FollowIssuerOptions,
+  readIssuerAuthority,
+} from "../published/follow-issuer.ts";
+import type { ServerProcess } from "../runtime/run-process.ts";
+import { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import type { DirectEndpointConfig } from "./direct-endpoint-options.ts";
-import { runFront } from "./run-front.ts";
+import { authenticationCounter } from "./gateway-metrics.ts";
+import { type GatewayAssembly, gatewayBase, runGatewayProcess } from "./gateway-process.ts";
+import { type NamePrefixes, tokenAuthenticator, tokenResults } from "./token-authenticator.ts";
+
+/** How a direct endpoint behaves. */
+interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOptions {
+  readonly serviceName: string;
+  readonly externalNames: readonly string[];
+  readonly prefixes: NamePrefixes;
+}
 
 /** Runs `latchkey direct-endpoint` until SIGTERM; throws a ConfigError for an unreadable CA file. */
 export async function runDirectEndpoint(
@@ -11,13 +34,53 @@ export async function runDirectEndpoint(
 ): Promise<void> {
   const prefixes = { user: config.usernamePrefix, groups: config.groupsPrefix };
   const issuerCa = readIssuerAuthority(config.certificateAuthority);
-  await runFront(
+  await runGatewayProcess(
     config,
     {
-      name: "direct endpoint",
-      address: config.endpointAddress,
+      ...{ name: "direct endpoint", address: config.endpointAddress },
       assemble: (deps) => assembleDirectEndpoint({ ...config, prefixes, issuerCa }, deps),
     },
     process,
   );
+}
+
+/** Builds a direct endpoint without its servers; nothing runs yet. */
+function assembleDirectEndpoint(
+  options: DirectEndpointOptions,
+  deps: ProcessConnectionDeps,
+): GatewayAssembly {
+  const { clock, metrics } = deps;
+  const { clusterName, issuer, namespace, prefixes } = options;
+  const base = gatewayBase(
+    {
+      ...{ fieldManager: directFieldManager, directory: "direct-endpoint" },
+      isFresh: () => revoked.isKnown(),
+    },
+    deps,
+  );
+  const { client, following, inFlight } = base;
+  const tokens = new VerifiedTokens(new Map(), { issuer, audiences: acceptedAudiences(options) });
+  const { keys, revoked, parts } = followIssuer(options, {
+    ...{ ...deps, client, secretName: ownObjects.directKeys },
+    onKeys(known) {
+      tokens.replaceKeys(known);
+      inFlight.changed();
+    },
+    onList: () => inFlight.changed(),
+  });
+  const probe = new ServerProbe({ transport: base.transport, clock });
+  const certificates = new Certificates("direct", options, { ...following, client, metrics });
+  return {
+    inFlight,
+    handler: base.handlerWith({
+      routes: directRoutes(namedUpstream(clusterName)),
+      authenticator: tokenAuthenticator({
+        ...{ tokens, keys, revoked, clock, prefixes, namespace },
+        onResult: authenticationCounter(tokenResults, metrics),
+      }),
+      findUpstream: () => base.upstream,
+    }),
+    parts: base.partsWith([...parts, probe]),
+    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+  };
 }

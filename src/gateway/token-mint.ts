@@ -1,9 +1,9 @@
 import { resources } from "../api/resources.ts";
-import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { isMintOver, nameOfObject } from "../domain/gateway/token-mint.ts";
 import { displaced } from "../domain/gateway/in-flight-limits.ts";
+import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
+import { isMintOver, nameOfObject } from "../domain/gateway/token-mint.ts";
 import { objectPath } from "../kube/client/paths.ts";
 import type { ForwardedRequest, Forwarding } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";

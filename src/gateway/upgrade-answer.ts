@@ -1,7 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { Transform } from "node:stream";
-import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
+import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
 import { refusalHeaders } from "./send-refusal.ts";

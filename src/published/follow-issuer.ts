@@ -5,10 +5,11 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { OptionTable } from "../runtime/options.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
+import type { ProcessPart } from "../runtime/run-process.ts";
 import { caCertificates } from "../tokens/certificate-pem.ts";
 import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
-import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
 import { PersistedRevokedList } from "./persisted-revoked-list.ts";
+import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
 import { listRefusals, revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
 
 /** Options of what follows the issuer of direct tokens in a connected cluster. */
@@ -69,14 +70,11 @@ interface FollowIssuerDeps {
   readonly onList: () => void;
 }
 
-/** What an issuer publishes, followed by its parts once they run. */
+/** What an issuer publishes, followed once its parts run. */
 export interface FollowedIssuer {
   readonly keys: IssuerKeys;
   readonly revoked: RevokedTokens;
-  readonly parts: readonly { run(signal: AbortSignal): Promise<void> }[];
-  problems(): readonly string[];
-  warnings(): readonly string[];
-  close(): Promise<void>;
+  readonly parts: readonly ProcessPart[];
 }
 
 /** The published keys are at most 64 KiB. */
@@ -122,10 +120,9 @@ export function followIssuer(
       .set(revoked.confirmedAt() / 1000),
   );
   return {
-    ...{ keys, revoked, parts: [keys, revoked, persisted] },
-    problems: () => [...keys.problems(), ...revoked.problems()],
-    warnings: () => [...keys.warnings(), ...revoked.warnings()],
-    close: async () => void (await Promise.all([document.close(), list.close()])),
+    ...{ keys, revoked },
+    // The warnings about the persisted list are among those of the list.
+    parts: [document, list, keys, revoked, { run: (signal) => persisted.run(signal) }],
   };
 }
 

@@ -1,13 +1,13 @@
 import type { Http2Server } from "node:http2";
 import type { Server } from "node:https";
 import type { TLSSocket } from "node:tls";
+import { sleep } from "./clock.ts";
 import { ConnectionPool, recordConnections } from "./connection-pool.ts";
-import { http1Server } from "./http1.ts";
-import { http2Server } from "./http2.ts";
 import { frontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
 import { shareHandshakes } from "./handshakes.ts";
 import type { ServerTls } from "./http-server.ts";
-import { sleep } from "./clock.ts";
+import { http1Server } from "./http1.ts";
+import { http2Server } from "./http2.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
 
 const drainIdleMs = 10_000;

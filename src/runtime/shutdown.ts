@@ -1,31 +1,12 @@
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
-/** Dependencies of a server on its process; `exit` ends it at once. */
-export interface ServerProcess {
-  readonly clock: Clock;
-  /** Returns numbers in [0, 1). */
-  readonly random: () => number;
-  readonly exit: (code: number) => void;
-}
-
 /** Dependencies of {@link shutdownSignal}; `exitHard` ends the process at once. */
 interface ShutdownOptions {
   readonly process: Pick<NodeJS.EventEmitter, "on">;
   readonly clock: Pick<Clock, "monotonic">;
   readonly log: Logger;
   readonly exitHard: (code: number) => void;
-}
-
-/** Ends a process that cannot serve its clients, with the cause in its log. */
-export function exitOnFailure(
-  { exit }: Pick<ServerProcess, "exit">,
-  log: Pick<Logger, "error">,
-): (error: unknown) => void {
-  return (error) => {
-    log.error({ error }, "cannot serve; check address and certificate");
-    exit(1);
-  };
 }
 
 /** Exit codes of a process that a signal ended: 128 + the signal number (POSIX shells). */

@@ -1,16 +1,16 @@
 import { authorizerFieldManager, ownObjects } from "../api/names.ts";
 import { Certificates } from "../certificates/certificates.ts";
-import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
 import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
+import { ServerProbe } from "../kube/client/server-version.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { ServerProbe } from "../kube/client/server-version.ts";
+import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
 import { accessReviewResults, directAccessReviewHandler } from "./access-review.ts";
 import { apiServerName, reviewCounter, reviewRoute } from "./review-route.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
@@ -35,7 +35,7 @@ export function assembleDirectAuthorizer(
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
-  const { revoked, ...followed } = followIssuer(options, {
+  const { revoked, parts } = followIssuer(options, {
     ...{ ...deps, client, secretName: ownObjects.authorizerKeys },
     ...{ onKeys: ignore, onList: ignore },
   });
@@ -57,13 +57,10 @@ export function assembleDirectAuthorizer(
       reviewRoute({ path: webhookPaths.accessReview, handler }, { clock, metrics, certificates }),
     ],
     isAdmissionSegment: () => false,
-    run: async (signal) =>
-      void (await Promise.all(
-        [probe, ...followed.parts, discovery].map((part) => part.run(signal)),
-      )),
+    parts: [
+      ...[transport, ...parts, probe, discovery],
+      { warnings: () => certificates.warnings() },
+    ],
     keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
-    problems: () => [...followed.problems(), ...probe.problems()],
-    warnings: () => [...followed.warnings(), ...certificates.warnings()],
-    close: async () => void (await Promise.all([transport.close(), followed.close()])),
   };
 }

@@ -1,20 +1,20 @@
 import { group, webhookFieldManager } from "../api/names.ts";
-import { exposeWatches } from "../kube/informer/watch-metrics.ts";
 import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
-import { Certificates } from "../certificates/certificates.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
+import { Certificates } from "../certificates/certificates.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
+import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { createClient } from "../kube/client/client.ts";
+import { exposeWatches } from "../kube/informer/watch-metrics.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,
   provingInformerDeps,
 } from "../kube/process-connection.ts";
-import { apiServerName } from "./review-route.ts";
 import { createConnectorKey } from "./connector-data.ts";
+import { apiServerName } from "./review-route.ts";
 import type { WebhookAssembly } from "./webhook-assembly.ts";
 import { webhookRoutes, type WebhookRoutesOptions } from "./webhook-routes.ts";
 
@@ -81,13 +81,12 @@ export function assembleWebhook(
       metrics,
     }),
     isAdmissionSegment: (segment) => certificates.isAdmissionSegment(segment),
-    run: async (signal) =>
-      void (await Promise.all(
-        [accessKeys, lastActivity, discovery, connectorKey].map((part) => part.run(signal)),
-      )),
+    parts: [
+      transport,
+      { run: (signal) => accessKeys.run(signal), problems: () => accessKeys.staleReasons() },
+      ...[lastActivity, discovery, connectorKey],
+      { warnings: () => certificates.warnings() },
+    ],
     keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
-    problems: () => accessKeys.staleReasons(),
-    warnings: () => certificates.warnings(),
-    close: () => transport.close(),
   };
 }

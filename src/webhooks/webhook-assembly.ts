@@ -1,5 +1,6 @@
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { IsHiddenSegment, Route } from "../runtime/routes.ts";
+import type { ProcessPart } from "../runtime/run-process.ts";
 
 /** A process that answers reviews, with its clients for the API server, without its servers. */
 export interface WebhookAssembly {
@@ -7,17 +8,14 @@ export interface WebhookAssembly {
   readonly routes: readonly Route[];
   /** Whether this is the first path segment of the admission routes. */
   readonly isAdmissionSegment: IsHiddenSegment;
-  /** Runs the informers and what else decides about reviews until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
+  /** The informers and what else decides about reviews, and their connections. */
+  readonly parts: readonly ProcessPart[];
   /**
    * Creates, renews and watches the certificates in Latchkey's own Secret, and publishes their CA;
    * calls `onTls` for each set of certificates.
    */
-  keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
-  /** Why nothing can be decided, one sentence each; empty if reviews can be answered. */
-  problems(): readonly string[];
-  /** What will stop it without action, one sentence each. */
-  warnings(): readonly string[];
-  /** Closes every connection, including those with requests in flight. */
-  close(): Promise<void>;
+  readonly keepCertificates: (
+    signal: AbortSignal,
+    onTls: (material: ServerTls) => void,
+  ) => Promise<void>;
 }

@@ -1,5 +1,6 @@
+import { closeParts, problemsOf, runParts } from "../../src/runtime/run-process.ts";
 import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
-import { assembleGateway } from "../../src/gateway/assemble.ts";
+import { assembleGateway } from "../../src/gateway/run-gateway.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { assembleWebhook } from "../../src/webhooks/assemble.ts";
 import type { WebhookAssembly } from "../../src/webhooks/webhook-assembly.ts";
@@ -65,10 +66,10 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       leads: false,
       assemble({ namespace }, deps) {
         const webhook = webhookOf(namespace, deps);
-        const watches = webhook.problems().length;
+        const watches = problemsOf(webhook.parts).length;
         return {
-          run: (signal) => webhook.run(signal),
-          close: () => webhook.close(),
+          run: (signal) => runParts(webhook.parts, signal),
+          close: () => closeParts(webhook.parts),
           watches,
           routes: webhook.routes,
         };
@@ -82,7 +83,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
         // Its Secret and two webhook configurations.
         return {
           run: (signal) => webhook.keepCertificates(signal, () => {}),
-          close: () => webhook.close(),
+          close: () => closeParts(webhook.parts),
           watches: 3,
           routes: [],
         };
@@ -93,11 +94,12 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
       leads: false,
       assemble({ namespace }, deps) {
         const gateway = assembleGateway({ ...gatewaySettings, namespace }, deps);
-        // And the Secrets of connected clusters, and the ConfigMap that lists them.
-        const watches = gateway.accessKeys.staleReasons().length + 2;
+        // One problem is the right to impersonate; but the Secrets of connected clusters and the
+        // ConfigMap that lists them are none.
+        const watches = problemsOf(gateway.parts).length + 1;
         return {
-          run: (signal) => gateway.run(signal),
-          close: () => gateway.close(),
+          run: (signal) => runParts(gateway.parts, signal),
+          close: () => closeParts(gateway.parts),
           watches,
           routes: [],
           handler: gateway.handler,

@@ -48,7 +48,7 @@ const otherKeys = [
   // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",
-  "gateway/assemble.ts: ${group}/latchkey",
+  "gateway/run-gateway.ts: ${group}/latchkey",
 ];
 
 describe("files of src", () => {

@@ -11,7 +11,7 @@ import {
   mostLargeAnswers,
 } from "../../src/gateway/connect-cluster.ts";
 import { headTimeoutMs } from "../../src/gateway/forward-upgrade.ts";
-import { mostAnswers } from "../../src/gateway/process-parts.ts";
+import { mostAnswers } from "../../src/gateway/gateway-process.ts";
 import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
 import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connection-pool.ts";

@@ -1,3 +1,4 @@
+import { closeParts, problemsOf, runParts } from "../../src/runtime/run-process.ts";
 import { createServer, type Server } from "node:https";
 import { afterEach, expect, test } from "vitest";
 import { followIssuer } from "../../src/published/follow-issuer.ts";
@@ -67,15 +68,18 @@ test("the keys and the list of revoked tokens are those that the issuer publishe
       onList: () => void (state.lists += 1),
     },
   );
-  expect(followed.problems()).toHaveLength(2);
-  const running = followed.parts.map((part) => part.run(stop.signal));
+  expect(problemsOf(followed.parts)).toHaveLength(2);
+  const running = runParts(followed.parts, stop.signal);
   closing.push(async () => {
     stop.abort();
-    await Promise.all(running);
-    await followed.close();
+    await running;
+    await closeParts(followed.parts);
   });
   const soon = { every: 5 };
-  await eventually(() => followed.problems().length === 0, { ...soon, what: "keys and list" });
+  await eventually(() => problemsOf(followed.parts).length === 0, {
+    ...soon,
+    what: "keys and list",
+  });
   expect([state.keys, state.lists]).toEqual([[[signingKeys.signing.kid]], 1]);
   expect(followed.revoked.has("uid-token")).toBe(false);
 

@@ -1,3 +1,4 @@
+import { closeParts, runParts } from "../../src/runtime/run-process.ts";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { decodeProtectedHeader, SignJWT } from "jose";
@@ -132,7 +133,7 @@ function startEndpoint() {
     },
   );
   const stop = new AbortController();
-  const running = Promise.all(followed.parts.map((part) => part.run(stop.signal)));
+  const running = runParts(followed.parts, stop.signal);
   const authenticator = tokenAuthenticator({
     ...{ tokens, keys: followed.keys, revoked: followed.revoked, clock },
     ...{ prefixes: { user: "", groups: "" }, namespace, roles: () => new Map() },
@@ -144,7 +145,7 @@ function startEndpoint() {
     async stop() {
       stop.abort();
       await running;
-      await followed.close();
+      await closeParts(followed.parts);
     },
   };
 }

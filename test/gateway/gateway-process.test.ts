@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { drainTimes } from "../../src/gateway/run-front.ts";
+import { drainTimes } from "../../src/gateway/gateway-process.ts";
 
 test.each([
   [55_000, { leastMs: 5_000, watchesMs: 10_000, restMs: 50_000 }],
