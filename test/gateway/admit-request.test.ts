@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { unknownPolicy } from "../../src/domain/gateway/derived-credentials-policy.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";

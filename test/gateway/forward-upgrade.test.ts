@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { frontWays, requestTextOf, type WayFixture } from "../support/front-ways.ts";
 import { aliceKey, keyOf, startGateway } from "../support/gateway-fixture.ts";
 import { type RawConnection, rawConnection, requestText } from "../support/raw-client.ts";

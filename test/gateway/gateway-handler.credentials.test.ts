@@ -8,7 +8,7 @@ import {
   requestTextOf,
   type WayFixture,
 } from "../support/front-ways.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { keyOf } from "../support/gateway-fixture.ts";
 import { askRaw, rawConnection } from "../support/raw-client.ts";
 import { headers, rawSession, type RawSession } from "../support/raw-http2.ts";

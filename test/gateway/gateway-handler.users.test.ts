@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterEach, describe, expect, it } from "vitest";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { eventually } from "../support/eventually.ts";
 import { frontWays, type WayFixture } from "../support/front-ways.ts";
 import type { GatewayFixtureOptions } from "../support/gateway-fixture.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { fakeReviewDeps, resolvedKeyWith } from "../support/review-fixture.ts";

@@ -3,7 +3,7 @@ import { type Scope, writeScope } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";

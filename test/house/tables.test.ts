@@ -6,7 +6,7 @@ import { parseScope } from "../../src/api/scope.ts";
 import { upstreamLocation } from "../../src/domain/gateway/connected-cluster.ts";
 import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/scoped-request.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
 import { commands } from "../../src/cli/server-program.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import {
   type AccessReviewResult,
   accessReviewHandler,

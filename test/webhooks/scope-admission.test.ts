@@ -3,7 +3,7 @@ import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
-import { emptyScope } from "../../src/domain/scope/scope-entries.ts";
+import { emptyScope } from "../support/empty-scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { awaitNewKey, enforceScope, newScopeWarnings } from "../../src/webhooks/scope-admission.ts";
 import {

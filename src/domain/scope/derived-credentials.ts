@@ -1,8 +1,7 @@
 import { group as ownGroup } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
-import type { ScopeRule } from "../../api/scope.ts";
 import { qualifiedResource } from "./patterns.ts";
-import type { ResourceRequest } from "./scoped-request.ts";
+import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
  * Requests with which a scoped key could obtain an unscoped credential, or change what its scope
@@ -92,21 +91,20 @@ export function isEscape(request: ResourceRequest): boolean {
   return couldEscape(request.group, qualifiedResource(request), [request.verb]);
 }
 
+/** Why a wildcard of a rule does not cover a request, only the name of its resource. */
+export type Protection = "guarded" | "escape" | "secrets";
+
+/** The protection of a request; undefined if it has none. `ownNamespace` is Latchkey's own. */
+export function protectionOf(request: ScopedRequest, ownNamespace: string): Protection | undefined {
+  if (request.kind === "path") return undefined;
+  if (isGuardedNamespace(request.namespace, ownNamespace)) return "guarded";
+  if (isEscape(request)) return "escape";
+  return isSecrets(request.group, request.resource) ? "secrets" : undefined;
+}
+
 /** Whether this is the core resource `secrets`. */
 export function isSecrets(group: string, name: string): boolean {
   return group === "" && name === "secrets";
-}
-
-/**
- * Whether a rule names the resource of a request, and the verb if it is impersonation. Wildcards
- * and empty lists do not count.
- */
-export function namesRequest(rule: ScopeRule, request: ResourceRequest): boolean {
-  const isNamed = rule.resources.some(
-    ({ group, resources }) =>
-      group === request.group && resources.includes(qualifiedResource(request)),
-  );
-  return isNamed && (!isImpersonation(request.verb) || rule.verbs.includes(request.verb));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { group as ownGroup } from "../../api/names.ts";
 import type { PolicyRule } from "../../api/role.ts";
-import { type ScopeLimit, type ScopeRole, serviceCLI } from "../../api/scope.ts";
+import { type ScopeLimit, serviceCLI } from "../../api/scope.ts";
 import { isSecrets } from "./derived-credentials.ts";
-import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
+import { coversPath, qualifiedResource } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
@@ -10,6 +10,12 @@ import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
  * such a role.
  */
 export type ScopeRoles = ReadonlyMap<string, readonly PolicyRule[]>;
+
+/** The context of a scope: the roles that exist, and the name of Latchkey's own namespace. */
+export interface ScopeContext {
+  readonly roles: ScopeRoles;
+  readonly ownNamespace: string;
+}
 
 /** The read-only requests of the command-line client: SharedSecrets and namespaces. */
 const serviceCLIRules: readonly PolicyRule[] = [
@@ -45,17 +51,10 @@ export function unknownRoles(
   );
 }
 
-/** Whether a role entry covers a request to the central cluster; an unknown role covers nothing. */
-export function roleCovers(entry: ScopeRole, request: ScopedRequest, roles: ScopeRoles): boolean {
+/** Whether a role permits a request to the central cluster; an unknown role permits nothing. */
+export function rolePermits(role: string, request: ScopedRequest, roles: ScopeRoles): boolean {
   if (request.target !== "Management") return false;
-  const isInside = (narrowed: readonly string[], name: string | undefined): boolean =>
-    narrowed.length === 0 || narrowed.some((pattern) => selectsName(pattern, name));
-  if (
-    !isInside(entry.projects, request.project) ||
-    !isInside(entry.virtualClusters, request.virtualCluster)
-  )
-    return false;
-  return rulesOf(entry.role, roles)?.some((rule) => permits(rule, request)) === true;
+  return rulesOf(role, roles)?.some((rule) => permits(rule, request)) === true;
 }
 
 /** Whether a rule permits a request, as in RBAC (Kubernetes API reference, PolicyRule). */

@@ -1,15 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { roleCovers, unknownRoles } from "../../../src/domain/scope/scope-roles.ts";
+import { rolePermits, unknownRoles } from "../../../src/domain/scope/scope-roles.ts";
 import { resourceRequest } from "./requests.ts";
 
-const entry = (role: string) => ({ role, projects: [], virtualClusters: [] });
 const own = "management.service";
 
 describe("the built-in role serviceCLI", () => {
   const covers = (changes: Parameters<typeof resourceRequest>[0]) =>
-    roleCovers(entry("serviceCLI"), resourceRequest(changes), new Map());
+    rolePermits("serviceCLI", resourceRequest(changes), new Map());
 
   test.each(["get", "list", "watch"])(
     "covers %s of SharedSecrets, their status, and namespaces",
@@ -43,7 +42,7 @@ test("a wildcard of subresources covers no resource without a subresource", () =
     nonResourceURLs: [],
   };
   const covers = (subresource: string) =>
-    roleCovers(entry("logs"), resourceRequest({ subresource }), new Map([["logs", [rule]]]));
+    rolePermits("logs", resourceRequest({ subresource }), new Map([["logs", [rule]]]));
   expect([covers("log"), covers("")]).toEqual([true, false]);
 });
 
