@@ -70,7 +70,7 @@ export class AccessModel {
     return [...this.#bindings.values()];
   }
 
-  seen(): ObservedAccess {
+  seen(): ObservedAccess & { readonly secret: typeof secret } {
     const own = (seen: ObservedRole | ObservedRoleBinding): boolean =>
       sourceUidOf(seen) === secret.uid;
     const unmanaged = [...this.roles, ...this.bindings].filter(

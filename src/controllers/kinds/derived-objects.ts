@@ -82,7 +82,7 @@ export function observeDerived(
   source: Source | undefined,
   stores: Pick<Stores, "roles" | "roleBindings" | "sharedSecrets">,
   answers: Answers,
-): Omit<ObservedAccess, "secret"> | Ask {
+): ObservedAccess | Ask {
   const roles = stores.roles.by(indexes.namespace, namespace);
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
   const gone = confirmedGone([...bindings, ...roles], stores, answers);

@@ -14,7 +14,6 @@ import { deleteWrite, type Write } from "../plan/plan.ts";
 
 /** The existing Roles and RoleBindings in the namespace of a SharedSecret. */
 export interface ObservedAccess {
-  readonly secret: Metadata;
   /** Derived from this object. */
   readonly roles: readonly ObservedRole[];
   readonly bindings: readonly ObservedRoleBinding[];
@@ -27,6 +26,11 @@ export interface ObservedAccess {
   readonly unmanaged: ReadonlySet<string>;
 }
 
+/** {@link ObservedAccess} of this SharedSecret. */
+interface OwnedAccess extends ObservedAccess {
+  readonly secret: Metadata;
+}
+
 type Step = readonly Write[];
 
 /**
@@ -36,7 +40,7 @@ type Step = readonly Write[];
  * loses access.
  */
 export function accessSteps(
-  observed: ObservedAccess,
+  observed: OwnedAccess,
   wanted: readonly DerivedRole[],
 ): readonly Step[] {
   const possible = wanted.filter(({ name }) => !observed.unmanaged.has(name));
@@ -62,7 +66,7 @@ export function accessSteps(
  * are deleted.
  */
 export function narrowingSteps(
-  observed: ObservedAccess,
+  observed: OwnedAccess,
   wanted: readonly DerivedRole[],
 ): readonly Step[] {
   const narrowing = observed.bindings.flatMap((binding) => {
@@ -88,9 +92,7 @@ export function narrowingSteps(
 }
 
 /** Returns the writes that revoke all access: bindings, then Roles. */
-export function revokeSteps(
-  observed: Omit<ObservedAccess, "unmanaged" | "secret">,
-): readonly Step[] {
+export function revokeSteps(observed: ObservedAccess): readonly Step[] {
   const bindings = [...observed.bindings, ...observed.orphanedBindings];
   const roles = [...observed.roles, ...observed.orphanedRoles];
   return [
@@ -109,7 +111,7 @@ interface Reading {
 }
 
 function readBinding(
-  observed: ObservedAccess,
+  observed: OwnedAccess,
   binding: ObservedRoleBinding,
   {
     wanted,
@@ -143,7 +145,7 @@ function readBinding(
  * Adds new subjects in the write that removes others: for each write of a binding, the API server
  * checks the writer's permissions, which may take 100 ms.
  */
-function withAdditions(observed: ObservedAccess, reading: Reading): Reading {
+function withAdditions(observed: OwnedAccess, reading: Reading): Reading {
   const { binding, role, remaining, narrowing } = reading;
   if (narrowing.length === 0 || role === undefined || remaining === undefined) return reading;
   const both = distinct([...remaining, ...role.subjects]);
@@ -156,7 +158,7 @@ function withAdditions(observed: ObservedAccess, reading: Reading): Reading {
   };
 }
 
-function putRole(observed: ObservedAccess, role: DerivedRole): Step {
+function putRole(observed: OwnedAccess, role: DerivedRole): Step {
   const existing = observed.roles.find(({ metadata }) => metadata.name === role.name);
   const manifest = roleManifest(observed.secret, role);
   if (existing === undefined)
@@ -166,11 +168,7 @@ function putRole(observed: ObservedAccess, role: DerivedRole): Step {
   return [replacement(resources.roles, manifest, existing)];
 }
 
-function putBinding(
-  observed: ObservedAccess,
-  role: DerivedRole,
-  bindings: readonly Reading[],
-): Step {
+function putBinding(observed: OwnedAccess, role: DerivedRole, bindings: readonly Reading[]): Step {
   const existing = bindings.find(
     ({ binding, remaining }) => binding.metadata.name === role.name && remaining !== undefined,
   );
@@ -199,7 +197,7 @@ function putBinding(
 }
 
 /** Removes subjects whose access now comes from another Role, and bindings that are not wanted. */
-function trim(observed: ObservedAccess, { binding, role, remaining }: Reading): Step {
+function trim(observed: OwnedAccess, { binding, role, remaining }: Reading): Step {
   if (remaining === undefined) return [];
   if (role === undefined) return [deleteWrite(resources.roleBindings, binding)];
   const wanted = keysOf(role.subjects);
@@ -213,7 +211,7 @@ function trim(observed: ObservedAccess, { binding, role, remaining }: Reading): 
   ];
 }
 
-function obsoleteRoles(observed: ObservedAccess, wanted: readonly DerivedRole[]): Step {
+function obsoleteRoles(observed: OwnedAccess, wanted: readonly DerivedRole[]): Step {
   const names = new Set(wanted.map(({ name }) => name));
   const obsolete = observed.roles.filter(({ metadata }) => !names.has(metadata.name));
   return [...obsolete, ...observed.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
@@ -250,7 +248,7 @@ function refersToOwnRole({ roleRef, metadata }: ObservedRoleBinding): boolean {
   return roleRef.kind === resources.roles.kind && roleRef.name === metadata.name;
 }
 
-function roleIsAsWritten(observed: ObservedAccess, name: string): boolean {
+function roleIsAsWritten(observed: OwnedAccess, name: string): boolean {
   const role = observed.roles.find(({ metadata }) => metadata.name === name);
   return role !== undefined && isAsWritten(observed.secret, role);
 }

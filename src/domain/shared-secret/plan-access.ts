@@ -21,7 +21,7 @@ export interface AccessChange {
  * controller; `after` is undefined if the change deletes it.
  */
 export function planAccess(
-  observed: Omit<ObservedAccess, "secret">,
+  observed: ObservedAccess,
   after: SharedSecret | undefined,
   prefixes: Prefixes,
 ): readonly AccessChange[] {
@@ -63,7 +63,7 @@ function changeOf(
     name,
     isDelete,
   }: { readonly kind: string; readonly name: string; readonly isDelete: boolean },
-  observed: Omit<ObservedAccess, "secret">,
+  observed: ObservedAccess,
   wanted: readonly DerivedRole[],
 ): AccessChange | undefined {
   const isBinding = kind === "RoleBinding";

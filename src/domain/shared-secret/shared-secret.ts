@@ -25,7 +25,7 @@ import {
 /** The observed state for a reconcile of a SharedSecret. */
 export interface ObservedSharedSecret {
   readonly source: Source;
-  readonly access: Omit<ObservedAccess, "secret">;
+  readonly access: ObservedAccess;
   readonly prefixes: Prefixes;
   /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;

@@ -54,16 +54,13 @@ export interface ObservedRequest extends PlaceholderRequest {
   readonly project?: string;
 }
 
-/** The objects that decide which targets a source has. */
-type TargetObjects = Pick<SyncObjects, "namespaces" | "copies" | "placeholders">;
-
 /**
  * The permitted targets of a source, in the namespaces of the projects that its globs match, and
  * the placeholders that ask for it there.
  */
 export function targetsOf(
   source: Source,
-  objects: TargetObjects,
+  objects: SyncObjects,
 ): readonly (ObjectRef & { readonly namespace: string })[] {
   if (!isEligible(source)) return [];
   const { namespaces } = objects;
@@ -81,11 +78,11 @@ export function targetsOf(
 /** The permitted placeholders that ask for a source. */
 function filledBy(
   source: Source,
-  { namespaces, ...secrets }: TargetObjects,
+  objects: SyncObjects,
 ): readonly (ObjectRef & { readonly namespace: string })[] {
-  return requestsFor(source.secret.metadata, secrets).flatMap((key) => {
+  return requestsFor(source.secret.metadata, objects).flatMap((key) => {
     const { namespace: name = "", name: secret } = refOf(key);
-    const namespace = namespaces.get(name);
+    const namespace = objects.namespaces.get(name);
     return namespace !== undefined && isPermitted(source, namespace, "placeholder")
       ? [{ namespace: name, name: secret }]
       : [];
@@ -95,7 +92,7 @@ function filledBy(
 /** The keys of the placeholders that ask for a SharedSecret, permitted or not. */
 export function requestsFor(
   sharedSecret: ObjectRef,
-  { copies, placeholders }: Pick<SyncObjects, "copies" | "placeholders">,
+  { copies, placeholders }: SyncObjects,
 ): readonly Key[] {
   const key = keyOf(sharedSecret);
   return [
@@ -114,7 +111,7 @@ export interface EmptyProject {
 }
 
 /** The projects that a source names and that have no namespace that accepts its copies. */
-export function emptyProjectsOf(source: Source, objects: TargetObjects): readonly EmptyProject[] {
+export function emptyProjectsOf(source: Source, objects: SyncObjects): readonly EmptyProject[] {
   if (!isEligible(source)) return [];
   const { namespaces } = objects;
   const filled = new Set(filledBy(source, objects).map(({ namespace }) => namespace));
@@ -141,7 +138,7 @@ export function emptyProjectsOf(source: Source, objects: TargetObjects): readonl
 /** The sources that sync to the Secret `target` unless it is a placeholder, the oldest first. */
 export function candidatesFor(
   target: ObjectRef,
-  { namespaces, sharedSecrets }: Pick<SyncObjects, "namespaces" | "sharedSecrets">,
+  { namespaces, sharedSecrets }: SyncObjects,
 ): readonly Source[] {
   const namespace = namespaces.get(target.namespace ?? "");
   if (namespace === undefined || !acceptsCopies(namespace)) return [];
@@ -186,7 +183,7 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
 function requestAt(
   { metadata }: ObservedCopy,
   namespace: Metadata | undefined,
-  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
+  { sharedSecrets }: SyncObjects,
 ): ObservedRequest | undefined {
   const request = placeholderRequestOf(metadata);
   if (request?.source === undefined || namespace === undefined) return request;
@@ -208,7 +205,7 @@ function requestAt(
  */
 export function ownerOf(
   existing: TargetSecret | undefined,
-  { sharedSecrets }: Pick<SyncObjects, "sharedSecrets">,
+  { sharedSecrets }: SyncObjects,
 ): Source | undefined {
   if (existing === undefined) return undefined;
   const source = copiedSource(existing.metadata);
@@ -217,15 +214,13 @@ export function ownerOf(
   return uid === undefined ? undefined : sharedSecrets.by(syncIndexes.uid, uid)[0];
 }
 
-type CopyObjects = Pick<SyncObjects, "copies" | "placeholders" | "unmanagedSecrets">;
-
 /**
  * Every copy of this source by annotation, whatever its label says; without placeholders that ask
  * for another one.
  */
 export function copiesOf(
   { secret }: Source,
-  { copies, placeholders, unmanagedSecrets }: CopyObjects,
+  { copies, placeholders, unmanagedSecrets }: SyncObjects,
 ): readonly TargetSecret[] {
   const key = keyOf(secret.metadata);
   return [copies, placeholders, unmanagedSecrets]
@@ -251,7 +246,7 @@ export function isDeletedWithSource(observed: ObservedTarget): boolean {
 /** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
 export function copyKeysOf(
   { secret }: Source,
-  { copies, placeholders, unmanagedSecrets }: CopyObjects,
+  { copies, placeholders, unmanagedSecrets }: SyncObjects,
 ): readonly Key[] {
   const names = [keyOf(secret.metadata), secret.metadata.uid];
   return [copies, placeholders, unmanagedSecrets].flatMap((secrets) =>

@@ -32,7 +32,7 @@ import {
   type SourceChanges,
 } from "../../support/observed-copies.ts";
 
-const nothing: Omit<ObservedAccess, "secret"> = {
+const nothing: ObservedAccess = {
   roles: [],
   bindings: [],
   orphanedRoles: [],
@@ -57,7 +57,7 @@ function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret 
   };
 }
 
-function derived(): Omit<ObservedAccess, "secret"> {
+function derived(): ObservedAccess {
   const { secret } = observedSource({ secret: { owner: { user: "ann" } } });
   const raw = (manifest: object & { readonly metadata: object }) => ({
     ...manifest,

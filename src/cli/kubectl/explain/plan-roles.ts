@@ -88,9 +88,7 @@ export function plannedAccess(
   }));
 }
 
-type Observed = Omit<ObservedAccess, "secret">;
-
-function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles>): Observed {
+function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles>): ObservedAccess {
   const isOwn = (seen: ObservedRole | ObservedRoleBinding): boolean =>
     isMarkedWith(secret.uid, seen) && isDerivedName(secret, seen.metadata.name);
   const unmanaged = [...roles, ...bindings].filter((seen) => !isOwn(seen));
@@ -104,7 +102,7 @@ function liveAccess(secret: Metadata, { roles, bindings }: NonNullable<LiveRoles
 }
 
 /** What the controller wrote for a SharedSecret. */
-function assumedAccess(before: SharedSecret | undefined, prefixes: Prefixes): Observed {
+function assumedAccess(before: SharedSecret | undefined, prefixes: Prefixes): ObservedAccess {
   const written =
     before === undefined ? [] : derivedRoles(before.metadata, accessOf(before, prefixes).grants);
   const stored = ({ metadata, ...rest }: Manifest) => ({
