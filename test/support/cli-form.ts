@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { kubectlScript } from "../../src/cli/kubectl/completion/install-completion.ts";
+import { kubectlScript } from "../../src/cli/kubectl/completion/completion-script.ts";
 import { repository } from "./install.ts";
 
 /** A form of the command-line client. */

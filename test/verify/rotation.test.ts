@@ -7,7 +7,7 @@ import { ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { rotateSigningKey } from "../../src/cli/rotate-signing-key.ts";
+import { rotateSigningKey } from "../../src/cli/kubectl/admin/rotate-signing-key.ts";
 import { type Assembly, assembleController } from "../../src/controllers/assemble.ts";
 import { publishedKeyRoutes, revokedTokensRoutes } from "../../src/controllers/issuer-routes.ts";
 import { RevokedPolls } from "../../src/controllers/revoked-polls.ts";

@@ -31,8 +31,8 @@ const actions: Actions = {
   plan: async () => (await import("./explain/plan.ts")).plan,
   refreshNow: async () => (await import("./explain/refresh-now.ts")).refreshNow,
   check: async () => (await import("./explain/check.ts")).check,
-  trustConfig: async () => (await import("./server-commands.ts")).trustConfig,
-  rotateSigningKey: async () => (await import("./server-commands.ts")).rotateKeyOfIssuer,
+  trustConfig: async () => (await import("./admin/admin-actions.ts")).trustConfig,
+  rotateSigningKey: async () => (await import("./admin/admin-actions.ts")).rotateKeyOfIssuer,
   completion: async () => (await import("./completion/completion-script.ts")).printCompletionScript,
   version: async () => (await import("./version.ts")).printVersion,
 };
@@ -89,7 +89,7 @@ async function runAction<Name extends keyof typeof commands>(
 
 /** Prints what the last word of a command line can be. */
 export async function runCompletion(words: readonly string[], process: CliProcess): Promise<void> {
-  const { printCompletion } = await import("./completion/complete.ts");
+  const { printCompletion } = await import("./completion/completion.ts");
   await withCli(process, (cli) => printCompletion(words, cli));
 }
 

@@ -5,8 +5,7 @@ import { nodeVersionProblem } from "../node-version.ts";
 import { clientProgram, runCompletion } from "./actions.ts";
 import { exitCodes } from "./failure.ts";
 import { programName } from "./help.ts";
-import { stopSignal } from "./stop-signal.ts";
-import { systemTerminal } from "./system-terminal.ts";
+import { stopSignal, systemTerminal } from "./terminal.ts";
 
 /** Output that is lost may be an access key, which nobody can print again. */
 function failAtExit(): void {

@@ -1,9 +1,9 @@
-import { load } from "js-yaml";
 import fc from "fast-check";
+import { load } from "js-yaml";
 import { describe, expect, test, vi } from "vitest";
 import { apiVersion } from "../../../src/api/names.ts";
 import { jsonText, visibleText, yamlText } from "../../../src/cli/kubectl/output.ts";
-import { systemTerminal } from "../../../src/cli/kubectl/system-terminal.ts";
+import { systemTerminal } from "../../../src/cli/kubectl/terminal.ts";
 import { runs } from "../../support/property-runs.ts";
 import { runInMemory, sharedSecret } from "./memory-cli.ts";
 

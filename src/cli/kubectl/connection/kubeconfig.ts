@@ -5,12 +5,11 @@ import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentia
 import { UsageError } from "../../../runtime/config-values.ts";
 import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import type { Action, Cli, Flags } from "../cli.ts";
-import type { Cluster } from "./cluster.ts";
-import { addressIn, clusterAt, listedClusters } from "./cluster-address.ts";
 import { Failure } from "../failure.ts";
-import { kubeconfigContent } from "./kubeconfig-content.ts";
 import { yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
+import { addressIn, clusterAt, listedClusters, kubeconfigContent } from "./cluster-address.ts";
+import type { Cluster } from "./cluster.ts";
 
 /** `kubectl latchkey kubeconfig`. */
 export const printKubeconfig: Action<"kubeconfig"> = async ({ flags, args: [name = ""] }, cli) => {

@@ -11,8 +11,8 @@ import {
 } from "../../../api/parse.ts";
 import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
-import { endText } from "./end-text.ts";
 import type { OwnColumns } from "../objects/listing.ts";
+import { endText } from "../output.ts";
 import { scopeText } from "./scope-options.ts";
 
 /** The columns of `keys list` about whom a key acts as, who made it, and what limits it. */

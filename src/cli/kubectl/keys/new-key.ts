@@ -9,14 +9,15 @@ import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/kubecon
 import { UsageError } from "../../../runtime/config-values.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cli } from "../cli.ts";
+import { gatewayAt, publishedGateway, kubeconfigContent } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { gatewayAt, publishedGateway } from "../connection/cluster-address.ts";
 import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
 import { exitCodes, Failure } from "../failure.ts";
-import { keyEnd } from "./key-view.ts";
-import { newKeyText } from "./new-key-text.ts";
+import { jsonText, yamlText } from "../output.ts";
 import { createPrivateFile, type PrivateFile } from "../private-files.ts";
 import { waitUntil } from "../progress.ts";
+import { dotenvText } from "../secrets/values.ts";
+import { keyEnd } from "./key-view.ts";
 import { tryKey } from "./try-key.ts";
 
 /** Where and how a new key is printed, and the connection with which it is tried. */
@@ -166,4 +167,50 @@ function sayState(
   );
   terminal.say(`OwnedAccessKey "${name}" ${keyEnd(spec, object)}`);
   return ready?.status === "False" ? exitCodes.unhealthy.code : exitCodes.done.code;
+}
+
+/** A new key, and the OwnedAccessKey that holds its digest. */
+interface PrintedKey {
+  readonly name: string;
+  readonly subject: string;
+  readonly key: string;
+}
+
+/** A new key in the chosen format; without one, the key alone. */
+export function newKeyText(
+  format: NewKeyFormat | undefined,
+  { name, subject, key }: PrintedKey,
+  cluster: ClusterInfo,
+): string {
+  switch (format) {
+    case undefined:
+      return `${key}\n`;
+    case "env":
+      return variablesText(key, cluster);
+    case "kubeconfig":
+      return yamlText(kubeconfigContent(name, cluster, { token: key }));
+    case "json":
+      return jsonText({ name, subject, key, server: cluster.server });
+    case "yaml":
+      return yamlText({ name, subject, key, server: cluster.server });
+  }
+}
+
+/** Lines that a shell, Docker and dotenv libraries read alike: quotes only where they are needed. */
+function variablesText(
+  key: string,
+  { server, "certificate-authority-data": ca }: ClusterInfo,
+): string {
+  const variables: readonly (readonly [name: string, value: string | undefined])[] = [
+    ["LATCHKEY_ACCESS_KEY", key],
+    ["LATCHKEY_SERVER", server],
+    ["LATCHKEY_CERTIFICATE_AUTHORITY_DATA", ca],
+  ];
+  return variables
+    .flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      const isPlain = /^[\w./:=+@%-]*$/.test(value);
+      return isPlain ? `${name}=${value}\n` : dotenvText([[name, value]]);
+    })
+    .join("");
 }

@@ -5,8 +5,8 @@ import type { Action, Cli, Flags } from "../cli.ts";
 import { jsonText, printValue, yamlText } from "../output.ts";
 import { writePrivateFiles } from "../private-files.ts";
 import { findValues, namedValues, readValues } from "./read-secret.ts";
+import type { ValueFormat } from "./secret-commands.ts";
 import { selectedVariables, type VariableFlags } from "./selected-variables.ts";
-import type { ValueFormat } from "./value-formats.ts";
 import {
   dotenvText,
   isReadInDifferentWays,

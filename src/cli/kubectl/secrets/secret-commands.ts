@@ -1,7 +1,6 @@
 import { text } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
 import { objectOutput } from "../connection/connection-options.ts";
-import { valueFormats } from "./value-formats.ts";
 import {
   choiceOption,
   dataKey,
@@ -10,6 +9,12 @@ import {
   someText,
   switchOption,
 } from "../option-values.ts";
+
+/** The formats in which values are printed. */
+const valueFormats = ["value", "json", "yaml", "dotenv", "shell", "name"] as const;
+
+/** A format of {@link valueFormats}. */
+export type ValueFormat = (typeof valueFormats)[number];
 
 /** The name of a SharedSecret as an argument. */
 export const sharedSecret = {

@@ -1,20 +1,19 @@
+import { parseEndpointToken } from "../../../api/endpoint-token.ts";
 import { annotations, apiVersion } from "../../../api/names.ts";
 import type { ManifestMetadata } from "../../../api/object.ts";
 import { parseConditions, parseMetadata, recordAt, stringAt } from "../../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../../api/requester.ts";
-import { parseEndpointToken } from "../../../api/endpoint-token.ts";
 import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import { timestamp } from "../../../domain/plan/conditions.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import type { Action, Cli, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { endText } from "../keys/end-text.ts";
 import { Failure, sentenceOf } from "../failure.ts";
-import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
-import { jsonText, printValue } from "../output.ts";
-import { waitUntil } from "../progress.ts";
 import { scopeOf } from "../keys/scope-options.ts";
+import { endText, jsonText, printValue } from "../output.ts";
+import { waitUntil } from "../progress.ts";
+import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
 
 const resource = resources.endpointTokens;
 

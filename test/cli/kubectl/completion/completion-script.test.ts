@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { installCompletion } from "../../../../src/cli/kubectl/completion/install-completion.ts";
+import { installCompletion } from "../../../../src/cli/kubectl/completion/completion-script.ts";
 import { plugin } from "../../../support/cli-form.ts";
 import { isInstalled, startOnTerminal } from "../../../support/terminal-program.ts";
 import { runInMemory } from "../memory-cli.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { connect, warningText } from "../../../../src/cli/kubectl/connection/connect.ts";
-import { systemTerminal } from "../../../../src/cli/kubectl/system-terminal.ts";
+import { systemTerminal } from "../../../../src/cli/kubectl/terminal.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { runInMemory } from "../memory-cli.ts";
 

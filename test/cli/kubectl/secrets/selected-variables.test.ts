@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { isDangerousVariable } from "../../../../src/cli/kubectl/secrets/dangerous-variables.ts";
-import { selectedVariables } from "../../../../src/cli/kubectl/secrets/selected-variables.ts";
+import {
+  isDangerousVariable,
+  selectedVariables,
+} from "../../../../src/cli/kubectl/secrets/selected-variables.ts";
 import { runInMemory, sharedSecret } from "../memory-cli.ts";
 
 const values = new Map(

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
-import { printTrustConfig } from "../../src/cli/trust-config.ts";
-import { listAt, recordAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/client/request-body.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
-import { parseConfig } from "../../src/runtime/options.ts";
-import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
+import { printTrustConfig } from "../../../../src/cli/kubectl/admin/trust-config.ts";
+import { listAt, recordAt } from "../../../../src/api/parse.ts";
+import { encodeBody } from "../../../../src/kube/client/request-body.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import { parseConfig } from "../../../../src/runtime/options.ts";
+import { trustConfigOptions } from "../../../../src/cli/kubectl/admin/trust-config-options.ts";
 import {
   newServerCertificates,
   serverCertificatesSecret,
-} from "../../src/tokens/server-certificates.ts";
-import { flagTexts } from "../runtime/flag-texts.ts";
+} from "../../../../src/tokens/server-certificates.ts";
+import { flagTexts } from "../../../runtime/flag-texts.ts";
 
 let secret: unknown;
 beforeAll(async () => {

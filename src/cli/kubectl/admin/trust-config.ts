@@ -6,16 +6,17 @@ import {
   trustFiles,
   trustFlags,
   webhookKubeconfig,
-} from "../domain/webhook/trust-config.ts";
-import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import type { Client } from "../kube/client/client.ts";
+  authorizationFlag,
+} from "../../../domain/webhook/trust-config.ts";
+import { webhookPaths } from "../../../domain/webhook/webhook-paths.ts";
+import type { Client } from "../../../kube/client/client.ts";
+import { writeFiles } from "../private-files.ts";
+import { comments, authenticationOutput } from "./authentication-config.ts";
 import type { TrustConfigOptions } from "./trust-config-options.ts";
-import { comments } from "./authentication-config.ts";
 import { authorizedMinor, webhookAccess } from "./webhook-access.ts";
-import { writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printTrustConfig}. */
-export interface TrustConfigDeps {
+interface TrustConfigDeps {
   readonly client: Pick<Client, "get">;
   /** `gitVersion` of the API server. */
   readonly serverVersion: () => Promise<string>;
@@ -62,4 +63,35 @@ export async function printTrustConfig(
       ...trustFlags(terms),
     ]),
   );
+}
+
+/**
+ * Prints or writes what kube-apiserver of a connected cluster needs to trust direct tokens and to
+ * call `latchkey webhook --direct` about each request with one: flags and three files, one of which
+ * contains a private key. `client` is that of the connected cluster.
+ */
+export async function printConnectedConfig(
+  options: TrustConfigOptions,
+  { client, serverVersion, print }: TrustConfigDeps,
+): Promise<void> {
+  const { directory, output } = options;
+  const minor = await authorizedMinor(options, serverVersion);
+  const authentication = await authenticationOutput(options, {
+    ...{ client, minor, authorizationFlag: authorizationFlag(options) },
+  });
+  const access = await webhookAccess(options, "direct", client);
+  const accessReview = webhookKubeconfig(access, webhookPaths.accessReview);
+  const authorization = authorizationConfiguration({ minor, directory }, "direct-token");
+  const files = [
+    authentication.file,
+    { name: trustFiles.authorization, text: yaml(authorization) },
+    { name: trustFiles.accessReview, text: yaml(accessReview) },
+  ];
+  if (output !== undefined) writeFiles(output, files);
+  else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
+  print(comments(authentication.notes));
+}
+
+function yaml(content: object): string {
+  return dump(content, { lineWidth: -1 });
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { writeFiles } from "../../src/cli/write-files.ts";
+import { writeFiles } from "../../../src/cli/kubectl/private-files.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "write-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -23,7 +23,16 @@ test("a directory that cannot be created is refused in one sentence", () => {
 
 // The process of a test that never ends could not be stopped.
 test.skipIf(!existsSync("/proc/self"))("a directory below /proc is refused at once", () => {
-  const module = join(import.meta.dirname, "..", "..", "src", "cli", "write-files.ts");
+  const module = join(
+    import.meta.dirname,
+    "..",
+    "..",
+    "..",
+    "src",
+    "cli",
+    "kubectl",
+    "private-files.ts",
+  );
   const script = `import { writeFiles } from ${JSON.stringify(module)}; writeFiles("/proc/x", []);`;
   const args = ["--input-type=module", "--eval", script];
   const { status, stderr } = spawnSync(process.execPath, args, {

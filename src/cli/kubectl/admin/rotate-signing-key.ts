@@ -1,17 +1,17 @@
-import { annotations, ownObjects } from "../api/names.ts";
-import { resources } from "../api/resources.ts";
-import { mostSigningKeys, publishedBeforeMs } from "../domain/endpoint-token/key-rotation.ts";
-import { timestamp } from "../domain/plan/conditions.ts";
-import type { Client } from "../kube/client/client.ts";
-import { isKubeError } from "../kube/client/kube-error.ts";
-import type { Clock } from "../runtime/clock.ts";
+import { annotations, ownObjects } from "../../../api/names.ts";
+import { resources } from "../../../api/resources.ts";
+import { mostSigningKeys, publishedBeforeMs } from "../../../domain/endpoint-token/key-rotation.ts";
+import { timestamp } from "../../../domain/plan/conditions.ts";
+import type { Client } from "../../../kube/client/client.ts";
+import { isKubeError } from "../../../kube/client/kube-error.ts";
+import type { Clock } from "../../../runtime/clock.ts";
 import {
   dataWithNewEpoch,
   isRotationRequested,
   type ObservedSigningKeys,
   parseSigningKeys,
-} from "../tokens/signing-keys.ts";
-import { notFound } from "./not-found.ts";
+} from "../../../tokens/signing-keys.ts";
+import { notFound } from "../failure.ts";
 
 /** Dependencies of {@link rotateSigningKey}. */
 interface RotateSigningKeyDeps {

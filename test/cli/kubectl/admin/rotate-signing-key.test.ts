@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
-import { rotateSigningKey } from "../../src/cli/rotate-signing-key.ts";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { encodeBody } from "../../src/kube/client/request-body.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
-import { newSigningKeys, parseSigningKeys, rotationPatch } from "../../src/tokens/signing-keys.ts";
-import { rawSigningKeys } from "../support/fake-informers.ts";
-import { TestClock } from "../support/test-clock.ts";
+import { rotateSigningKey } from "../../../../src/cli/kubectl/admin/rotate-signing-key.ts";
+import { recordAt, stringAt } from "../../../../src/api/parse.ts";
+import { encodeBody } from "../../../../src/kube/client/request-body.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import {
+  newSigningKeys,
+  parseSigningKeys,
+  rotationPatch,
+} from "../../../../src/tokens/signing-keys.ts";
+import { rawSigningKeys } from "../../../support/fake-informers.ts";
+import { TestClock } from "../../../support/test-clock.ts";
 
 const namespace = "latchkey-system";
 const now = Date.UTC(2026, 0, 1);

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dump, load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { listAt, recordAt } from "../../src/api/parse.ts";
-import { printAuthenticationConfig } from "../../src/cli/authentication-config.ts";
-import { encodeBody } from "../../src/kube/client/request-body.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
-import { UsageError } from "../../src/runtime/config-values.ts";
-import { parseConfig } from "../../src/runtime/options.ts";
-import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
+import { listAt, recordAt } from "../../../../src/api/parse.ts";
+import { printAuthenticationConfig } from "../../../../src/cli/kubectl/admin/authentication-config.ts";
+import { encodeBody } from "../../../../src/kube/client/request-body.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import { UsageError } from "../../../../src/runtime/config-values.ts";
+import { parseConfig } from "../../../../src/runtime/options.ts";
+import { trustConfigOptions } from "../../../../src/cli/kubectl/admin/trust-config-options.ts";
 import {
   newServerCertificates,
   serverCertificatesSecret,
-} from "../../src/tokens/server-certificates.ts";
-import { flagTexts } from "../runtime/flag-texts.ts";
+} from "../../../../src/tokens/server-certificates.ts";
+import { flagTexts } from "../../../runtime/flag-texts.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "trust-"));
 afterAll(() => rmSync(directory, { recursive: true }));

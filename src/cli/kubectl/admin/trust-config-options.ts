@@ -8,9 +8,9 @@ import {
   text,
   trueOrFalse,
   UsageError,
-} from "../runtime/config-values.ts";
-import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
-import { type ConfigOf, flagOf, type OptionTable } from "../runtime/options.ts";
+} from "../../../runtime/config-values.ts";
+import { clusterAudienceOptions, directTokenOptions } from "../../../authn/token-options.ts";
+import { type ConfigOf, flagOf, type OptionTable } from "../../../runtime/options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);

@@ -1,24 +1,24 @@
 import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag, YAMLException } from "js-yaml";
-import { ownObjects } from "../api/names.ts";
-import { resources } from "../api/resources.ts";
-import { mergeAuthenticationConfiguration } from "../domain/endpoint-token/authentication-configuration-merge.ts";
+import { ownObjects } from "../../../api/names.ts";
+import { resources } from "../../../api/resources.ts";
+import { mergeAuthenticationConfiguration } from "../../../domain/endpoint-token/authentication-configuration-merge.ts";
 import {
   authenticationConfiguration,
   type AuthenticationConfiguration,
   authenticationFile,
   authenticationNotes,
   oldestAuthenticationMinor,
-} from "../domain/endpoint-token/authentication-configuration.ts";
-import { addressProblem } from "../domain/endpoint-token/issuer-address.ts";
-import { acceptedAudiences } from "../domain/endpoint-token/token-audience.ts";
-import type { Client } from "../kube/client/client.ts";
-import { ConfigError, UsageError } from "../runtime/config-values.ts";
+} from "../../../domain/endpoint-token/authentication-configuration.ts";
+import { addressProblem } from "../../../domain/endpoint-token/issuer-address.ts";
+import { acceptedAudiences } from "../../../domain/endpoint-token/token-audience.ts";
+import type { Client } from "../../../kube/client/client.ts";
+import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
+import { readTextFile } from "../../../runtime/read-text-file.ts";
+import { caCertificates } from "../../../tokens/certificate-pem.ts";
+import { caOfSecret } from "../../../tokens/server-certificates.ts";
+import { notFound } from "../failure.ts";
+import { type OutputFile, writeFiles } from "../private-files.ts";
 import { connectedClusterName, type TrustConfigOptions } from "./trust-config-options.ts";
-import { readTextFile } from "../runtime/read-text-file.ts";
-import { caCertificates } from "../tokens/certificate-pem.ts";
-import { caOfSecret } from "../tokens/server-certificates.ts";
-import { notFound } from "./not-found.ts";
-import { type OutputFile, writeFiles } from "./write-files.ts";
 
 /** Dependencies of {@link printAuthenticationConfig}. */
 interface AuthenticationConfigDeps {

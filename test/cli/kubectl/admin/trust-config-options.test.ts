@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../../src/runtime/options.ts";
-import { checkTrustConfigOptions, trustConfigOptions } from "../../src/cli/trust-config-options.ts";
-import { flagTexts } from "../runtime/flag-texts.ts";
+import { parseConfig } from "../../../../src/runtime/options.ts";
+import {
+  checkTrustConfigOptions,
+  trustConfigOptions,
+} from "../../../../src/cli/kubectl/admin/trust-config-options.ts";
+import { flagTexts } from "../../../runtime/flag-texts.ts";
 
 function parse(argv: readonly string[]) {
   const options = parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} });

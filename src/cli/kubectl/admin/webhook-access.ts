@@ -1,19 +1,19 @@
-import { certificateSecrets } from "../api/names.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
-import { resources } from "../api/resources.ts";
-import { oldestMinor, type WebhookAccess } from "../domain/webhook/trust-config.ts";
-import type { Client } from "../kube/client/client.ts";
-import { minorOf } from "../kube/client/server-version.ts";
-import { ConfigError, UsageError } from "../runtime/config-values.ts";
-import type { TrustConfigOptions } from "./trust-config-options.ts";
-import { webhookServices } from "../webhooks/webhook-options.ts";
+import { certificateSecrets } from "../../../api/names.ts";
+import { recordAt, stringAt } from "../../../api/parse.ts";
+import { resources } from "../../../api/resources.ts";
+import { oldestMinor, type WebhookAccess } from "../../../domain/webhook/trust-config.ts";
+import type { Client } from "../../../kube/client/client.ts";
+import { minorOf } from "../../../kube/client/server-version.ts";
+import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
 import {
   clientDataOf,
   parseServerCertificates,
   type ServerCertificates,
   ServerCertificatesError,
-} from "../tokens/server-certificates.ts";
-import { notFound } from "./not-found.ts";
+} from "../../../tokens/server-certificates.ts";
+import { webhookServices } from "../../../webhooks/webhook-options.ts";
+import { notFound } from "../failure.ts";
+import type { TrustConfigOptions } from "./trust-config-options.ts";
 
 /** What kube-apiserver calls: the webhook of its own cluster, or `latchkey webhook --direct`. */
 type CalledWebhook = keyof typeof webhookServices;

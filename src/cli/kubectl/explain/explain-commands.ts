@@ -1,19 +1,77 @@
-import { keyOptions } from "../../authn/key-options.ts";
-import { namespaceOptions } from "../../controllers/controller-options.ts";
-import { duration, wholeNumber } from "../../runtime/config-values.ts";
-import { trustConfigOptions } from "../trust-config-options.ts";
-import type { Command } from "../command.ts";
-import { resultOutput, systemNamespace } from "./connection/connection-options.ts";
-import { shells } from "./completion/shells.ts";
-import { allNamespaces, sharedSecret } from "./secrets/secret-commands.ts";
-import { oneOf, someText, switchOption } from "./option-values.ts";
+import { keyOptions } from "../../../authn/key-options.ts";
+import { namespaceOptions } from "../../../controllers/controller-options.ts";
+import { parseAsked } from "./asked-kinds.ts";
+import type { Command } from "../../command.ts";
+import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
+import { duration, wholeNumber } from "../../../runtime/config-values.ts";
+import {
+  requestName,
+  requestResource,
+  requestVerb,
+  someText,
+  switchOption,
+} from "../option-values.ts";
+import { allNamespaces, sharedSecret } from "../secrets/secret-commands.ts";
 
-const { userPrefix, teamPrefix } = keyOptions;
+const { maximumKeyTtl, userPrefix, teamPrefix } = keyOptions;
 
-const completionWords = [...shells, "install"] as const;
-
-/** Commands about the installation. */
-export const clusterCommands = {
+/** Commands that tell what is, what would be, and why. */
+export const explainCommands = {
+  why: {
+    name: "why",
+    brief: "Explain why a Secret does not arrive, or why a key or token does not work",
+    details: [
+      "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its targets, oak/NAME an access key, and dcet/NAME a direct token. Each answer names the object and the field to change.",
+      "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: what each entry of its scope says, and whether RBAC allows the request to its user. RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
+      "The command reads as you. If a right is missing, the answer names it and covers what you may read. Values of secrets are not printed.",
+      "Set the options of the controller here, too, if it runs with them.",
+    ],
+    arguments: [
+      {
+        name: "KIND/NAME",
+        help: "secret/NAME, shsec/NAME, oak/NAME or dcet/NAME",
+        completes: "objects",
+        read: (word, option) => {
+          parseAsked(word, option);
+          return word;
+        },
+      },
+      {
+        name: "VERB",
+        help: "verb of a request with the key, such as get",
+        optional: true,
+        read: requestVerb,
+      },
+      {
+        name: "RESOURCE",
+        help: "resource or path of the request",
+        optional: true,
+        read: requestResource,
+      },
+      {
+        name: "NAME",
+        help: "name of the object of the request",
+        optional: true,
+        read: requestName,
+      },
+    ],
+    options: {
+      exitCode: switchOption({ help: "exit with 3 if something is wrong" }),
+      allNamespaces: switchOption({ alias: "A", help: "the request is for all namespaces" }),
+      ...namespaceOptions,
+      maximumKeyTtl,
+      userPrefix,
+      teamPrefix,
+      ...systemNamespace,
+      ...resultOutput,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey why secret/database -n web-dev",
+      "kubectl latchkey why shsec/database -n team-a --exit-code",
+      "kubectl latchkey why oak/ci list secrets -n web-dev",
+    ],
+  },
   status: {
     name: "status",
     brief: "Show SharedSecrets with their targets, keys that expire soon, and what is not ready",
@@ -132,64 +190,5 @@ export const clusterCommands = {
     },
     connects: true,
     examples: ["kubectl latchkey check", "kubectl latchkey check --wait=2m"],
-  },
-  trustConfig: {
-    name: "trust-config",
-    brief:
-      "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
-    arguments: [],
-    options: { ...trustConfigOptions, ...systemNamespace },
-    connects: true,
-    examples: ["kubectl latchkey trust-config --authorization --output=trust-config"],
-  },
-  rotateSigningKey: {
-    name: "rotate-signing-key",
-    brief: "Request a new signing key of direct tokens from the controller",
-    arguments: [],
-    options: {
-      newEpoch: switchOption({
-        help: "also start a new epoch of the list of revoked tokens; needed after a restore of etcd, because direct endpoints refuse lists that are older than theirs",
-      }),
-      ...systemNamespace,
-    },
-    connects: true,
-    examples: ["kubectl latchkey rotate-signing-key"],
-  },
-  completion: {
-    name: "completion",
-    brief: "Print a script that completes commands, options and names, or install it",
-    details: [
-      "completion install writes the script for kubectl as kubectl_complete-latchkey beside kubectl-latchkey, where kubectl finds it. It replaces only a file that it wrote itself.",
-      "Names come from the API server, with your rights.",
-    ],
-    arguments: [
-      {
-        name: "SHELL",
-        help: `${shells.join(", ")}, or install`,
-        choices: completionWords,
-        read: oneOf(completionWords),
-      },
-    ],
-    options: {
-      directory: {
-        value: "<directory>",
-        help: "with install: directory of your PATH, instead of that of kubectl-latchkey",
-        completes: "files",
-        parse: someText,
-      },
-    },
-    connects: false,
-    examples: ["kubectl latchkey completion install", "source <(kubectl latchkey completion bash)"],
-  },
-  version: {
-    name: "version",
-    brief: "Print the versions of this program and of the API server",
-    arguments: [],
-    options: {
-      client: switchOption({ help: "print only the version of this program, without a request" }),
-      ...resultOutput,
-    },
-    connects: true,
-    examples: ["kubectl latchkey version --client"],
   },
 } as const satisfies Readonly<Record<string, Command>>;

@@ -1,16 +1,16 @@
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, test } from "vitest";
-import { printConnectedConfig } from "../../src/cli/connected-config.ts";
-import { encodeBody } from "../../src/kube/client/request-body.ts";
-import { KubeError } from "../../src/kube/client/kube-error.ts";
-import { UsageError } from "../../src/runtime/config-values.ts";
-import { parseConfig } from "../../src/runtime/options.ts";
-import { trustConfigOptions } from "../../src/cli/trust-config-options.ts";
+import { trustConfigOptions } from "../../../../src/cli/kubectl/admin/trust-config-options.ts";
+import { printConnectedConfig } from "../../../../src/cli/kubectl/admin/trust-config.ts";
+import { KubeError } from "../../../../src/kube/client/kube-error.ts";
+import { encodeBody } from "../../../../src/kube/client/request-body.ts";
+import { UsageError } from "../../../../src/runtime/config-values.ts";
+import { parseConfig } from "../../../../src/runtime/options.ts";
 import {
   newServerCertificates,
   serverCertificatesSecret,
-} from "../../src/tokens/server-certificates.ts";
-import { flagTexts } from "../runtime/flag-texts.ts";
+} from "../../../../src/tokens/server-certificates.ts";
+import { flagTexts } from "../../../runtime/flag-texts.ts";
 
 let secret: unknown;
 beforeAll(async () => {

@@ -1,6 +1,20 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { stopSignal } from "../../../src/cli/kubectl/stop-signal.ts";
+import { readWhole, stopSignal } from "../../../src/cli/kubectl/terminal.ts";
+
+async function* chunks(text: string, count: number) {
+  for (let left = count; left > 0; left -= 1) yield text;
+}
+
+test("an input is read until its end", async () => {
+  expect((await readWhole(chunks("ab", 3))).toString()).toBe("ababab");
+});
+
+test("an input without an end is refused", async () => {
+  await expect(readWhole(chunks("x".repeat(65_536), Infinity))).rejects.toThrow(
+    "the standard input is larger than 16777216 bytes",
+  );
+});
 
 function fakeProcess() {
   const [events, stdout, exits] = [new EventEmitter(), new EventEmitter(), new Array<number>()];

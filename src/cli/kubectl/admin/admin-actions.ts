@@ -1,13 +1,12 @@
-import { cliFieldManager } from "../../api/names.ts";
-import { type Client, createClient } from "../../kube/client/client.ts";
-import { serverVersion } from "../../kube/client/server-version.ts";
-import { checkTrustConfigOptions } from "../trust-config-options.ts";
-import { printAuthenticationConfig } from "../authentication-config.ts";
-import { printConnectedConfig } from "../connected-config.ts";
-import { rotateSigningKey } from "../rotate-signing-key.ts";
-import { printTrustConfig } from "../trust-config.ts";
-import type { Action } from "./cli.ts";
-import type { Cluster } from "./connection/cluster.ts";
+import { cliFieldManager } from "../../../api/names.ts";
+import { type Client, createClient } from "../../../kube/client/client.ts";
+import { serverVersion } from "../../../kube/client/server-version.ts";
+import { printAuthenticationConfig } from "./authentication-config.ts";
+import { rotateSigningKey } from "./rotate-signing-key.ts";
+import { checkTrustConfigOptions } from "./trust-config-options.ts";
+import { printConnectedConfig, printTrustConfig } from "./trust-config.ts";
+import type { Action } from "../cli.ts";
+import type { Cluster } from "../connection/cluster.ts";
 
 /** `kubectl latchkey trust-config`: the command of the program, with this connection. */
 export const trustConfig: Action<"trustConfig"> = async ({ flags }, cli) => {
