@@ -24,10 +24,13 @@ export const notSyncedMessage = "access key cache not synced; retry";
 const notSynced: NotReady = { kind: "not-ready", reason: notSyncedMessage };
 const notDiscovered: NotReady = { kind: "not-ready", reason: "API discovery failed; retry" };
 
+/** Looks up resources, with and without waiting for a refresh. */
+type ResourceLookup = Pick<Discovery, "known" | "find">;
+
 /** Lookups for the location and the resource of a request. */
 export interface ScopedRequestDeps {
   readonly locationOf: AccessKeyCache["locationOf"];
-  readonly discovery: Pick<Discovery, "known" | "find">;
+  readonly discovery: ResourceLookup;
   /** Whether the key has a scope: without one, no API discovery is required. */
   readonly isScoped: boolean;
   /** Ends the wait for discovery. */
@@ -61,8 +64,8 @@ export type KeyDecision = (KeyVerdict | NotReady) & { readonly resolved?: Resolv
 /** What {@link authorizeKey} needs. */
 export interface AuthorizeKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
-  readonly discovery: Pick<Discovery, "known" | "find">;
-  readonly clock: Pick<Clock, "now">;
+  readonly discovery: ResourceLookup;
+  readonly clock: Clock;
   /** Aborts when the caller leaves. */
   readonly left?: AbortSignal | undefined;
 }
@@ -144,7 +147,7 @@ interface RevokedTokens {
 /** What {@link authorizeToken} needs. */
 export interface AuthorizeTokenDeps {
   readonly revoked: RevokedTokens;
-  readonly discovery: Pick<Discovery, "known" | "find">;
+  readonly discovery: ResourceLookup;
   /** The location of every request. */
   readonly location: RequestLocation;
   /** Latchkey's own namespace. */

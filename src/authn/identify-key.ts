@@ -26,7 +26,7 @@ type Identification =
 /** What {@link identifyKey} needs. */
 export interface IdentifyKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isFresh" | "isWatchOpen">;
-  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  readonly clock: Clock;
   /** Called for each authenticated key. */
   readonly onUse: (key: ObservedAccessKey) => void;
   /** Called with the objects that have the index of an unknown key. */
@@ -56,10 +56,7 @@ export class UnknownKeyRetries {
   }
 
   /** Waits until the key is to be looked up again. */
-  wait(
-    { peerAddress = "" }: Pick<PresentedKey, "peerAddress">,
-    clock: Pick<Clock, "wakeAfter">,
-  ): Promise<void> {
+  wait({ peerAddress = "" }: Pick<PresentedKey, "peerAddress">, clock: Clock): Promise<void> {
     return new Promise((resolve) => {
       // No AbortSignal: with one, an unknown key costs a tenth more.
       const end = (): void => {

@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/clock.ts";
 /** Dependencies of {@link KeyMismatches}. */
 interface KeyMismatchDeps {
   readonly events: Pick<EventRecorder, "record">;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: Clock;
 }
 
 /**

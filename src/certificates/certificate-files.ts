@@ -6,7 +6,7 @@ import type { Logger } from "../runtime/log.ts";
 
 /** Dependencies of {@link followCertificateFiles}. */
 interface CertificateFilesDeps {
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 

@@ -24,7 +24,7 @@ import type { ServerCertificates, StoredCertificates } from "../tokens/server-ce
 
 /** Where the certificates in use are reported. */
 interface Reporting {
-  readonly log: Pick<Logger, "info" | "warn">;
+  readonly log: Logger;
   readonly metrics: Metrics;
 }
 

@@ -101,8 +101,8 @@ export function followIssuer(
     ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
-  const keys = new IssuerKeys({ document, state, clock, log, onKeys }, { url });
-  const persisted = new PersistedRevokedList({ state, clock }, { issuer });
+  const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
+  const persisted = new PersistedRevokedList({ state, clock }, issuer);
   const revoked = new RevokedTokens(
     {
       ...{ document: list, keys, persisted, clock, random, log, onChange: onList },

@@ -10,17 +10,11 @@ import type { PersistedState } from "./persisted-state.ts";
 export interface IssuerKeysDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
   /** Where the keys are persisted. */
-  readonly state: Pick<PersistedState, "name" | "read" | "update">;
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
-  readonly log: Pick<Logger, "info" | "warn">;
+  readonly state: PersistedState;
+  readonly clock: Clock;
+  readonly log: Logger;
   /** Called for each new set of keys. */
   readonly onKeys: (keys: VerificationKeys) => void;
-}
-
-/** Where the keys are published. */
-interface IssuerKeysOptions {
-  /** The URL of the JWK Set, for messages. */
-  readonly url: string;
 }
 
 /** As long as the issuer allows to cache its keys. */
@@ -38,7 +32,7 @@ const dataKey = "jwks.json";
  */
 export class IssuerKeys {
   readonly #deps: IssuerKeysDeps;
-  readonly #options: IssuerKeysOptions;
+  readonly #url: string;
   #keys: VerificationKeys | undefined;
   #etag: string | undefined;
   /** The document in the persisted state, in base64. */
@@ -47,9 +41,10 @@ export class IssuerKeys {
   #fetchedAt = -Infinity;
   #problem: string | undefined = "not fetched yet";
 
-  constructor(deps: IssuerKeysDeps, options: IssuerKeysOptions) {
+  /** `url` is that of the JWK Set, for messages. */
+  constructor(deps: IssuerKeysDeps, url: string) {
     this.#deps = deps;
-    this.#options = options;
+    this.#url = url;
   }
 
   /** The keys of now, by kid; none while none are known. */
@@ -65,7 +60,7 @@ export class IssuerKeys {
   /** Why no token can be verified, in one sentence; empty if tokens can. */
   problems(): readonly string[] {
     return this.#keys === undefined
-      ? [`no signing keys from ${this.#options.url}: ${this.#problem}; check the connection`]
+      ? [`no signing keys from ${this.#url}: ${this.#problem}; check the connection`]
       : [];
   }
 
@@ -73,7 +68,7 @@ export class IssuerKeys {
   warnings(): readonly string[] {
     return this.#keys === undefined || this.#problem === undefined
       ? []
-      : [`the signing keys at ${this.#options.url} cannot be read: ${this.#problem}`];
+      : [`the signing keys at ${this.#url} cannot be read: ${this.#problem}`];
   }
 
   /** Reads the persisted keys, then fetches them until the signal aborts. */
@@ -125,7 +120,7 @@ export class IssuerKeys {
 
   #report(problem: string | undefined): void {
     const { log } = this.#deps;
-    const { url } = this.#options;
+    const url = this.#url;
     if (problem !== undefined && problem !== this.#problem)
       log.warn({ url, why: problem }, "signing keys of the issuer cannot be read");
     if (problem === undefined && this.#problem !== undefined)

@@ -16,8 +16,8 @@ import type { PersistedState } from "./persisted-state.ts";
 
 /** Dependencies of a {@link PersistedRevokedList}. */
 interface PersistedRevokedListDeps {
-  readonly state: Pick<PersistedState, "read" | "update">;
-  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  readonly state: PersistedState;
+  readonly clock: Clock;
 }
 
 /** A list as it was verified. */
@@ -70,7 +70,7 @@ export class PersistedRevokedList {
   /** Size of the list in use if no Secret can have it. */
   #tooLarge: number | undefined;
 
-  constructor(deps: PersistedRevokedListDeps, { issuer }: { readonly issuer: string }) {
+  constructor(deps: PersistedRevokedListDeps, issuer: string) {
     this.#deps = deps;
     this.#issuer = issuer;
   }

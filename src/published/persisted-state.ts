@@ -8,7 +8,7 @@ import type { Logger } from "../runtime/log.ts";
 /** Dependencies of {@link PersistedState}. */
 export interface PersistedStateDeps {
   readonly client: Pick<Client, "get" | "patch">;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Logger;
 }
 
 /** Data keys to set, in base64; null removes one. */

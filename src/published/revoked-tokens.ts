@@ -26,12 +26,12 @@ type ListRefusal = (typeof listRefusals)[number];
 /** Dependencies of {@link RevokedTokens}. */
 interface RevokedTokensDeps {
   readonly document: Pick<HttpsDocument, "fetch">;
-  readonly keys: Pick<IssuerKeys, "current" | "refresh">;
-  readonly persisted: Pick<PersistedRevokedList, "restore" | "persist" | "warnings">;
-  readonly clock: Pick<Clock, "now" | "monotonic" | "wakeAfter">;
+  readonly keys: IssuerKeys;
+  readonly persisted: PersistedRevokedList;
+  readonly clock: Clock;
   /** Numbers in [0, 1). */
   readonly random: () => number;
-  readonly log: Pick<Logger, "info" | "warn">;
+  readonly log: Logger;
   /** Called for each list that is taken. */
   readonly onChange: () => void;
   readonly onRefused: (reason: ListRefusal) => void;

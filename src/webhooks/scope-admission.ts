@@ -23,7 +23,7 @@ export interface ScopeAdmissionDeps {
 /** Dependencies of {@link awaitNewKey}. */
 interface AwaitNewKeyDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId">;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
   readonly unknownKeyRetries: UnknownKeyRetries;
 }
 

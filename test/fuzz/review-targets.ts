@@ -39,6 +39,7 @@ const keyId = { "management.service/key-id": [uid] };
 const known = "lk-known-0123456789";
 const clock = {
   now: () => 0,
+  monotonic: () => 0,
   wakeAfter: (_ms: number, wake: () => void) => (queueMicrotask(wake), () => {}),
 };
 const usualWord = fc.constantFrom(

@@ -53,7 +53,7 @@ function following({ kept, isKept = true }: { kept?: string; isKept?: boolean } 
       },
       onKeys: (known) => void used.push(known.size),
     },
-    { url: "https://issuer/openid/v1/jwks" },
+    "https://issuer/openid/v1/jwks",
   );
   void issuerKeys.run(stop.signal);
   return { clock, log, state, issuerKeys, used, writes };

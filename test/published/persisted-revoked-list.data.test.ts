@@ -27,7 +27,7 @@ const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64
 function listIn(secret: FakeStateSecret, clock = new TestClock()): PersistedRevokedList {
   const ref = { namespace: "latchkey-system", name: "latchkey-direct-endpoint-keys" };
   const state = new PersistedState({ client: secret.client, log: recordingLog() }, ref);
-  return new PersistedRevokedList({ state, clock }, { issuer });
+  return new PersistedRevokedList({ state, clock }, issuer);
 }
 
 const textOf = (revoked: readonly RevokedToken[] = [revokedToken(one, signedAt + 60_000)]) =>

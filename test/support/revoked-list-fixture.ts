@@ -189,9 +189,9 @@ export function followRevoked(
         },
       },
     },
-    { url: `${listIssuer}/openid/v1/jwks` },
+    `${listIssuer}/openid/v1/jwks`,
   );
-  const persisted = new PersistedRevokedList({ state: persistedState, clock }, { issuer: name });
+  const persisted = new PersistedRevokedList({ state: persistedState, clock }, name);
   const revoked = new RevokedTokens(
     {
       ...{ clock, log, keys, persisted, random: () => 1 },
