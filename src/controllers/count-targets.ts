@@ -1,6 +1,7 @@
-import { keyOf, type ObjectRef } from "../api/object.ts";
+import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { Source } from "../domain/sync/copy.ts";
+import type { Target } from "../domain/sync/obstacles.ts";
 import { withheldKeys } from "../domain/sync/copy-metadata.ts";
 import {
   emptyProjectsOf,
@@ -35,7 +36,7 @@ export async function countTargets(
 
 function targetReport(
   source: Source,
-  target: ObjectRef & { readonly namespace: string },
+  target: Target,
   { stores, memory }: Pick<World, "stores" | "memory">,
 ): TargetReport {
   const seen = observeTarget(target, stores);
@@ -57,7 +58,7 @@ function targetReport(
 
 /** The object that an Event at the target regards: the existing Secret, or the namespace. */
 function regardingOf(
-  target: ObjectRef & { readonly namespace: string },
+  target: Target,
   { copy, unmanaged }: ObservedTarget,
   { namespaces }: Stores,
 ): TargetReport["regarding"] {

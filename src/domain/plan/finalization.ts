@@ -81,12 +81,8 @@ export interface Terminating {
   readonly conditions: readonly Condition[];
 }
 
-/**
- * The phase of a finalization, `now` in milliseconds since the epoch, and the failure to report, if
- * any.
- */
-interface FinalizationAt {
-  readonly phase: FinalizationPhase;
+/** `now` in milliseconds since the epoch, and the failure to report, if any. */
+interface ReportAt {
   readonly now: number;
   readonly failure?: ReportedFailure | undefined;
 }
@@ -95,7 +91,7 @@ interface FinalizationAt {
 export function planStuckFinalization(
   resource: Resource,
   object: Terminating,
-  { now, failure }: Omit<FinalizationAt, "phase">,
+  { now, failure }: ReportAt,
 ): Plan {
   return {
     ...nothingToDo,
@@ -112,7 +108,7 @@ export function planStuckFinalization(
 export function planFinalization(
   resource: Resource,
   object: Terminating,
-  { phase, now, failure }: FinalizationAt,
+  { phase, now, failure }: ReportAt & { readonly phase: FinalizationPhase },
 ): Plan {
   const { metadata } = object;
   const isDone = phase.kind === "release" || !hasFinalizer(metadata);
@@ -126,7 +122,7 @@ export function planFinalization(
 function terminatingStatus(
   resource: Resource,
   { metadata, status, conditions }: Terminating,
-  { isDone, now, failure }: Omit<FinalizationAt, "phase"> & { readonly isDone: boolean },
+  { isDone, now, failure }: ReportAt & { readonly isDone: boolean },
 ): readonly Write[] {
   const { generation } = metadata;
   // While a failure is reported, the cleanup has not finished.

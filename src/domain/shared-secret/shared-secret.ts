@@ -22,11 +22,17 @@ import {
   sharedSecretCounts,
 } from "./shared-secret-status.ts";
 
-/** The observed state for a reconcile of a SharedSecret. */
-export interface ObservedSharedSecret {
+/** What every reconcile of a SharedSecret observes. */
+interface ObservedSource {
   readonly source: Source;
   readonly access: ObservedAccess;
   readonly prefixes: Prefixes;
+  /** The reported failure of writes for this object. */
+  readonly failure?: ReportedFailure | undefined;
+}
+
+/** The observed state for a reconcile of a SharedSecret. */
+export interface ObservedSharedSecret extends ObservedSource {
   /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
@@ -36,8 +42,6 @@ export interface ObservedSharedSecret {
    * Since when the status has waited for targets to be written, in milliseconds since the epoch.
    */
   readonly waitingSince?: number;
-  /** The reported failure of writes for this object. */
-  readonly failure?: ReportedFailure | undefined;
 }
 
 /** Minimum time before, and between, status updates on the progress of a fan-out. */
@@ -61,10 +65,7 @@ export function planSharedSecret(observed: ObservedSharedSecret, now: number): P
 }
 
 /** The observed state for a reconcile of a SharedSecret that is being deleted. */
-export interface DeletedSharedSecret extends Pick<
-  ObservedSharedSecret,
-  "source" | "access" | "prefixes" | "failure"
-> {
+export interface DeletedSharedSecret extends ObservedSource {
   readonly copies: readonly TargetSecret[];
 }
 
@@ -101,13 +102,10 @@ function removal({ metadata }: TargetSecret, source: Metadata): Removal {
 }
 
 /** The subjects with access to a SharedSecret: those of its spec and those of its bindings. */
-export function granteesOf({
-  source,
-  access,
-  prefixes,
-}: Pick<ObservedSharedSecret, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
+export function granteesOf(observed: ObservedSource): readonly FormerGrantee[] {
+  const { source, access } = observed;
   const { metadata } = source.secret;
-  const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({
+  const named = wantedRoles(observed).map(({ name, permission, subjects }) => ({
     name,
     subjects,
     verb: permission.verbs[0],
@@ -123,10 +121,7 @@ export function granteesOf({
   );
 }
 
-function wantedRoles({
-  source,
-  prefixes,
-}: Pick<ObservedSharedSecret, "source" | "prefixes">): readonly DerivedRole[] {
+function wantedRoles({ source, prefixes }: ObservedSource): readonly DerivedRole[] {
   return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
 }
 

@@ -15,13 +15,13 @@ import {
   sourceObstacle,
   type SyncMode,
   targetIn,
+  type Target,
 } from "./obstacles.ts";
 import {
   type Explanation,
   type InvalidSource,
   type OutcomeKind,
   type SeenFailure,
-  type Target,
   targetOutcome,
 } from "./outcome.ts";
 import { asksFor } from "./placeholder.ts";

@@ -16,6 +16,7 @@ import {
   type NamespaceObstacle,
   placeholderObstacle,
   projectOf,
+  type Target,
   targetIn,
 } from "./obstacles.ts";
 import { asksFor, type PlaceholderRequest, placeholderRequestOf } from "./placeholder.ts";
@@ -58,10 +59,7 @@ export interface ObservedRequest extends PlaceholderRequest {
  * The permitted targets of a source, in the namespaces of the projects that its globs match, and
  * the placeholders that ask for it there.
  */
-export function targetsOf(
-  source: Source,
-  objects: SyncObjects,
-): readonly (ObjectRef & { readonly namespace: string })[] {
+export function targetsOf(source: Source, objects: SyncObjects): readonly Target[] {
   if (!isEligible(source)) return [];
   const { namespaces } = objects;
   const targets = [...namespaces.namesIn(syncIndexes.project)]
@@ -76,10 +74,7 @@ export function targetsOf(
 }
 
 /** The permitted placeholders that ask for a source. */
-function filledBy(
-  source: Source,
-  objects: SyncObjects,
-): readonly (ObjectRef & { readonly namespace: string })[] {
+function filledBy(source: Source, objects: SyncObjects): readonly Target[] {
   return requestsFor(source.secret.metadata, objects).flatMap((key) => {
     const { namespace: name = "", name: secret } = refOf(key);
     const namespace = objects.namespaces.get(name);

@@ -189,11 +189,13 @@ export function isEligible(source: Source): boolean {
   return sourceObstacle(source) === undefined;
 }
 
+/** A Secret in a namespace. */
+export interface Target extends ObjectRef {
+  readonly namespace: string;
+}
+
 /** The target Secret of a source in a namespace. */
-export function targetIn(
-  namespace: string,
-  source: Source,
-): ObjectRef & { readonly namespace: string } {
+export function targetIn(namespace: string, source: Source): Target {
   return { namespace, name: source.options.secretName };
 }
 

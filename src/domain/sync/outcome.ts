@@ -4,7 +4,7 @@ import { resources } from "../../api/resources.ts";
 import { reportObject } from "../report-object.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
-import type { NamespaceObstacle, SourceObstacle } from "./obstacles.ts";
+import type { NamespaceObstacle, SourceObstacle, Target } from "./obstacles.ts";
 import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
 import { stateOutcome, type StateOutcome, type TargetState } from "./state-table.ts";
 
@@ -33,9 +33,6 @@ export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | 
 export interface SeenFailure extends Failure {
   readonly in: "copy" | "source-status";
 }
-
-/** A Secret in a namespace. */
-export type Target = ObjectRef & { readonly namespace: string };
 
 /** What an outcome was decided from: all that its sentence names. */
 export interface OutcomeFacts {

@@ -11,8 +11,8 @@ import {
   requestsFor,
   targetsOf,
 } from "./observed-target.ts";
-import { isPermitted, targetIn } from "./obstacles.ts";
-import type { Explanation, Target } from "./outcome.ts";
+import { isPermitted, targetIn, type Target } from "./obstacles.ts";
+import type { Explanation } from "./outcome.ts";
 import { effectOf } from "./state-table.ts";
 import { syncIndexes, type SyncObjects, withChanges } from "./sync-objects.ts";
 import { targetState } from "./target-state.ts";

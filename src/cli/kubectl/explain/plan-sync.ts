@@ -3,7 +3,12 @@ import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { listedFailures } from "../../../domain/object-state.ts";
 import { copyManifest, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
-import { type Target, conflictReasons } from "../../../domain/sync/outcome.ts";
+import {
+  type Target,
+  type NamespaceOptions,
+  readNamespace,
+} from "../../../domain/sync/obstacles.ts";
+import { conflictReasons } from "../../../domain/sync/outcome.ts";
 import {
   type ObjectChange,
   planChange,
@@ -16,7 +21,6 @@ import {
   syncObjectsOf,
 } from "../../../domain/sync/sync-objects.ts";
 import { targetState } from "../../../domain/sync/target-state.ts";
-import { type NamespaceOptions, readNamespace } from "../../../domain/sync/obstacles.ts";
 import type { DataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";

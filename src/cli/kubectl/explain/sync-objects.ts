@@ -4,10 +4,14 @@ import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../../api/parse
 import { resources } from "../../../api/resources.ts";
 import { copiedSource, type Source, type TargetSecret } from "../../../domain/sync/copy.ts";
 import { isObservedWhole, placeholderRequestOf } from "../../../domain/sync/placeholder.ts";
-import type { Target } from "../../../domain/sync/outcome.ts";
+import {
+  type Target,
+  type NamespaceOptions,
+  readNamespace,
+  targetIn,
+} from "../../../domain/sync/obstacles.ts";
 import { targetsOf } from "../../../domain/sync/observed-target.ts";
 import { type SyncSnapshot, syncObjectsOf } from "../../../domain/sync/sync-objects.ts";
-import { type NamespaceOptions, readNamespace, targetIn } from "../../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../../kube/informer/list-options.ts";
 import { createDataDigest, type DataDigest } from "../../../tokens/data-digest.ts";
 import { observedCopy, observedSource } from "../../../tokens/observed-data.ts";

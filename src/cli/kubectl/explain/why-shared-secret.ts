@@ -6,13 +6,12 @@ import { notObserved, readyOf } from "../../../domain/object-state.ts";
 import { reportObject } from "../../../domain/report-object.ts";
 import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
-import type { Target } from "../../../domain/sync/outcome.ts";
+import { type Target, namesProject, projectOf, targetIn } from "../../../domain/sync/obstacles.ts";
 import {
   emptyProjectsOf,
   targetsOf,
   type EmptyProject,
 } from "../../../domain/sync/observed-target.ts";
-import { namesProject, projectOf, targetIn } from "../../../domain/sync/obstacles.ts";
 import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../../domain/sync/sync-objects.ts";
 import { fitsAny } from "../../../domain/sync/sync-options.ts";
 import { emptyProjectItems, isAtTarget, sourceItem } from "../../../domain/sync/sync-report.ts";
