@@ -1,14 +1,23 @@
 import type { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import type { WatchedKind } from "../../src/controllers/kinds/watched-kind.ts";
 import type { ListOptions } from "../../src/kube/informer/list-options.ts";
+import {
+  type InformerState,
+  isStored as isVersionStored,
+  ListedObjects,
+  takeDelete,
+  takeEvent,
+  takeRead,
+  takeWrite,
+} from "../../src/kube/informer/informer-state.ts";
 import { type ReadStore, Store } from "../../src/kube/informer/store.ts";
-import { nameOf, type Raw, type Texts } from "./raw.ts";
+import { isRaw, nameOf, type Raw, type Texts } from "./raw.ts";
 import { type Change as Commit, metadataOf } from "./server.ts";
 
 /** An object in a view, as it was sent. */
 export interface Seen {
   readonly uid: string;
-  readonly version: number;
+  readonly resourceVersion: string;
   readonly raw: Raw;
 }
 
@@ -77,7 +86,7 @@ export function viewedKind<T>(kind: WatchedKind<T>): {
         if (value === undefined || known !== undefined)
           return value === undefined ? undefined : known;
         const { uid, resourceVersion } = raw.metadata;
-        const entry = { uid, version: Number(resourceVersion), raw };
+        const entry = { uid, resourceVersion, raw };
         values.set(entry, value);
         entries.set(raw, entry);
         return entry;
@@ -93,9 +102,9 @@ export function viewedKind<T>(kind: WatchedKind<T>): {
       if (known !== undefined) return known;
       const store = new Store<T>(indexers);
       for (const [key, seen] of view.entries) {
-        const { uid, version } = seen;
+        const { uid, resourceVersion } = seen;
         const value = values.get(seen);
-        if (value !== undefined) store.set(key, { uid, resourceVersion: String(version), value });
+        if (value !== undefined) store.set(key, { uid, resourceVersion, value });
       }
       stores.set(view.entries, store);
       return store;
@@ -133,35 +142,42 @@ export function listed(
     .map(([, object]) => sentOf(listOptions, object));
 }
 
+/** Changes a view by the rules of src; each change of an entry makes another view. */
+function change(viewing: Viewing, work: (state: InformerState<Seen>) => void): void {
+  const deleted = new Set(viewing.view.deleted);
+  work({
+    entry: (key) => viewing.view.entries.get(key),
+    keys: () => [...viewing.view.entries.keys()],
+    set(key, after) {
+      const entries = new Map(viewing.view.entries);
+      const before = entries.get(key);
+      if (after === undefined) entries.delete(key);
+      else entries.set(key, after);
+      viewing.view = { ...viewing.view, entries };
+      viewing.changed({ key, before, after });
+    },
+    selects: (raw) => isRaw(raw) && isSelected(viewing.kind.listOptions, raw),
+    parse: (raw) => (isRaw(raw) ? viewing.kind.seen(raw) : undefined),
+    deleted,
+  });
+  viewing.view = { ...viewing.view, deleted };
+}
+
 /** Takes the response of an own write before its event arrives. */
 export function observe(viewing: Viewing, raw: Raw): void {
-  const { view } = viewing;
-  const stored = view.entries.get(nameOf(raw.metadata));
-  const version = Number(raw.metadata.resourceVersion);
-  if (view.version < version || (stored !== undefined && stored.version < version))
-    take(viewing, raw);
+  change(viewing, (state) => takeWrite(state, raw, String(viewing.view.version)));
 }
 
 /** Removes an object after an own delete. */
 export function observeDelete(viewing: Viewing, key: string, uid: string): void {
-  const { view } = viewing;
-  if (view.entries.get(key)?.uid !== uid) return;
-  viewing.view = { ...view, deleted: new Set(view.deleted).add(uid) };
-  put(viewing, key, undefined);
+  change(viewing, (state) => takeDelete(state, key, uid));
 }
 
 /** Takes an event of the watch. */
-export function deliver(viewing: Viewing, { type, object, version }: Event): void {
-  if (!(type !== "DELETED" && isStored(viewing.view, object))) {
-    const key = nameOf(object.metadata);
-    if (type !== "DELETED") take(viewing, object);
-    else {
-      forget(viewing, [object.metadata.uid]);
-      const stored = viewing.view.entries.get(key);
-      if (stored === undefined || stored.version <= Number(object.metadata.resourceVersion))
-        put(viewing, key, undefined);
-    }
-  }
+export function deliver(viewing: Viewing, event: Event): void {
+  const { type, object, version } = event;
+  if (type === "DELETED" || !isStored(viewing.view, object))
+    change(viewing, (state) => takeEvent(state, event));
   viewing.view = { ...viewing.view, version };
 }
 
@@ -175,11 +191,7 @@ export function isEcho({ entries, deleted }: View, { type, object }: Event): boo
 
 /** Takes a read of a single object: also an older one, or none. */
 export function refresh(viewing: Viewing, key: string, raw: Raw | undefined): void {
-  const { view } = viewing;
-  const uid = view.entries.get(key)?.uid;
-  if (raw !== undefined) forget(viewing, [raw.metadata.uid]);
-  else if (uid !== undefined) viewing.view = { ...view, deleted: new Set(view.deleted).add(uid) };
-  put(viewing, key, raw === undefined ? undefined : selected(viewing, raw));
+  change(viewing, (state) => takeRead(state, key, raw));
 }
 
 /**
@@ -187,59 +199,19 @@ export function refresh(viewing: Viewing, key: string, raw: Raw | undefined): vo
  * has lost may, which src reads again when their events are missing for two seconds.
  */
 export function relist(viewing: Viewing, objects: readonly Raw[], version: number): void {
-  forget(viewing, [...viewing.view.deleted]);
-  const present = new Set<string>();
-  for (const object of objects) {
-    const key = nameOf(object.metadata);
-    present.add(key);
-    const stored = viewing.view.entries.get(key);
-    if (stored?.version !== Number(object.metadata.resourceVersion))
-      put(viewing, key, viewing.kind.seen(object));
-  }
-  for (const key of viewing.view.entries.keys())
-    if (!present.has(key)) put(viewing, key, undefined);
+  change(viewing, (state) => {
+    const list = new ListedObjects(state);
+    for (const object of objects) list.take({ type: "ADDED", object });
+    Array.from(list.replace(undefined));
+  });
   viewing.view = { ...viewing.view, version };
-}
-
-function put(viewing: Viewing, key: string, entry: Seen | undefined): void {
-  const { view } = viewing;
-  const stored = view.entries.get(key);
-  if (stored === undefined && entry === undefined) return;
-  if (stored?.version === entry?.version && stored?.uid === entry?.uid) return;
-  if (stored !== undefined && entry !== undefined && stored.uid !== entry.uid)
-    put(viewing, key, undefined);
-  const entries = new Map(viewing.view.entries);
-  const before = entries.get(key);
-  if (entry === undefined) entries.delete(key);
-  else entries.set(key, entry);
-  viewing.view = { ...viewing.view, entries };
-  viewing.changed({ key, before, after: entry });
-}
-
-function take(viewing: Viewing, raw: Raw): void {
-  const { view } = viewing;
-  if (view.deleted.has(raw.metadata.uid)) return;
-  const key = nameOf(raw.metadata);
-  const stored = view.entries.get(key);
-  if (stored !== undefined && Number(raw.metadata.resourceVersion) <= stored.version) return;
-  put(viewing, key, selected(viewing, raw));
-}
-
-function forget(viewing: Viewing, uids: readonly string[]): void {
-  const { view } = viewing;
-  if (!uids.some((uid) => view.deleted.has(uid))) return;
-  const deleted = new Set([...view.deleted].filter((uid) => !uids.includes(uid)));
-  viewing.view = { ...view, deleted };
-}
-
-function selected({ kind }: Viewing, raw: Raw): Seen | undefined {
-  return isSelected(kind.listOptions, raw) ? kind.seen(raw) : undefined;
 }
 
 /** Whether a view has exactly this version of an object. */
 export function isStored({ entries }: Pick<View, "entries">, { metadata }: Raw): boolean {
-  const stored = entries.get(nameOf(metadata));
-  return stored?.uid === metadata.uid && stored.version === Number(metadata.resourceVersion);
+  const { uid, resourceVersion } = metadata;
+  const key = nameOf(metadata);
+  return isVersionStored({ entry: () => entries.get(key) }, { key, uid, resourceVersion });
 }
 
 function sentOf({ metadataOnly }: ListOptions, object: Raw): Raw {

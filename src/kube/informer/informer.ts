@@ -4,6 +4,7 @@ import { isKubeError } from "../client/kube-error.ts";
 import { type WatchState, CacheFreshness } from "./cache-freshness.ts";
 import { ExpectedEvents } from "./expected-events.ts";
 import type { InformerDeps } from "./informer-deps.ts";
+import { ListedObjects, takeDelete, takeWrite } from "./informer-state.ts";
 import { type InformerOptions, InformerStore } from "./informer-store.ts";
 import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Outage, Recovery } from "./recovery.ts";
@@ -133,11 +134,10 @@ export class Informer<T> {
    * since.
    */
   observe(raw: unknown): void {
-    const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
-    const isAhead = isOlder(this.#history.resourceVersion, resourceVersion);
-    if (isAhead || isOlder(this.#store.entry(key)?.resourceVersion, resourceVersion))
-      this.#store.take(raw);
-    if (isAhead && resourceVersion !== undefined) this.#ownWrites.expect(key, resourceVersion);
+    const [resourceVersion, reached] = [rawVersion(raw), this.#history.resourceVersion];
+    takeWrite(this.#store, raw, reached);
+    if (resourceVersion !== undefined && isOlder(reached, resourceVersion))
+      this.#ownWrites.expect(rawKey(raw), resourceVersion);
   }
 
   /**
@@ -145,7 +145,7 @@ export class Informer<T> {
    * it again.
    */
   observeDelete(key: Key, uid: string): void {
-    this.#store.observeDelete(key, uid);
+    takeDelete(this.#store, key, uid);
   }
 
   /**
@@ -163,13 +163,13 @@ export class Informer<T> {
     const startedAt = clock.monotonic();
     const { restarts } = this.#recovery;
     let { discards } = this.#freshness;
-    const listed = this.#store.beginList();
+    const listed = new ListedObjects(this.#store);
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
       listed.take(event);
       // No caller has acted on an empty store, so the first list fills it directly: no object is in
       // memory twice.
-      if (isFirst) for (const [key, entry] of listed.drain()) this.#store.put(key, entry);
+      if (isFirst) listed.storeFirst();
     };
     const resourceVersion = await listWatch.list(this.#options.listOptions, signal, (events) =>
       yielder.forEach(events, take),
@@ -182,7 +182,8 @@ export class Informer<T> {
       ({ discards } = this.#freshness);
     }
     this.#listedRestarts = restarts;
-    await this.#store.replaceBy(listed, { ...(isReset ? {} : { resourceVersion }), yielder });
+    const steps = listed.replace(isReset ? undefined : resourceVersion);
+    await yielder.forEach(steps, () => {});
     this.#ownWrites.reached(resourceVersion);
     this.#freshness.listed(startedAt, discards);
     this.#relists.listed(startedAt, clock.monotonic());
@@ -223,7 +224,7 @@ export class Informer<T> {
   #markEmpty(): void {
     this.#answered();
     this.#freshness.answered();
-    for (const key of this.#store.keys()) this.#store.put(key, undefined);
+    for (const key of this.#store.keys()) this.#store.set(key, undefined);
     this.#synced.resolve();
     this.#isSynced = true;
   }
