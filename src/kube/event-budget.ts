@@ -17,11 +17,11 @@ interface Bucket {
 
 /** A token bucket per object; evicts the least recently used object. */
 export class EventBudget {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Clock;
   readonly #limits: EventLimits;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Pick<Clock, "monotonic">, limits = objectLimits) {
+  constructor(clock: Clock, limits = objectLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }

@@ -47,8 +47,8 @@ export class EventRecorder {
 
   /**
    * Creates the Event unless it was recorded before or the budget of its object (25, then 1 in 5
-   * minutes) is used up. An optional Event has budgets of its own: of its object (3, then 1 an hour)
-   * and of the process (100, then 10 per second).
+   * minutes) is used up. An optional Event has budgets of its own: of its object (3, then 1 an
+   * hour) and of the process (100, then 10 per second).
    */
   async record(event: Event<string>): Promise<void> {
     if (!this.#tryTake(event)) return;

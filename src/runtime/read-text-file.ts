@@ -65,7 +65,8 @@ export function readAtMost(path: string, most: number): Buffer {
   throw new RangeError(`"${path}" is larger than ${most} bytes`);
 }
 
-/** The code of a file system error, such as ENOENT; undefined for any other error. */
+/** The code of an error of the system, such as ENOENT; undefined for an error without one. */
 export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+  const isCoded = error instanceof Error && "code" in error && typeof error.code === "string";
+  return isCoded ? String(error.code) : undefined;
 }

@@ -24,7 +24,7 @@ class Watched {
   pending: views.Event[] = [];
   view = views.emptyView;
   /** What the reported changes add up to. */
-  readonly told = new Map<string, string>();
+  readonly reported = new Map<string, string>();
   readonly viewed = views.viewedKind(kind);
 
   /** Commits a change; its event is still to arrive. */
@@ -50,9 +50,10 @@ class Watched {
         set(view);
       },
       changed: ({ key, before, after }) => {
-        expect(this.told.get(key)).toBe(text(before));
-        if (after === undefined) this.told.delete(key);
-        else this.told.set(key, JSON.stringify(after.raw));
+        if (this.reported.get(key) !== text(before))
+          throw new Error(`${key} changed from another state`);
+        if (after === undefined) this.reported.delete(key);
+        else this.reported.set(key, JSON.stringify(after.raw));
       },
     };
   }
@@ -139,7 +140,7 @@ describe("a view", () => {
         const existing = watched.selected().flatMap((raw) => kind.parse(raw) ?? []);
         const store = watched.viewed.storeOf(watched.view);
         expect([...store.values()].toSorted()).toEqual(existing.toSorted());
-        expect([...watched.told.values()].toSorted()).toEqual(existing.toSorted());
+        expect([...watched.reported.values()].toSorted()).toEqual(existing.toSorted());
         for (const text of existing) expect(store.keysBy("text", text)).toHaveLength(1);
       }),
       runs(2000),

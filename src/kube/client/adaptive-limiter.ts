@@ -5,7 +5,7 @@ import { Fifo } from "../../runtime/fifo.ts";
 interface AdaptiveLimiterOptions<T> {
   /** Maximum number of concurrent calls. */
   readonly limit: number;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
   /** Retry-after of a result, in milliseconds; undefined for a success. */
   readonly retryAfter: (result: T) => number | undefined;
   /** Called with the limit when it changes. */

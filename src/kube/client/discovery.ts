@@ -43,7 +43,7 @@ export interface Discovery {
 /** Dependencies of {@link createDiscovery}. */
 interface DiscoveryDeps {
   readonly transport: Pick<Transport, "request">;
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly clock: Clock;
   readonly log: Pick<Logger, "warn">;
   /** Absent for the API server of the cluster that Latchkey runs in. */
   readonly bounds?: DiscoveryBounds;
@@ -54,8 +54,8 @@ export interface DiscoveryBounds {
   /** Maximum number of resources, where each version counts; more of them fail a refresh. */
   readonly mostResources: number;
   /**
-   * Milliseconds after a failed refresh without another one, doubled with each further failure: what
-   * needs a refresh then fails at once, with the error of the last one.
+   * Milliseconds after a failed refresh without another one, doubled with each further failure:
+   * what needs a refresh then fails at once, with the error of the last one.
    */
   readonly pauseMs: { readonly first: number; readonly longest: number };
   /**

@@ -6,8 +6,8 @@ import type { FairShares, Share, Sharer } from "../../runtime/fair-shares.ts";
 
 /**
  * Maximum size of a response of the cluster that Latchkey runs in, or that a user of the CLI names.
- * Lists are streamed, or read in pages that become smaller when they are too large; an object has at
- * most 9 MiB (etcd takes 1.5 MiB, and JSON has six bytes for a character such as `<`).
+ * Lists are streamed, or read in pages that become smaller when they are too large; an object has
+ * at most 9 MiB (etcd takes 1.5 MiB, and JSON has six bytes for a character such as `<`).
  */
 export const mostOwnResponseBytes = 64 * 1024 * 1024;
 
@@ -35,8 +35,8 @@ interface CompleteResponse {
 }
 
 /**
- * The large responses in memory: one of more than `fromBytes` waits for its share before the rest of
- * it is read.
+ * The large responses in memory: one of more than `fromBytes` waits for its share before the rest
+ * of it is read.
  */
 export interface LargeResponses {
   readonly fromBytes: number;
@@ -46,7 +46,7 @@ export interface LargeResponses {
 
 /** Limits of an exchange. */
 interface ExchangeOptions {
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
   /** Maximum duration in milliseconds, including the wait for a connection. */
   readonly allowedMs: number;
   /** Maximum size of the body of the response; undici bounds its headers to 16 KiB. */
@@ -61,8 +61,8 @@ interface ExchangeOptions {
 }
 
 /**
- * Sends a request and collects its response; rejects with the error of undici or of `onWrite`, with a
- * ResponseTooLarge, or when the time has passed. undici's own `request` makes a stream of each
+ * Sends a request and collects its response; rejects with the error of undici or of `onWrite`, with
+ * a ResponseTooLarge, or when the time has passed. undici's own `request` makes a stream of each
  * response and needs a signal for each timeout; a small response needs neither.
  */
 export function exchange(
@@ -167,7 +167,7 @@ const mostRefusalBytes = 1024 * 1024;
  */
 export async function readRefusal(
   body: Pick<Readable, "destroy"> & AsyncIterable<Uint8Array>,
-  { clock, timeoutMs }: { readonly clock: Pick<Clock, "wakeAfter">; readonly timeoutMs: number },
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): Promise<Uint8Array> {
   const text = new ByteCollector(mostRefusalBytes);
   let isLate = false;

@@ -1,5 +1,6 @@
 import { Pool } from "undici";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 
 /** A document of another server; `bytes` is undefined if it is the one that the request names. */
 export interface FetchedDocument {
@@ -21,7 +22,9 @@ export interface HttpsDocumentOptions {
   readonly connectTimeoutMs?: number;
 }
 
-/** What the client already has, by tag (RFC 9110, section 13.1.2) or by a parameter of the server. */
+/**
+ * What the client already has, by tag (RFC 9110, section 13.1.2) or by a parameter of the server.
+ */
 export interface FetchOptions {
   readonly etag?: string | undefined;
   /** Replaces the query of the URL. */
@@ -60,8 +63,8 @@ export class HttpsDocument {
   }
 
   /**
-   * Reads the document. Only a request that names what the client has may be answered with 304, which
-   * is a document without bytes. Rejects only with an HttpsDocumentError.
+   * Reads the document. Only a request that names what the client has may be answered with 304,
+   * which is a document without bytes. Rejects only with an HttpsDocumentError.
    */
   async fetch({ etag, query, signal }: FetchOptions = {}): Promise<FetchedDocument> {
     const { accept = "application/json", timeoutMs } = this.#options;
@@ -81,7 +84,9 @@ export class HttpsDocument {
       return { bytes, etag: tag };
     } catch (error) {
       if (error instanceof HttpsDocumentError) throw error;
-      throw new HttpsDocumentError(codeOf(error));
+      throw new HttpsDocumentError(
+        errorCode(error) ?? (error instanceof Error ? error.name : "no response"),
+      );
     }
   }
 
@@ -104,9 +109,4 @@ export class HttpsDocument {
         throw new HttpsDocumentError(`more than ${mostBytes} bytes`, { isTooLarge: true });
     return bytes.take();
   }
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "no response";
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -63,6 +63,15 @@ export class KubeError extends Error {
   }
 }
 
+/** The error of a request without a usable response; `status` is 0 unless the details have one. */
+export function networkError(
+  { method, path }: { readonly method: string; readonly path: string },
+  problem: string,
+  details: Partial<KubeErrorDetails> = {},
+): KubeError {
+  return new KubeError(`${method} ${path}: ${problem}`, { code: "Network", status: 0, ...details });
+}
+
 /** Whether the API server rejected the request, so that a retry alone does not succeed. */
 export function isRefusal(error: unknown): error is KubeError {
   return (

@@ -47,7 +47,8 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
 function segmentOf(name: string, kind: string): string {
   if (isPathSegmentName(name)) return encodeURIComponent(name);
   throw invalid(
-    `"${name}" is not a valid ${kind} name: a name must not be empty, . or .., and must not contain / or %`,
+    `"${name}" is not a valid ${kind} name: ` +
+      "a name must not be empty, . or .., and must not contain / or %",
   );
 }
 

@@ -1,6 +1,6 @@
 import { listAt, numberAt, recordAt, stringAt } from "../../api/parse.ts";
 import { redact } from "./request-body.ts";
-import { KubeError, type KubeErrorCode } from "./kube-error.ts";
+import { KubeError, type KubeErrorCode, networkError } from "./kube-error.ts";
 import type { ApiResponse, ApiRequest } from "./transport.ts";
 
 /** Parses the JSON of a response; throws a KubeError for an error status. */
@@ -11,8 +11,8 @@ export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
 }
 
 /**
- * Like {@link bodyOf}, for the user who sent the request: the error of a PATCH or DELETE also has the
- * message of the API server, without the secrets of the body, and that of a missing object its
+ * Like {@link bodyOf}, for the user who sent the request: the error of a PATCH or DELETE also has
+ * the message of the API server, without the secrets of the body, and that of a missing object its
  * namespace.
  */
 export function bodyForUser(call: ApiRequest, answer: ApiResponse): unknown {
@@ -38,14 +38,12 @@ export function watchError(call: ApiRequest, status: unknown): KubeError {
   return errorOf(call, { status: code, text: "" }, { status, sentence: sentenceOf(call, status) });
 }
 
-function parseJson(call: ApiRequest, text: string): unknown {
+/** Parses JSON from the response to a call; throws a KubeError that says `what` is no JSON. */
+export function parseJson(call: ApiRequest, text: string, what = "response"): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new KubeError(`${call.method} ${call.path}: response is not JSON`, {
-      code: "Network",
-      status: 0,
-    });
+    throw networkError(call, `${what} is not JSON`);
   }
 }
 
@@ -70,6 +68,7 @@ function errorOf(
   { status, sentence }: { readonly status: unknown; readonly sentence: string },
 ): KubeError {
   const reason = stringAt(status, "reason");
+  const message = stringAt(status, "message") ?? "";
   const details = recordAt(status, "details");
   const causes = listAt(details, "causes").flatMap((cause) => stringAt(cause, "reason") ?? []);
   const objectName = stringAt(details, "name");
@@ -80,7 +79,7 @@ function errorOf(
     status: answer.status,
     causes,
     explanation: sentence,
-    lacksPermission: lacksPermission.test(stringAt(status, "message") ?? ""),
+    lacksPermission: permissionProblems.some((problem) => problem.test(message)),
     ...(reason === undefined ? {} : { reason }),
     ...(objectName === undefined ? {} : { objectName }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -88,11 +87,13 @@ function errorOf(
 }
 
 /**
- * Matches the messages of RBAC for a denied request and for a grant of more than the caller has, and
- * those of Latchkey's gateway for a scope; admission messages differ after "is forbidden:".
+ * The messages of RBAC for a denied request and for a grant of more than the caller has,
+ * and those of Latchkey's gateway for a scope; admission messages differ after "is forbidden:".
  */
-const lacksPermission =
-  /^[^"]*(?:"[^"]*" )?is forbidden: user "|^forbidden: the scope of this credential does not allow /i;
+const permissionProblems = [
+  /^[^"]*(?:"[^"]*" )?is forbidden: user "/i,
+  /^forbidden: the scope of this credential does not allow /i,
+];
 
 /**
  * The message of the API server without secrets. An admission policy may quote the object: the

@@ -22,7 +22,7 @@ export function minorOf(gitVersion: string): number | undefined {
 /** Dependencies of {@link ServerProbe}. */
 interface ServerProbeDeps {
   readonly transport: Pick<Transport, "request">;
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly clock: Clock;
 }
 
 const everyMs = 10_000;
@@ -49,7 +49,8 @@ export class ServerProbe {
     return silentMs < longestSilenceMs
       ? []
       : [
-          `no response from the API server for ${Math.floor(silentMs / 1000)} s; check the connection`,
+          `no response from the API server for ${Math.floor(silentMs / 1000)} s; ` +
+            "check the connection",
         ];
   }
 

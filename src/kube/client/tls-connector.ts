@@ -6,7 +6,7 @@ import type { TlsMaterial } from "../credentials/credentials.ts";
 /** Options of {@link createTlsConnector}. */
 interface TlsConnectorOptions {
   readonly tls: TlsMaterial;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: Clock;
   /** Idle time before the first TCP keepalive probe, in milliseconds; default: undici's. */
   readonly keepAliveInitialDelay?: number;
 }

@@ -1,11 +1,12 @@
 import { Pool } from "undici";
 import type { Clock } from "../../runtime/clock.ts";
+import { errorCode } from "../../runtime/read-text-file.ts";
 import type { RequestMetrics } from "../../runtime/work-metrics.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { bodySize, encodeBody } from "./request-body.ts";
-import { KubeError } from "./kube-error.ts";
+import { KubeError, networkError } from "./kube-error.ts";
 import { exchange, type LargeResponses, ResponseTooLarge, readRefusal } from "./exchange.ts";
 import { createTlsConnector } from "./tls-connector.ts";
 import type { Yielder } from "../../runtime/yielder.ts";
@@ -228,7 +229,7 @@ class PooledTransport implements Transport {
     } catch (error) {
       if (error instanceof KubeError) throw error;
       this.#options.metrics?.ended({ method: call.method, code: "<error>" });
-      throw networkError(call, error);
+      throw failure(call, error);
     }
   }
 }
@@ -276,16 +277,8 @@ function headersOf(call: ApiRequest, authorization: string | undefined): Record<
   };
 }
 
-function networkError(call: ApiRequest, error: unknown): KubeError {
+function failure(call: ApiRequest, error: unknown): KubeError {
   const isResponseTooLarge = error instanceof ResponseTooLarge;
-  return new KubeError(
-    `${call.method} ${call.path}: ${isResponseTooLarge ? error.message : codeOf(error)}`,
-    { code: "Network", status: 0, isResponseTooLarge },
-  );
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : "no response";
+  const problem = isResponseTooLarge ? error.message : (errorCode(error) ?? "no response");
+  return networkError(call, problem, { isResponseTooLarge });
 }

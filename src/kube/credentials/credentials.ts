@@ -16,7 +16,8 @@ export interface Credentials {
   readonly server: string;
   readonly tls: TlsMaterial;
   /**
-   * The Authorization header, at most a minute old or not expired; undefined with client certificates.
+   * The Authorization header, at most a minute old or not expired; undefined with client
+   * certificates.
    */
   readonly authorization: () => Promise<string | undefined>;
   /** Discards the cached header after a 401, so that the next call reads the credential again. */
@@ -38,13 +39,13 @@ export const userFix = "correct the kubeconfig, or set --kubeconfig, --context o
 export class CredentialsError extends Error {
   readonly problem: string;
   /** The error code of a file that cannot be read. */
-  readonly code: string | undefined;
+  readonly code?: string;
 
   constructor(problem: string, fix: string = processFix, code?: string) {
     super(`${problem}; ${fix}`);
     this.name = "CredentialsError";
     this.problem = problem;
-    this.code = code;
+    if (code !== undefined) this.code = code;
   }
 }
 

@@ -51,7 +51,8 @@ export async function execCredential(
 
 /** A plugin may wait until a person has logged in. */
 const mostMinutes = 10;
-const tooMuch = `did not end within ${mostMinutes} minutes, or printed more than ${mostFileBytes} bytes`;
+const tooMuch =
+  `did not end within ${mostMinutes} minutes, ` + `or printed more than ${mostFileBytes} bytes`;
 
 function outputOf(plugin: ExecPlugin, deps: ExecPluginDeps): Promise<string> {
   const { command, args, directory } = plugin;

@@ -23,8 +23,8 @@ export interface KubeconfigUser {
 }
 
 /**
- * The credentials of a kubeconfig. Certificates are read and an exec plugin runs now, and again when
- * its credential expires; a token file is read when a request needs it. Rejects with a
+ * The credentials of a kubeconfig. Certificates are read and an exec plugin runs now, and again
+ * when its credential expires; a token file is read when a request needs it. Rejects with a
  * CredentialsError, as does `authorization`.
  */
 export async function kubeconfigCredentials(

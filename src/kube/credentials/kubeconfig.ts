@@ -105,7 +105,8 @@ export interface KubeconfigChoice {
 
 /**
  * Chooses cluster, user and namespace as kubectl does: of entries with one name in several files,
- * the first counts. Returns a problem as a sentence without a full stop if there is no such context.
+ * the first counts. Returns a problem as a sentence without a full stop if there is no such
+ * context.
  */
 export function chooseKubeconfig(
   files: readonly KubeconfigFile[],
@@ -189,7 +190,10 @@ function credentialOf({ user, overrides }: Parts): UserCredential | string {
   const exec = recordAt(settings, "exec");
   if (Object.keys(exec).length > 0) return { kind: "exec", plugin: pluginOf(exec, directory) };
   if (Object.keys(recordAt(settings, "auth-provider")).length > 0)
-    return `the user "${stringAt(user.entry, "name") ?? ""}" has an auth-provider, which is not supported; use an exec plugin, such as kubelogin`;
+    return (
+      `the user "${stringAt(user.entry, "name") ?? ""}" has an auth-provider, ` +
+      "which is not supported; use an exec plugin, such as kubelogin"
+    );
   return { kind: "none" };
 }
 

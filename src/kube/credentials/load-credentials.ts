@@ -30,7 +30,8 @@ export async function loadCredentials(
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "" } = env;
   if (host !== "" && port !== "") return podCredentials({ host, port }, clock);
   throw new CredentialsError(
-    "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)",
+    "no kubeconfig is set and this is not a pod " +
+      "(KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)",
   );
 }
 
@@ -47,7 +48,8 @@ async function processCredentials(
     if (typeof choice === "string") throw new CredentialsError(choice);
     if (choice.server.startsWith("http:") && !choice.insecureSkipTlsVerify)
       throw new CredentialsError(
-        `the kubeconfig has the server "${choice.server}" without TLS, and not insecure-skip-tls-verify`,
+        `the kubeconfig has the server "${choice.server}" without TLS, ` +
+          "and not insecure-skip-tls-verify",
       );
     return await kubeconfigCredentials(choice, { env, clock, isInteractive: false });
   } catch (error) {

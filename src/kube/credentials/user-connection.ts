@@ -4,7 +4,7 @@ import { ByteCollector } from "../../runtime/byte-collector.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
 import { CredentialsError, type TlsMaterial, userFix } from "./credentials.ts";
 import { encodeBody } from "../client/request-body.ts";
-import { KubeError } from "../client/kube-error.ts";
+import { type KubeError, networkError } from "../client/kube-error.ts";
 import { mostOwnResponseBytes, ResponseTooLarge } from "../client/exchange.ts";
 import type { KubeconfigChoice } from "./kubeconfig.ts";
 import { type KubeconfigUser, kubeconfigCredentials } from "./kubeconfig-credentials.ts";
@@ -23,8 +23,8 @@ interface UserConnection extends Pick<Transport, "request"> {
 }
 
 /**
- * Connects as a kubeconfig says. It is an alternative to the pools of the servers: a command sends a
- * few requests, so it has to start fast. Rejects with a CredentialsError.
+ * Connects as a kubeconfig says. It is an alternative to the pools of the servers: a command sends
+ * a few requests, so it has to start fast. Rejects with a CredentialsError.
  */
 export async function connectUser(
   choice: KubeconfigChoice,
@@ -73,8 +73,9 @@ function agentFor(
       ? new HttpsAgent({ ...shared, ...tls })
       : new HttpAgent(shared);
   } catch (error) {
+    const problem = errorCode(error) ?? "they are not valid PEM";
     throw new CredentialsError(
-      `the certificates of the kubeconfig cannot be used: ${errorCode(error) ?? "they are not valid PEM"}`,
+      `the certificates of the kubeconfig cannot be used: ${problem}`,
       userFix,
     );
   }
@@ -108,9 +109,7 @@ function exchange(call: ApiRequest, { options, deps, ...sent }: Exchange): Promi
   const end = AbortSignal.timeout(Math.min(deps.timeoutMs, mostTimeoutMs));
   const { promise, resolve: fulfil, reject } = Promise.withResolvers<ApiResponse>();
   const failed = (error: unknown): void =>
-    reject(
-      networkError(call, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error),
-    );
+    reject(failure(call, end.aborted ? new Error(`no answer in ${deps.timeoutMs} ms`) : error));
   const asked = send(
     { ...options, method: call.method, path: sent.prefix + call.path, headers },
     (answer) => {
@@ -155,14 +154,10 @@ export function warningsIn(header: string | readonly string[] | undefined): read
   );
 }
 
-function networkError({ method, path }: ApiRequest, error: unknown): KubeError {
-  const reason =
+function failure(call: ApiRequest, error: unknown): KubeError {
+  const problem =
     errorCode(error) ??
     (error instanceof Error && error.message !== "" ? error.message : "no answer");
-  return new KubeError(`${method} ${path}: ${reason}`, {
-    code: "Network",
-    status: 0,
-    explanation: reason,
-    isResponseTooLarge: error instanceof ResponseTooLarge,
-  });
+  const isResponseTooLarge = error instanceof ResponseTooLarge;
+  return networkError(call, problem, { explanation: problem, isResponseTooLarge });
 }

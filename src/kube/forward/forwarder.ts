@@ -42,7 +42,7 @@ export interface Forwarding {
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
   readonly credentials: Pick<Credentials, "server" | "tls">;
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly clock: Clock;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;
   /** Connections for answers, which users share; those of streams are not bounded here. */
@@ -65,8 +65,8 @@ export interface Forwarder {
 const idleConnectionMs = 5_000;
 const longestSilenceMs = 75_000;
 /**
- * Longest time that a request, or its body, waits for its share, in milliseconds: no request has one
- * for longer without an answer.
+ * Longest time that a request, or its body, waits for its share, in milliseconds: no request has
+ * one for longer without an answer.
  */
 export const longestWaitMs = 75_000;
 
@@ -122,7 +122,7 @@ interface IterableDispatcher {
 interface Way {
   readonly pool: IterableDispatcher;
   readonly share: Share;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
   readonly headTimeoutMs: number;
 }
 

@@ -26,7 +26,7 @@ interface UpgradeTerms {
   readonly credentials: Pick<Credentials, "server" | "tls">;
   /** Milliseconds to the answer. */
   readonly headTimeoutMs: number;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
 }
 
 /**

@@ -11,7 +11,7 @@ const longestMs = 5_000;
  * outage, the watch counts only when those events have arrived, so that no deleted object is used.
  */
 export class CacheFreshness {
-  readonly #clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly #clock: Clock;
   readonly #freshForMs: number;
   #provenAt: number | undefined;
   /** Start of the last complete list. */
@@ -20,12 +20,14 @@ export class CacheFreshness {
   #needsList = false;
   #pending: { readonly openedAt: number; cancel: () => void } | undefined;
 
-  constructor(clock: Pick<Clock, "monotonic" | "wakeAfter">, freshForMs: number) {
+  constructor(clock: Clock, freshForMs: number) {
     this.#clock = clock;
     this.#freshForMs = freshForMs;
   }
 
-  /** When the watch that proves the store was opened, by the monotonic clock; undefined if never. */
+  /**
+   * When the watch that proves the store was opened, by the monotonic clock; undefined if never.
+   */
   get provenAt(): number | undefined {
     return this.#provenAt;
   }
@@ -133,10 +135,7 @@ const pollMs = 200;
 /** Resolves when all these stores are fresh, or the signal aborts. */
 export async function untilFresh(
   informers: readonly { readonly watchState: WatchState }[],
-  {
-    clock,
-    signal,
-  }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal },
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   const areProven = (): boolean =>
     informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));

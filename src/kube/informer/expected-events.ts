@@ -11,7 +11,7 @@ interface Expected {
 
 /** Dependencies of {@link ExpectedEvents}. */
 interface ExpectedEventsOptions {
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  readonly clock: Clock;
   /** When the watch last delivered an event, in monotonic milliseconds. */
   readonly heardAt: () => number;
   /** Called with an object that was written, if the watch delivers no event for it. */

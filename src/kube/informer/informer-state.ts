@@ -137,9 +137,9 @@ export class ListedObjects<E extends Version> {
   }
 
   /**
-   * The steps that store what the list contains and remove what it lacks, also where a newer version
-   * is stored: etcd may have been restored. What was written after the `resourceVersion` of the list
-   * stays, and so does what was deleted during the list.
+   * The steps that store what the list contains and remove what it lacks, also where a newer
+   * version is stored: etcd may have been restored. What was written after the `resourceVersion` of
+   * the list stays, and so does what was deleted during the list.
    */
   *replace(resourceVersion: string | undefined): Generator<void> {
     const state = this.#state;

@@ -33,12 +33,12 @@ export interface InformerOptions<T> {
 export class InformerStore<T> implements InformerState<Entry<T>> {
   readonly deleted = new Set<string>();
   readonly #options: InformerOptions<T>;
-  readonly #log: Pick<Logger, "error">;
+  readonly #log: Logger;
   readonly #objects: Store<T>;
   /** Reads without a response yet; one that an event has overtaken is older than the store. */
   readonly #reads = new Set<{ readonly key: Key; isOvertaken: boolean }>();
 
-  constructor(options: InformerOptions<T>, log: Pick<Logger, "error">) {
+  constructor(options: InformerOptions<T>, log: Logger) {
     this.#options = options;
     this.#log = log;
     this.#objects = new Store(options.indexers, options.codec);

@@ -33,8 +33,8 @@ export function acceptOf({ metadataOnly }: ListOptions, suffix: "List" | ""): st
 }
 
 /**
- * Reads a page of at most `limit` items; one that has too many bytes is read again with an eighth of
- * the items. Rejects as `read` does.
+ * Reads a page of at most `limit` items; one that has too many bytes is read again with an eighth
+ * of the items. Rejects as `read` does.
  */
 export async function readPage<T>(limit: number, read: (limit: number) => Promise<T>): Promise<T> {
   try {

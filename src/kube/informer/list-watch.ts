@@ -2,7 +2,7 @@ import type { ObjectRef } from "../../api/object.ts";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { bodyOf } from "../client/response-body.ts";
-import { isKubeError, KubeError } from "../client/kube-error.ts";
+import { isKubeError, KubeError, networkError } from "../client/kube-error.ts";
 import { watchGraceMs } from "./watch-times.ts";
 import { acceptOf, type ListOptions, listPath, readPage } from "./list-options.ts";
 import { objectPath } from "../client/paths.ts";
@@ -180,7 +180,7 @@ class TransportListWatch implements ListWatch {
       if (error instanceof KubeError) throw error;
     }
     if (resourceVersion === undefined)
-      throw new KubeError(`GET ${path}: list response ended early`, { code: "Network", status: 0 });
+      throw networkError({ method: "GET", path }, "list response ended early");
     return resourceVersion;
   }
 

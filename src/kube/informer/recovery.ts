@@ -44,7 +44,7 @@ export class Recovery {
    */
   readonly pause = async (
     ms: number,
-    { clock, signal }: { readonly clock: Pick<Clock, "wakeAfter">; readonly signal: AbortSignal },
+    { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
   ): Promise<void> => {
     const recovered = new AbortController();
     const cancel = this.onRecovered(() => recovered.abort());
@@ -71,13 +71,13 @@ export class Recovery {
 
 /** Whether the requests of an informer fail because the API server is away or overloaded. */
 export class Outage {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Clock;
   /** Whether a request has failed since the last response. */
   #isCutOff = false;
   /** When the first request was sent that did not reach the API server. */
   #awaySince: number | undefined;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

@@ -49,7 +49,9 @@ export class ResourceVersionTracker {
   }
 
   #earlier(resourceVersion = ""): KubeError {
-    const message = `${this.#plural}: resourceVersion ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was observed before`;
+    const message =
+      `${this.#plural}: resourceVersion ${resourceVersion} is older than ` +
+      `${this.#resourceVersion ?? ""}, which was observed before`;
     return new KubeError(message, { code: "Gone", status: 0 });
   }
 }

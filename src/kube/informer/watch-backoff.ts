@@ -69,14 +69,14 @@ interface Attempt {
 
 /** When the watches of an informer were opened and delivered events; monotonic milliseconds. */
 export class WatchActivity {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Clock;
   #opens = 0;
   #batches = 0;
   #openedAt = -Infinity;
   #heardAt = -Infinity;
   #isOpen = false;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 

@@ -2,10 +2,10 @@ import { keyOf } from "../../api/object.ts";
 import { recordAt, stringAt } from "../../api/parse.ts";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { KubeError } from "../client/kube-error.ts";
+import { KubeError, networkError } from "../client/kube-error.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
 import type { ObjectHead } from "./raw-object.ts";
-import { bodyOf, watchError } from "../client/response-body.ts";
+import { bodyOf, parseJson, watchError } from "../client/response-body.ts";
 import type { ApiRequest, StreamingResponse, Transport } from "../client/transport.ts";
 
 /** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
@@ -19,7 +19,7 @@ export interface WatchEvent {
 /** Dependencies of {@link streamEvents}. */
 interface WatchStreamDeps {
   readonly transport: Pick<Transport, "stream">;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Clock;
 }
 
 /** Parameters of a watch, and the signal that ends it. */
@@ -127,8 +127,15 @@ function eventOf(call: ApiRequest, line: string): WatchEvent {
  * Kinds that are compiled into the API server have these fields in this order, and none of these
  * values can need an escape in JSON.
  */
-const lineStart =
-  /^\{"type":"(?:ADDED|MODIFIED)","object":\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{"name":"([\w.:-]+)",(?:"namespace":"([\w-]+)",)?"uid":"([\w-]+)","resourceVersion":"(\d+)"[,}]/;
+const lineStart = new RegExp(
+  [
+    /^\{"type":"(?:ADDED|MODIFIED)","object":\{"kind":"\w+","apiVersion":"[\w./]+",/,
+    /"metadata":\{"name":"([\w.:-]+)",(?:"namespace":"([\w-]+)",)?/,
+    /"uid":"([\w-]+)","resourceVersion":"(\d+)"[,}]/,
+  ]
+    .map(({ source }) => source)
+    .join(""),
+);
 
 function headOf(line: string): ObjectHead | undefined {
   const [, name, namespace, uid, resourceVersion] = lineStart.exec(line) ?? [];
@@ -138,15 +145,7 @@ function headOf(line: string): ObjectHead | undefined {
 }
 
 function parseEvent(call: ApiRequest, line: string): WatchEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch {
-    throw new KubeError(`${call.method} ${call.path}: watch event is not JSON`, {
-      code: "Network",
-      status: 0,
-    });
-  }
+  const event = parseJson(call, line, "watch event");
   const type = stringAt(event, "type") ?? "";
   const object = recordAt(event, "object");
   if (type === "ERROR") throw watchError(call, object);
@@ -164,8 +163,5 @@ async function refusalOf(
   } catch (error) {
     return error;
   }
-  return new KubeError(`${call.method} ${call.path}: status ${status} instead of a watch`, {
-    code: "Network",
-    status,
-  });
+  return networkError(call, `status ${status} instead of a watch`, { status });
 }

@@ -15,7 +15,7 @@ export interface LoopOptions {
   /** Number of concurrent reconciles. */
   readonly workers: number;
   readonly signal: AbortSignal;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: Clock;
   readonly yielder: Yielder;
   readonly log: Logger;
   readonly metrics: ControllerMetrics;

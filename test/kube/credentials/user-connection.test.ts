@@ -50,7 +50,7 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
     clock: systemClock,
     env: {},
     isInteractive: false,
-    timeoutMs: 300,
+    timeoutMs: 1_500,
     onWarning: () => {},
   };
   const connection = await connectUser({ ...fakeChoice, server: url }, deps);
@@ -58,7 +58,7 @@ test.each(["/silent", "/slow"])("a request to %s ends after its maximum time", a
   try {
     expect(await quick()).toMatchObject({ status: 200 });
     await expect(connection.request({ method: "GET", path })).rejects.toMatchObject({
-      ...{ code: "Network", explanation: "no answer in 300 ms" },
+      ...{ code: "Network", explanation: "no answer in 1500 ms" },
     });
     expect(await quick()).toMatchObject({ status: 200 });
   } finally {
