@@ -68,6 +68,11 @@ export function planChanges(
   });
 }
 
+/** The objects after changes, before the controller acts. */
+export function objectsAfter(changes: readonly ObjectChange[], objects: SyncObjects): SyncObjects {
+  return applyChanges(changes, objects).after;
+}
+
 /** The objects before and after changes. */
 interface AppliedChange {
   readonly before: SyncObjects;

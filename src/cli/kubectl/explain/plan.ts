@@ -6,8 +6,7 @@ import { timestamp } from "../../../domain/plan/conditions.ts";
 import { explainAccess } from "../../../domain/shared-secret/access-rules.ts";
 import type { Source } from "../../../domain/sync/copy.ts";
 import { emptyProjectsOf } from "../../../domain/sync/observed-target.ts";
-import { type ObjectChange, planChanges } from "../../../domain/sync/plan-change.ts";
-import { withChanges } from "../../../domain/sync/sync-objects.ts";
+import { objectsAfter, planChanges } from "../../../domain/sync/plan-change.ts";
 import { emptyProjectItems, sourceItem } from "../../../domain/sync/sync-report.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
@@ -111,7 +110,7 @@ async function filePlan(
   const known = knownSync(live);
   const items = copyItems(planChanges(changes, known.objects), known, { retries: true });
   const access = await accessItems(changedSecrets(applied, known), flags, cluster);
-  const after = afterChanges(changes, known);
+  const after = objectsAfter(changes, known.objects);
   const sources = changes.flatMap((change) =>
     change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
   );
@@ -177,15 +176,6 @@ async function accessItems(
       accessItem(access, change.isNew),
     ),
   );
-}
-
-function afterChanges(changes: readonly ObjectChange[], { objects }: KnownSync) {
-  const [sharedSecrets, namespaces] = [new Map(), new Map()];
-  for (const { kind, key, after } of changes) {
-    if (kind === "SharedSecret") sharedSecrets.set(key, after);
-    if (kind === "Namespace") namespaces.set(key, after);
-  }
-  return withChanges(objects, { sharedSecrets, namespaces });
 }
 
 /** What is invalid about a SharedSecret, and which of its projects have no namespace. */
