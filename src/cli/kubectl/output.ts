@@ -72,12 +72,11 @@ function visibleBytes(bytes: Buffer): string {
     );
 }
 
+/** The format of a result for programs; a text for people without one. */
+export type ResultFormat = "json" | "yaml" | undefined;
+
 /** A result in the chosen format; `text` without one. */
-export function resultText(
-  output: "json" | "yaml" | undefined,
-  content: unknown,
-  text: () => string,
-): string {
+export function resultText(output: ResultFormat, content: unknown, text: () => string): string {
   switch (output) {
     case "json":
       return jsonText(content);

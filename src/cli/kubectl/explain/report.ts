@@ -7,16 +7,13 @@ import type {
 } from "../../../api/report.ts";
 import type { Cli } from "../cli.ts";
 import { type MissingRight, type Readable, rightText } from "../missing-right.ts";
-import { type Paint, paintWith, resultText } from "../output.ts";
-
-/** A format for programs; text for people without one. */
-type Output = "json" | "yaml" | undefined;
+import { type Paint, paintWith, type ResultFormat, resultText } from "../output.ts";
 
 /** Prints the answer of a command: its items for programs, or a text for people. */
 export function printReport(
   items: readonly ReportItem[],
   text: (paint: Paint) => string,
-  { output, terminal }: { readonly output: Output; readonly terminal: Cli["terminal"] },
+  { output, terminal }: { readonly output: ResultFormat; readonly terminal: Cli["terminal"] },
 ): void {
   terminal.print(reportText(items, output, () => text(paintWith(terminal.hasColors))));
 }
@@ -24,7 +21,7 @@ export function printReport(
 /** Items as a report in the chosen format; `text` without one. */
 export function reportText(
   items: readonly ReportItem[],
-  output: Output,
+  output: ResultFormat,
   text: () => string,
 ): string {
   return resultText(output, { kind: "Report", items: items.map(publicItem) }, text);

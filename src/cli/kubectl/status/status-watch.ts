@@ -1,6 +1,6 @@
 import { aborted, type Clock, sleep } from "../../../runtime/clock.ts";
 import { reportText } from "../explain/report.ts";
-import { paintWith } from "../output.ts";
+import { paintWith, type ResultFormat } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { statusItems, statusText } from "./status-report.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
@@ -8,7 +8,7 @@ import { pauseAfter, type StatusSource, type StatusView } from "./status-source.
 /** How the reports are printed. */
 export interface WatchOptions {
   readonly intervalMs: number;
-  readonly output: "json" | "yaml" | undefined;
+  readonly output: ResultFormat;
   /** What the report is about, for the first line on a terminal. */
   readonly title: string;
 }
