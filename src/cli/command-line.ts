@@ -70,8 +70,8 @@ export async function runCommandLine(
 }
 
 /**
- * An option before the command that has the name of a property of every object: the library looks up
- * these options in an object with a prototype, and fails on names such as `constructor`.
+ * An option before the command that has the name of a property of every object: the library looks
+ * up these options in an object with a prototype, and fails on names such as `constructor`.
  */
 function inheritedOption([first = ""]: readonly string[]): string | undefined {
   return first.startsWith("--") && first.slice(2) in Object.prototype ? first : undefined;
@@ -176,8 +176,8 @@ export function optionsOf(
 }
 
 /**
- * Options as texts, which the program parses like variables and defaults, with the same errors. Each
- * may be repeated, and the program decides what that means.
+ * Options as texts, which the program parses like variables and defaults, with the same errors.
+ * Each may be repeated, and the program decides what that means.
  */
 function flagParameters(
   options: CommandOptions,

@@ -32,13 +32,15 @@ export const commands = {
   gateway: {
     name: "gateway",
     brief:
-      "Serve the API server to clients with access keys, for clusters where you cannot set API server flags",
+      "Serve the API server to clients with access keys, for clusters where you cannot set API " +
+      "server flags",
     options: gatewayOptions,
   },
   directEndpoint: {
     name: "direct-endpoint",
     brief:
-      "Serve the API server of a connected cluster to clients with direct tokens, where you cannot set API server flags",
+      "Serve the API server of a connected cluster to clients with direct tokens, " +
+      "where you cannot set API server flags",
     options: directEndpointOptions,
   },
 } as const satisfies Readonly<Record<string, Command>>;

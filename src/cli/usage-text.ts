@@ -30,7 +30,8 @@ export function usageTextFor(
       input.startsWith("-")
         ? said(`option ${nameIn(input)} does not exist here; write options after a command`)
         : said(
-            `command "${input}" does not exist${didYouMean(corrections)}; ${program} --help lists the commands`,
+            `command "${input}" does not exist${didYouMean(corrections)}; ` +
+              `${program} --help lists the commands`,
           ),
     exceptionWhileParsingArguments: (error) => said(problemOf(error) ?? sentenceOf(error)),
     exceptionWhileRunningCommand: (error) => said(sentenceOf(error)),
@@ -40,11 +41,17 @@ export function usageTextFor(
 
 function problemOf(error: unknown): string | undefined {
   if (error instanceof FlagNotFoundError)
-    return `option --${error.input} does not exist${didYouMean(error.corrections.map((name) => `--${name}`))}; --help lists the options`;
+    return (
+      `option --${error.input} does not ` +
+      `exist${didYouMean(error.corrections.map((name) => `--${name}`))}; --help lists the options`
+    );
   if (error instanceof AliasNotFoundError)
     return `option -${error.input} does not exist; --help lists the options`;
   if (error instanceof UnsatisfiedFlagError)
-    return `option --${error.externalFlagName} requires a value, such as --${error.externalFlagName}=value`;
+    return (
+      `option --${error.externalFlagName} requires a value, such as ` +
+      `--${error.externalFlagName}=value`
+    );
   if (error instanceof UnexpectedPositionalError)
     return `argument "${nameIn(error.input)}" is not an option; write options as --name=value`;
   return undefined;

@@ -26,8 +26,8 @@ export function splitAtProgram(
 }
 
 /**
- * Separates letters as kubectl does: `-nweb` is `-n=web`, and `-Aojson` is `-A -o=json`. A word with
- * a letter that no command has stays as it is.
+ * Separates letters as kubectl does: `-nweb` is `-n=web`, and `-Aojson` is `-A -o=json`. A word
+ * with a letter that no command has stays as it is.
  */
 export function separated(
   argv: readonly string[],

@@ -18,7 +18,8 @@ const ownCommands = {
     name: "completion",
     brief: "Print a script that completes commands, options and names, or install it",
     details: [
-      "completion install writes the script for kubectl as kubectl_complete-latchkey beside kubectl-latchkey, where kubectl finds it. It replaces only a file that it wrote itself.",
+      "completion install writes the script for kubectl as kubectl_complete-latchkey beside " +
+        "kubectl-latchkey, where kubectl finds it. It replaces only a file that it wrote itself.",
       "Names come from the API server, with your rights.",
     ],
     arguments: [

@@ -11,7 +11,9 @@ export const exitCodes = {
   unhealthy: {
     code: 3,
     meaning:
-      "something is not well: of `check`, `status`, `refresh-now` and `why --exit-code`, of `plan --exit-code` if sync would change something, and of `keys create` and `token create` if the object does not become ready, or if no server of the output accepts the key",
+      "something is not well: of `check`, `status`, `refresh-now` and `why --exit-code`, " +
+      "of `plan --exit-code` if sync would change something, and of `keys create` and `token " +
+      "create` if the object does not become ready, or if no server of the output accepts the key",
   },
   notFound: { code: 4, meaning: "the object or the data key does not exist" },
   forbidden: { code: 5, meaning: "a right is missing; the message names it" },
@@ -58,10 +60,14 @@ function kubeSentence(error: KubeError): string {
         tlsFailure(error.explanation) ?? `the API server does not answer: ${error.explanation}`
       );
     case "Unauthorized":
-      return "the API server does not accept the credentials of the kubeconfig; log in again, or use another context";
+      return (
+        "the API server does not accept the credentials of the kubeconfig; " +
+        "log in again, or use another context"
+      );
     case "NotFound":
       return error.objectName === undefined
-        ? `${error.explanation}; Latchkey may not be installed in this cluster, check with kubectl latchkey check`
+        ? `${error.explanation}; Latchkey may not be installed in this cluster, ` +
+            "check with kubectl latchkey check"
         : error.explanation;
     case "Forbidden": {
       const hint = error.lacksPermission ? rightHint(error.explanation) : undefined;
@@ -92,9 +98,12 @@ export function printable(text: string): string {
 }
 
 const untrusted =
-  "is not trusted: it is not signed by a CA that the kubeconfig names; set the CA of the server as certificate-authority-data in the kubeconfig, or with --certificate-authority";
+  "is not trusted: it is not signed by a CA that the kubeconfig names; " +
+  "set the CA of the server as certificate-authority-data in the kubeconfig, " +
+  "or with --certificate-authority";
 const ofClock =
-  "check the clock of this machine, or ask an administrator of the cluster to renew the certificate";
+  "check the clock of this machine, or ask an administrator of the cluster to renew the " +
+  "certificate";
 
 /** Codes of Node.js and OpenSSL (`x509_verify_cert_error_string`) about the certificate. */
 const certificateProblems: ReadonlyMap<string, string> = new Map([
@@ -110,7 +119,8 @@ const certificateProblems: ReadonlyMap<string, string> = new Map([
   ["CERT_NOT_YET_VALID", `is not valid yet; ${ofClock}`],
   [
     "ERR_TLS_CERT_ALTNAME_INVALID",
-    "is for another name than that of the address; use an address that the certificate names, or set --tls-server-name to a name of it",
+    "is for another name than that of the address; " +
+      "use an address that the certificate names, or set --tls-server-name to a name of it",
   ],
 ]);
 
@@ -120,8 +130,10 @@ function tlsFailure(code: string): string | undefined {
   if (problem !== undefined) return `the certificate of the API server ${problem} (${code})`;
   if (!code.startsWith("ERR_SSL_") && code !== "EPROTO") return undefined;
   return /_ALERT_.*(?:CERTIFICATE|UNKNOWN_CA)/.test(code)
-    ? `the API server does not accept the client certificate of the kubeconfig; log in again, or use another context (${code})`
-    : `the API server and the client agree on no TLS connection; check the address and the port of the server, and the proxy if there is one (${code})`;
+    ? "the API server does not accept the client certificate of the kubeconfig; " +
+        `log in again, or use another context (${code})`
+    : "the API server and the client agree on no TLS connection; " +
+        `check the address and the port of the server, and the proxy if there is one (${code})`;
 }
 
 /** Turns the error of a missing object into a UsageError with this sentence. */

@@ -92,8 +92,12 @@ export function rightText({ verb, resource, namespace, name }: Right): string {
 }
 
 /** The messages of RBAC for a denied request (k8s.io/apiserver, responsewriters). */
-const denied =
-  /^(?:\S+ (?:"(?<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot (?<verb>[a-z:-]+) resource "(?<plural>[^"]+)" in API group "(?<group>[^"]*)"(?: in the namespace "(?<namespace>[^"]+)")?/i;
+const denied = new RegExp(
+  String.raw`^(?:\S+ (?:"(?<name>[^"]*)" )?is )?forbidden: User "[^"]*" cannot ` +
+    String.raw`(?<verb>[a-z:-]+) resource "(?<plural>[^"]+)" in API group "(?<group>[^"]*)"` +
+    String.raw`(?: in the namespace "(?<namespace>[^"]+)")?`,
+  "i",
+);
 
 /** The message of the gateway and of the webhook for a request that a scope does not allow. */
 const scoped = /the scope of this credential does not allow /;
@@ -101,7 +105,10 @@ const scoped = /the scope of this credential does not allow /;
 /** Which right a 403 says is missing, and who may grant it; undefined for another message. */
 export function rightHint(message: string): string | undefined {
   if (scoped.test(message))
-    return "the scope of the key does not cover this request; use a key with a wider scope, which needs a credential that has it";
+    return (
+      "the scope of the key does not cover this request; " +
+      "use a key with a wider scope, which needs a credential that has it"
+    );
   const found = denied.exec(message)?.groups;
   const { verb, plural, group = "" } = found ?? {};
   if (verb === undefined || plural === undefined) return undefined;
@@ -132,7 +139,10 @@ function granter({ verb, plural, group, namespace, name }: Denied): string {
   if (group !== sharedSecrets.group || verb.startsWith("impersonate")) return role(namespace);
   const isShared = plural === sharedSecrets.plural && Boolean(name);
   if (isShared && grantableVerbs.some((grantable) => grantable === verb))
-    return `a user who may update the SharedSecret can add you to its spec.access, or ${role(namespace)}`;
+    return (
+      "a user who may update the SharedSecret can add you to its spec.access, " +
+      `or ${role(namespace)}`
+    );
   const isOwn = plural === ownedAccessKeys.plural || plural === endpointTokens.plural;
   return isOwn && verb === "create"
     ? "an administrator of the cluster can bind the ClusterRole latchkey-requester to you"

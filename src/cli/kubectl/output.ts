@@ -47,7 +47,9 @@ export function yamlText(content: unknown): string {
   return visibleText(dump(content, { lineWidth: -1, noRefs: true, transform }));
 }
 
-/** Prints a value: as it is into a pipe or a file, and with escapes on a terminal, which it says. */
+/**
+ * Prints a value: as it is into a pipe or a file, and with escapes on a terminal, which it says.
+ */
 export function printValue(
   value: string | Buffer,
   { print, say, isOutput }: Pick<Terminal, "print" | "say" | "isOutput">,
@@ -57,7 +59,8 @@ export function printValue(
   print(shown.endsWith("\n") ? shown : `${shown}\n`);
   if (shown !== value.toString())
     say(
-      "control characters are escaped on a terminal; write the output to a pipe or a file to get the value as it is",
+      "control characters are escaped on a terminal; " +
+        "write the output to a pipe or a file to get the value as it is",
     );
 }
 
@@ -119,7 +122,9 @@ interface AskedLifetime {
   readonly endsAt: number | undefined;
 }
 
-/** When a key or token ends, as the predicate of a sentence, and whether that is earlier than asked. */
+/**
+ * When a key or token ends, as the predicate of a sentence, and whether that is earlier than asked.
+ */
 export function endText({ ttl, isIdle, startsAt, endsAt }: AskedLifetime): string {
   const since = isIdle ? "its last use" : "its creation";
   if (endsAt === undefined)

@@ -32,7 +32,9 @@ interface StandardStreams {
   readonly stderr: WriteStream & { readonly fd: 2 };
 }
 
-/** The terminal of this process; `onLost` is called if a part of the output could not be written. */
+/**
+ * The terminal of this process; `onLost` is called if a part of the output could not be written.
+ */
 export function systemTerminal(
   { stdin, stdout, stderr }: StandardStreams,
   env: Environment,
@@ -110,8 +112,8 @@ const stopEvents = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 type StopEvent = (typeof stopEvents)[number];
 
 /**
- * Aborts at SIGINT, SIGTERM and SIGHUP, and when the reader of the standard output, such as head, has
- * enough. A second signal ends the process at once.
+ * Aborts at SIGINT, SIGTERM and SIGHUP, and when the reader of the standard output, such as head,
+ * has enough. A second signal ends the process at once.
  */
 export function stopSignal(process: StoppableProcess, exit: (code: number) => void): AbortSignal {
   const stop = new AbortController();

@@ -8,7 +8,8 @@ export const adminCommands = {
   trustConfig: {
     name: "trust-config",
     brief:
-      "Print the files and flags that kube-apiserver needs to call the webhook, or to trust direct tokens",
+      "Print the files and flags that kube-apiserver needs to call the webhook, " +
+      "or to trust direct tokens",
     arguments: [],
     options: { ...trustConfigOptions, ...systemNamespace },
     connects: true,
@@ -20,7 +21,10 @@ export const adminCommands = {
     arguments: [],
     options: {
       newEpoch: switchOption({
-        help: "also start a new epoch of the list of revoked tokens; needed after a restore of etcd, because direct endpoints refuse lists that are older than theirs",
+        help:
+          "also start a new epoch of the list of revoked tokens; " +
+          "needed after a restore of etcd, because direct endpoints refuse lists that are " +
+          "older than theirs",
       }),
       ...systemNamespace,
     },

@@ -76,7 +76,8 @@ export async function authenticationOutput(
     throw new ConfigError(
       "--kubernetes-version",
       `1.${minor}`,
-      `is too old; kube-apiserver reads an AuthenticationConfiguration since 1.${oldestAuthenticationMinor}`,
+      "is too old; kube-apiserver reads an AuthenticationConfiguration since " +
+        `1.${oldestAuthenticationMinor}`,
     );
   const address = addressProblem(options);
   if (address !== undefined) throw new ConfigError(address.option, address.value, address.fix);
@@ -108,7 +109,9 @@ async function certificateAuthority(
     throw new ConfigError(option, path, "must contain PEM certificates, and only valid ones");
   }
   const name = ownObjects.issuerCertificates;
-  const fix = `set --issuer-certificate-authority to a file with the CA certificates of the issuer, or to ${systemAuthorities} for public CAs`;
+  const fix =
+    "set --issuer-certificate-authority to a file with the CA certificates of the issuer, " +
+    `or to ${systemAuthorities} for public CAs`;
   const secret = await client
     .get(resources.secrets, { namespace, name })
     .catch(

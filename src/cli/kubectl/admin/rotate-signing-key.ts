@@ -31,9 +31,9 @@ const mostTries = 5;
 
 /**
  * Asks the controller for a new signing key, by an annotation of their Secret, raises the epoch of
- * the list of revoked tokens if `newEpoch` is set, and prints what follows. A request that conflicts
- * with another write is decided again. Throws a UsageError if the Secret does not exist, and a
- * SigningKeysError if it is invalid.
+ * the list of revoked tokens if `newEpoch` is set, and prints what follows. A request that
+ * conflicts with another write is decided again. Throws a UsageError if the Secret does not exist,
+ * and a SigningKeysError if it is invalid.
  */
 export async function rotateSigningKey(
   options: RotateSigningKeyOptions,
@@ -65,7 +65,8 @@ async function request(
       .get(resources.secrets, ref)
       .catch(
         notFound(
-          `Secret "${namespace}/${ref.name}" does not exist; start latchkey controller, which creates it, or set the namespace of Latchkey`,
+          `Secret "${namespace}/${ref.name}" does not exist; ` +
+            "start latchkey controller, which creates it, or set the namespace of Latchkey",
         ),
       ),
   );
@@ -89,11 +90,14 @@ function printResult(
   const next = found.keys.find(({ state }) => state === "next");
   print(
     next === undefined
-      ? `Requested. The controller publishes a new signing key, and signs with it after ${publishedBeforeMs / 1000} seconds.\n`
-      : `Requested. The key ${next.kid} is published already and signs first; then the controller publishes a new one.\n`,
+      ? "Requested. The controller publishes a new signing key, and signs with it after " +
+          `${publishedBeforeMs / 1000} seconds.\n`
+      : `Requested. The key ${next.kid} is published already and signs first; ` +
+          `then the controller publishes a new one.\n`,
   );
   if (found.keys.length >= mostSigningKeys)
     print(
-      `There are ${found.keys.length} signing keys: the controller publishes a new one when the tokens of the oldest have expired.\n`,
+      `There are ${found.keys.length} signing keys: ` +
+        `the controller publishes a new one when the tokens of the oldest have expired.\n`,
     );
 }

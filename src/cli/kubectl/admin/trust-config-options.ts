@@ -54,7 +54,9 @@ const authenticationOptions = {
   usernamePrefix: {
     value: "<text>",
     initial: "",
-    help: "with --authentication: prefix of the usernames of direct tokens in the connected cluster",
+    help:
+      "with --authentication: prefix of the usernames of direct tokens in the connected " +
+      "cluster",
     parse: namePrefix,
   },
   groupsPrefix: {

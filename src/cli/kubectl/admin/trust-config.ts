@@ -58,7 +58,8 @@ export async function printTrustConfig(
   else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
   print(
     comments([
-      "Flags of kube-apiserver; take --authorization-mode away. If --admission-control-config-file is",
+      "Flags of kube-apiserver; take --authorization-mode away. " +
+        "If --admission-control-config-file is",
       `set already, add the plugins in ${trustFiles.admission} to its file instead.`,
       ...trustFlags(terms),
     ]),

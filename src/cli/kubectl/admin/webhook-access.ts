@@ -69,7 +69,8 @@ async function certificatesOf(
     .get(resources.secrets, { namespace, name })
     .catch(
       notFound(
-        `Secret "${namespace}/${name}" does not exist; start ${command}, which creates it, or set the namespace of Latchkey`,
+        `Secret "${namespace}/${name}" does not exist; ` +
+          `start ${command}, which creates it, or set the namespace of Latchkey`,
       ),
     );
   try {
@@ -87,7 +88,8 @@ async function serviceUrl(
     .get(resources.services, { namespace, name })
     .catch(
       notFound(
-        `Service "${namespace}/${name}" does not exist; install the webhook, or set --service-name, --latchkey-namespace or --webhook-url`,
+        `Service "${namespace}/${name}" does not exist; ` +
+          "install the webhook, or set --service-name, --latchkey-namespace or --webhook-url",
       ),
     );
   const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";

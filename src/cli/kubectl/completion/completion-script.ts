@@ -97,7 +97,8 @@ export function installCompletion(directory: string | undefined, env: Environmen
   try {
     if (!isReplaceable(path))
       throw new Failure(
-        `"${path}" was not written by this command and is not changed; remove it, or set --directory`,
+        `"${path}" was not written by this command and is not changed; ` +
+          "remove it, or set --directory",
       );
     writeFileSync(draft, kubectlScript, { flag: "wx" });
     chmodSync(draft, 0o755);
@@ -106,7 +107,8 @@ export function installCompletion(directory: string | undefined, env: Environmen
     if (error instanceof Failure) throw error;
     rmSync(draft, { force: true });
     throw new UsageError(
-      `"${path}" cannot be written: ${errorCode(error) ?? "unknown error"}; set --directory to a directory of your PATH`,
+      `"${path}" cannot be written: ${errorCode(error) ?? "unknown error"}; ` +
+        "set --directory to a directory of your PATH",
     );
   }
   return path;

@@ -47,7 +47,9 @@ interface Proposal {
   readonly text: string;
 }
 
-/** What the last word of a command line can be: known words, or words of a kind from the cluster. */
+/**
+ * What the last word of a command line can be: known words, or words of a kind from the cluster.
+ */
 export interface Completion {
   readonly known: readonly Proposal[];
   readonly completes: Completable | undefined;

@@ -32,7 +32,8 @@ export async function connect(
     throw new CredentialsError(files.length === 0 ? noKubeconfig(env) : choice, userFix);
   if (!isNamespaceName(choice.namespace))
     throw new CredentialsError(
-      `the context "${choice.context}" has the namespace "${choice.namespace}", which is not the name of a namespace`,
+      `the context "${choice.context}" has the namespace "${choice.namespace}", ` +
+        "which is not the name of a namespace",
       userFix,
     );
   const connection = await connectUser(choice, {
@@ -58,14 +59,17 @@ function noKubeconfig(env: Environment): string {
     : `there is no kubeconfig: KUBECONFIG is ${JSON.stringify(named)}, and no such file exists`;
 }
 
+const policyWarning = new RegExp(
+  "^Validation failed for ValidatingAdmissionPolicy '(?<policy>[^']+)' " +
+    "with binding '[^']+': (?<warning>.*)$",
+  "s",
+);
+
 /**
  * A warning of the API server; that of a policy without what Kubernetes writes before it, which
  * reads like a refusal.
  */
 export function warningText(text: string): string {
-  const { policy, warning } =
-    /^Validation failed for ValidatingAdmissionPolicy '(?<policy>[^']+)' with binding '[^']+': (?<warning>.*)$/s.exec(
-      text,
-    )?.groups ?? {};
+  const { policy, warning } = policyWarning.exec(text)?.groups ?? {};
   return warning === undefined ? text : `${warning} (policy ${policy})`;
 }

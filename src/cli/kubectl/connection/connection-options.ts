@@ -32,7 +32,9 @@ export const connectionOptions = {
   },
   token: {
     value: "<text>",
-    help: "bearer token, such as an access key; visible to other users of the machine, so prefer a kubeconfig with tokenFile",
+    help:
+      "bearer token, such as an access key; visible to other users of the machine, " +
+      "so prefer a kubeconfig with tokenFile",
     parse: headerText,
   },
   certificateAuthority: {
@@ -59,7 +61,9 @@ export const connectionOptions = {
     parse: someText,
   },
   insecureSkipTlsVerify: switchOption({
-    help: "do not check the certificate of the server; other machines on the way can then read the requests",
+    help:
+      "do not check the certificate of the server; other machines on the way can then read the " +
+      "requests",
   }),
   as: { value: "<user>", help: "user to impersonate", parse: headerText },
   asGroup: {

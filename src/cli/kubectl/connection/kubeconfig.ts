@@ -45,8 +45,8 @@ export const printKubeconfig: Action<"kubeconfig"> = async ({ flags, args: [name
 };
 
 /**
- * The kubeconfig that the exec plugin reads: that of now, if it is one file, so that the plugin also
- * works where KUBECONFIG names the new file.
+ * The kubeconfig that the exec plugin reads: that of now, if it is one file, so that the plugin
+ * also works where KUBECONFIG names the new file.
  */
 function sourceOf(flag: string | undefined, { env }: Pick<Cli, "env">): string | undefined {
   const path = flag ?? env["KUBECONFIG"] ?? "";
@@ -108,7 +108,9 @@ async function listedAddress(
   if (way === undefined)
     throw new Failure(
       keyFile === undefined
-        ? `the list has no direct endpoint of cluster "${name}"; set --address to its address, or --key-file to a file with an access key for the gateway`
+        ? `the list has no direct endpoint of cluster "${name}"; ` +
+            "set --address to its address, or --key-file to a file with an access key for the " +
+            "gateway"
         : `the list has no address of the gateway; set --external-url of latchkey gateway`,
     );
   return way;

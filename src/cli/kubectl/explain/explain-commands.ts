@@ -21,9 +21,14 @@ export const explainCommands = {
     name: "why",
     brief: "Explain why a Secret does not arrive, or why a key or token does not work",
     details: [
-      "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its targets, oak/NAME an access key, and dcet/NAME a direct token. Each answer names the object and the field to change.",
-      "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: what each entry of its scope says, and whether RBAC allows the request to its user. RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
-      "The command reads as you. If a right is missing, the answer names it and covers what you may read. Values of secrets are not printed.",
+      "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its " +
+        "targets, oak/NAME an access key, and dcet/NAME a direct token. " +
+        "Each answer names the object and the field to change.",
+      "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: " +
+        "what each entry of its scope says, and whether RBAC allows the request to its user. " +
+        "RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
+      "The command reads as you. If a right is missing, the answer names it and covers what " +
+        "you may read. Values of secrets are not printed.",
       "Set the options of the controller here, too, if it runs with them.",
     ],
     arguments: [
@@ -76,8 +81,12 @@ export const explainCommands = {
     name: "status",
     brief: "Show SharedSecrets with their targets, keys that expire soon, and what is not ready",
     details: [
-      "The exit code is 3 if something is not ready: the same objects, with the same reasons, as in the metric latchkey_object_not_ready. Copies are named if you may list Secrets in all namespaces; their data is not read.",
-      "--watch and --serve run until Ctrl-C, and go on when the API server was away. The page of --serve is only reachable from this machine and with the printed URL, and has your rights.",
+      "The exit code is 3 if something is not ready: " +
+        "the same objects, with the same reasons, as in the metric latchkey_object_not_ready. " +
+        "Copies are named if you may list Secrets in all namespaces; their data is not read.",
+      "--watch and --serve run until Ctrl-C, and go on when the API server was away. " +
+        "The page of --serve is only reachable from this machine and with the printed URL, " +
+        "and has your rights.",
     ],
     arguments: [],
     options: {
@@ -90,7 +99,9 @@ export const explainCommands = {
       },
       watch: switchOption({
         alias: "w",
-        help: "refresh the report in place, or print it again on a change if the output is no terminal",
+        help:
+          "refresh the report in place, or print it again on a change if the output is no " +
+          "terminal",
       }),
       serve: switchOption({ help: "serve the report as a page on 127.0.0.1 and print its URL" }),
       port: {
@@ -117,9 +128,16 @@ export const explainCommands = {
     name: "plan",
     brief: "Preview what sync would create, change and remove, and why, without writing anything",
     details: [
-      "Without --filename: what the controller has to do now, which is normally nothing, and copies that are stuck. With it: what an apply of SharedSecrets, Namespaces and Secrets would make the controller do. The API server checks the objects as for kubectl apply --server-side --dry-run=server, so you need the rights patch and, for new objects, create.",
-      "The state of Secrets that you may not read is assumed from their SharedSecret, and marked. Data is compared by digests. The API server may still reject a write of the controller.",
-      "--user-prefix, --team-prefix, --require-sync-from and --copy-keys must be those of the controller.",
+      "Without --filename: what the controller has to do now, which is normally nothing, " +
+        "and copies that are stuck. With it: what an apply of SharedSecrets, " +
+        "Namespaces and Secrets would make the controller do. " +
+        "The API server checks the objects as for kubectl apply --server-side " +
+        "--dry-run=server, so you need the rights patch and, for new objects, create.",
+      "The state of Secrets that you may not read is assumed from their SharedSecret, " +
+        "and marked. Data is compared by digests. The API server may still reject a write of " +
+        "the controller.",
+      "--user-prefix, --team-prefix, --require-sync-from and --copy-keys must be those of the " +
+        "controller.",
     ],
     arguments: [],
     options: {
@@ -128,7 +146,9 @@ export const explainCommands = {
         many: true,
         value: "<file>",
         alias: "f",
-        help: "file or directory with manifests, or - for the standard input; repeat it for several",
+        help:
+          "file or directory with manifests, or - for the standard input; " +
+          "repeat it for several",
         completes: "files",
         parse: someText,
       },
@@ -156,7 +176,9 @@ export const explainCommands = {
     name: "refresh-now",
     brief: "Request an immediate reconcile of SharedSecrets and all their copies",
     details: [
-      "It sets the annotation management.service/refresh-now, which needs the right patch, and waits until the status says that the controller has read every copy, which needs the right get. The exit code is 3 if it does not say so in time.",
+      "It sets the annotation management.service/refresh-now, which needs the right patch, " +
+        "and waits until the status says that the controller has read every copy, " +
+        "which needs the right get. The exit code is 3 if it does not say so in time.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
     options: {
@@ -174,8 +196,11 @@ export const explainCommands = {
     name: "check",
     brief: "Check whether Latchkey works in the cluster, and what you may do",
     details: [
-      "The command sends a review to each part of the webhook through kube-apiserver, with a dry run of a new access key, a TokenReview and a SubjectAccessReview about a key that does not exist, and waits for the answers.",
-      "A check whose right you do not have is unknown, which is no problem; the exit code is 3 if there is a problem.",
+      "The command sends a review to each part of the webhook through kube-apiserver, " +
+        "with a dry run of a new access key, a TokenReview and a SubjectAccessReview about a " +
+        "key that does not exist, and waits for the answers.",
+      "A check whose right you do not have is unknown, which is no problem; " +
+        "the exit code is 3 if there is a problem.",
     ],
     arguments: [],
     options: {

@@ -27,7 +27,10 @@ const newKeyOptions = {
   ...newKeyOutput,
   gateway: {
     value: "<url>",
-    help: "with --output: address of the gateway for the output, such as https://latchkey.example.com; if unset, the server of the context, or the address that the gateway publishes if that server does not accept the key",
+    help:
+      "with --output: address of the gateway for the output, such as " +
+      "https://latchkey.example.com; if unset, the server of the context, " +
+      "or the address that the gateway publishes if that server does not accept the key",
     parse: someText,
   },
   gatewayCa: {
@@ -49,7 +52,8 @@ const subjectOptions = {
 const readsKey = "It reads the key from the standard input, or asks for it on a terminal.";
 
 const madeHere =
-  "The key is made on this machine; the API server gets only a digest that is bound to the subject. The key is printed once, and cannot be read again.";
+  "The key is made on this machine; the API server gets only a digest that is bound to the " +
+  "subject. The key is printed once, and cannot be read again.";
 
 /** Commands about access keys. */
 export const keyCommands = {
@@ -59,7 +63,8 @@ export const keyCommands = {
     details: [
       madeHere,
       "Without --user, --team and --subject, the key acts as you.",
-      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the key: that of the current context, or else the gateway.",
+      "-o kubeconfig and -o env also have the address and the CA of a server that accepts the " +
+        "key: that of the current context, or else the gateway.",
     ],
     arguments: [{ ...keyName, help: "name of the new OwnedAccessKey" }],
     options: {
@@ -72,7 +77,9 @@ export const keyCommands = {
       },
       ttl: {
         value: "<duration>",
-        help: "lifetime, such as 30d, in seconds without a unit; without it the key does not expire",
+        help:
+          "lifetime, such as 30d, in seconds without a unit; " +
+          "without it the key does not expire",
         parse: duration({ unit: 1, least: 1 }),
       },
       idle: switchOption({ help: "count --ttl from the last use of the key" }),
@@ -92,7 +99,8 @@ export const keyCommands = {
     name: "keys list",
     brief: "List the access keys that you may read",
     details: [
-      "The columns tell whom a key acts as, who made it, and what its scope names. Without the right to list keys, these are the keys that you made.",
+      "The columns tell whom a key acts as, who made it, and what its scope names. " +
+        "Without the right to list keys, these are the keys that you made.",
     ],
     arguments: [],
     options: objectOutput,
@@ -137,7 +145,8 @@ export const keyCommands = {
     name: "keys rotate",
     brief: "Rotate an access key: create a successor, and end the old key after an overlap",
     details: [
-      "The successor is called NAME-r and the time, and has the same spec; its lifetime starts afresh.",
+      "The successor is called NAME-r and the time, and has the same spec; " +
+        "its lifetime starts afresh.",
       "If you may not change the old key, the command prints how to end it.",
       madeHere,
     ],
@@ -158,7 +167,8 @@ export const keyCommands = {
     name: "keys take-over",
     brief: "Replace the key of an object that another requester made, and make it yours",
     details: [
-      "It needs the rights patch and update on the object and impersonate for its identity. The former key is invalid within seconds.",
+      "It needs the rights patch and update on the object and impersonate for its identity. " +
+        "The former key is invalid within seconds.",
       madeHere,
     ],
     arguments: [keyName],
@@ -171,7 +181,8 @@ export const keyCommands = {
     brief: "Print the bound digest of a key, for spec.key of a manifest",
     details: [
       readsKey,
-      "The digest works only in an object for this user, team or subject, so a manifest in Git may contain it.",
+      "The digest works only in an object for this user, team or subject, " +
+        "so a manifest in Git may contain it.",
     ],
     arguments: [],
     options: subjectOptions,

@@ -61,7 +61,9 @@ export function keyLines(object: unknown): readonly (readonly [string, string])[
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }
 
-/** When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read. */
+/**
+ * When a key ends, as the predicate of a sentence; `object` is undefined if it could not be read.
+ */
 export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown): string {
   return endText({
     ttl: numberAt(spec, "ttl") ?? 0,
@@ -71,7 +73,9 @@ export function keyEnd(spec: Readonly<Record<string, unknown>>, object: unknown)
   });
 }
 
-/** The name of a successor: that of the key without the suffix of an earlier rotation, and a time. */
+/**
+ * The name of a successor: that of the key without the suffix of an earlier rotation, and a time.
+ */
 export function successorName(name: string, now: number): string {
   const time = new Date(now)
     .toISOString()
@@ -91,8 +95,8 @@ export function successorSpec(
 }
 
 /**
- * The `ttl` with which a key ends after an overlap, in whole seconds from its start; undefined if it
- * ends earlier anyway. Instants in milliseconds since the epoch, the overlap in seconds.
+ * The `ttl` with which a key ends after an overlap, in whole seconds from its start; undefined if
+ * it ends earlier anyway. Instants in milliseconds since the epoch, the overlap in seconds.
  */
 export function endingTtl({
   now,

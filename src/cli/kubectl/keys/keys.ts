@@ -151,7 +151,8 @@ export const deleteKeys: Action<"keysDelete"> = async (
     terminal.say(
       gone === true
         ? `OwnedAccessKey "${name}" is deleted`
-        : `OwnedAccessKey "${name}" is being deleted, which takes longer than ${goneWithinMs / 1000} s; look at the log of latchkey controller`,
+        : `OwnedAccessKey "${name}" is being deleted, which takes longer than ` +
+            `${goneWithinMs / 1000} s; look at the log of latchkey controller`,
     );
   });
   return failed;
@@ -196,7 +197,8 @@ export const testKey: Action<"keysTest"> = async ({ flags }, cli) => {
   const trial = await tryKey(token, flags, cli);
   if (trial.kind === "unknown")
     throw new Failure(
-      "the server does not accept this key: it is unknown, disabled or expired, or the server does not know Latchkey's keys",
+      "the server does not accept this key: it is unknown, disabled or expired, " +
+        "or the server does not know Latchkey's keys",
     );
   if (trial.kind === "refused")
     throw new Failure(`the server does not accept this key any more: ${trial.why}`);

@@ -132,7 +132,8 @@ async function acceptingServer(
   const refused = `${own.server} does not accept access keys`;
   cli.terminal.say(
     gateway === undefined
-      ? `${refused}, and no gateway publishes its address; set --gateway to it, or use the address of an API server with the webhook`
+      ? `${refused}, and no gateway publishes its address; ` +
+          "set --gateway to it, or use the address of an API server with the webhook"
       : `${refused}, so the output has the gateway ${gateway.server}`,
   );
   return gateway;
@@ -196,7 +197,9 @@ export function newKeyText(
   }
 }
 
-/** Lines that a shell, Docker and dotenv libraries read alike: quotes only where they are needed. */
+/**
+ * Lines that a shell, Docker and dotenv libraries read alike: quotes only where they are needed.
+ */
 function variablesText(
   key: string,
   { server, "certificate-authority-data": ca }: ClusterInfo,

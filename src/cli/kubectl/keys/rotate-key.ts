@@ -52,7 +52,8 @@ async function endAfter(
     terminal.say(`OwnedAccessKey "${name}" ends in ${spanText(overlap)}`);
   } catch (error) {
     terminal.say(
-      `OwnedAccessKey "${name}" keeps its end: ${refusedSentence(error)}; when nothing uses it any more, run: kubectl latchkey keys delete ${name}`,
+      `OwnedAccessKey "${name}" keeps its end: ${refusedSentence(error)}; ` +
+        `when nothing uses it any more, run: kubectl latchkey keys delete ${name}`,
     );
   }
 }

@@ -75,7 +75,8 @@ async function visibleNamespaces({ cluster, terminal }: FindDeps): Promise<reado
     if (!isKubeError(error, "Forbidden")) throw error;
     const { namespace } = cluster.choice;
     terminal.say(
-      `you may not list namespaces, so this is the namespace "${namespace}" alone; choose another with --namespace`,
+      `you may not list namespaces, so this is the namespace "${namespace}" alone; ` +
+        "choose another with --namespace",
     );
     return [namespace];
   }
@@ -90,11 +91,13 @@ async function namesIn(
   const where = resource.namespaced ? ` in namespace "${namespace}"` : "";
   if (all)
     terminal.say(
-      `you may get every ${resource.kind}${where}, but not list them: the right list on ${resource.plural} is missing`,
+      `you may get every ${resource.kind}${where}, but not list them: ` +
+        `the right list on ${resource.plural} is missing`,
     );
   else if (names.length === 0 && incomplete)
     terminal.say(
-      `the API server names no ${resource.kind}${where} that you may get, and its answer is incomplete; ask for one by its name`,
+      `the API server names no ${resource.kind}${where} that you may get, ` +
+        "and its answer is incomplete; ask for one by its name",
     );
   return names;
 }

@@ -24,7 +24,9 @@ export function parseAssignment(
   if (text === "-") return { key, from: "input" };
   if (text.startsWith("@") && text.length > 1) return { key, from: "file", path: text.slice(1) };
   throw new UsageError(
-    `${key}: other users of the machine can read a value in the arguments; write ${key} to be asked, ${key}=- for the standard input, ${key}=@FILE for a file, or set --literal`,
+    `${key}: other users of the machine can read a value in the arguments; ` +
+      `write ${key} to be asked, ${key}=- for the standard input, ${key}=@FILE for a file, ` +
+      "or set --literal",
   );
 }
 
@@ -52,7 +54,10 @@ const mostShown = 60;
 export function dataKeyProblem(key: string): string | undefined {
   if (isDataKey(key)) return undefined;
   const shown = key.length > mostShown ? `${key.slice(0, mostShown)}...` : key;
-  return `data key ${JSON.stringify(shown)} must have letters, digits, -, _ and . only, and at most 253 of them`;
+  return (
+    `data key ${JSON.stringify(shown)} must have letters, digits, -, _ and . ` +
+    "only, and at most 253 of them"
+  );
 }
 
 /** Bytes without their final newline, `\n` or `\r\n`, if they are text: programs print one. */

@@ -53,7 +53,8 @@ export const editValues: Action<"edit"> = async ({ flags, args: [name = ""] }, c
 /** Why no editor can be started; undefined on a platform with a POSIX shell. */
 export function missingShell(platform: NodeJS.Platform): string | undefined {
   return platform === "win32"
-    ? "edit starts the editor with /bin/sh, which Windows does not have; use kubectl latchkey get and set, or run edit in WSL"
+    ? "edit starts the editor with /bin/sh, which Windows does not have; " +
+        "use kubectl latchkey get and set, or run edit in WSL"
     : undefined;
 }
 
@@ -136,7 +137,10 @@ async function editIn(path: string, name: string, deps: EditDeps): Promise<void>
     const both = conflictingKeys(change, others);
     if (both.length === 0) return stored(change);
     conflicted = change;
-    return `${both.join(", ")} changed on the server meanwhile; save again to replace it, or empty the file`;
+    return (
+      `${both.join(", ")} changed on the server meanwhile; ` +
+      "save again to replace it, or empty the file"
+    );
   }
 }
 

@@ -2,10 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { UsageError } from "../../../runtime/config-values.ts";
 
 /**
- * Reads lines of `NAME=value` (docs/cli.md, "Keys and values"): `#` begins a comment at the start of
- * a line and after a blank; text in single quotes is verbatim; in double quotes, `\n` and `\r` are
- * line breaks, and a backslash is dropped before `\`, `"`, `$` and a backtick. Throws a UsageError
- * that names the line and quotes no value.
+ * Reads lines of `NAME=value` (docs/cli.md, "Keys and values"): `#` begins a comment at the start
+ * of a line and after a blank; text in single quotes is verbatim; in double quotes, `\n` and `\r`
+ * are line breaks, and a backslash is dropped before `\`, `"`, `$` and a backtick. Throws a
+ * UsageError that names the line and quotes no value.
  */
 export function parseEnvFile(bytes: Buffer, file: string): ReadonlyMap<string, string> {
   if (!isUtf8(bytes)) throw new UsageError(`${file} is not UTF-8; use KEY=@FILE`);
@@ -18,7 +18,9 @@ export function parseEnvFile(bytes: Buffer, file: string): ReadonlyMap<string, s
     const entry = entryAt(text, at);
     if (entry === undefined)
       throw new UsageError(
-        `${file}: line ${text.slice(0, at).split("\n").length} must be NAME=value; put a value that begins with a quote or a backtick in quotes, and nothing but a comment behind them`,
+        `${file}: line ${text.slice(0, at).split("\n").length} must be NAME=value; ` +
+          "put a value that begins with a quote or a backtick in quotes, and nothing but a " +
+          "comment behind them",
       );
     if (entry.name !== undefined) values.set(entry.name, entry.value);
     at = entry.end;

@@ -17,7 +17,9 @@ export function applierWarnings(object: unknown, keys: readonly string[]): reado
     const owned = keys.filter((key) => `f:${key}` in data);
     if (!applies(entry, fields) || manager === cliFieldManager || owned.length === 0) return [];
     return [
-      `warning: field manager "${manager}" applies ${owned.join(", ")} from its files: its next apply sets the former value again, or fails with a conflict; change the value in those files, or take the data key out of them`,
+      `warning: field manager "${manager}" applies ${owned.join(", ")} from its files: ` +
+        "its next apply sets the former value again, or fails with a conflict; " +
+        "change the value in those files, or take the data key out of them",
     ];
   });
 }

@@ -52,7 +52,8 @@ function singleOf(name: string, values: PlainValues): Buffer {
   throw new UsageError(
     values.size === 0
       ? `SharedSecret "${name}" has no data`
-      : `SharedSecret "${name}" has several data keys: ${[...values.keys()].join(", ")}; name one, or set --output to json, yaml, dotenv or shell`,
+      : `SharedSecret "${name}" has several data keys: ${[...values.keys()].join(", ")}; ` +
+          "name one, or set --output to json, yaml, dotenv or shell",
   );
 }
 
@@ -80,7 +81,9 @@ function valuesText(
       const differing = variables.filter(([, value]) => isReadInDifferentWays(value));
       if (differing.length > 0)
         cli.terminal.say(
-          `set --from-env-file reads ${differing.map(([name]) => name).join(", ")} back, but parsers of dotenv files differ about its quotes, backslashes and line breaks; use -o json for them`,
+          `set --from-env-file reads ${differing.map(([name]) => name).join(", ")} back, ` +
+            "but parsers of dotenv files differ about its quotes, backslashes and line breaks; " +
+            "use -o json for them",
         );
       return dotenvText(variables);
     }

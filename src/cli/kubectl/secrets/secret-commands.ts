@@ -54,7 +54,8 @@ export const secretCommands = {
     name: "list",
     brief: "List the SharedSecrets that you may read",
     details: [
-      "Without the right to list them, the command reads those that your roles name (SelfSubjectRulesReview). The output has no value of a secret.",
+      "Without the right to list them, the command reads those that your roles name " +
+        "(SelfSubjectRulesReview). The output has no value of a secret.",
     ],
     arguments: [],
     options: { ...allNamespaces, ...objectOutput },
@@ -65,7 +66,9 @@ export const secretCommands = {
     name: "get",
     brief: "Print values of a SharedSecret",
     details: [
-      "One value is printed as it is; on a terminal, it has a newline, and its control characters are escaped. Values that are no text are base64 under <key>.base64 in json and yaml.",
+      "One value is printed as it is; on a terminal, it has a newline, and its control " +
+        "characters are escaped. Values that are no text are base64 under <key>.base64 in json " +
+        "and yaml.",
       "NAME.KEY is one word if no SharedSecret has that name.",
       "-o shell and -o dotenv leave out the same variables as the command run.",
     ],
@@ -95,8 +98,11 @@ export const secretCommands = {
     name: "set",
     brief: "Set values of a SharedSecret, and create it if it does not exist",
     details: [
-      "KEY asks for the value without showing it, or reads the standard input; KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. It needs the right patch, and create for a new object.",
-      "A text of the standard input is stored without its final newline, and the command says so. An empty value is refused, because the program before a pipe may have failed.",
+      "KEY asks for the value without showing it, or reads the standard input; " +
+        "KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. " +
+        "It needs the right patch, and create for a new object.",
+      "A text of the standard input is stored without its final newline, and the command says " +
+        "so. An empty value is refused, because the program before a pipe may have failed.",
     ],
     arguments: [
       sharedSecret,
@@ -126,7 +132,9 @@ export const secretCommands = {
         parse: someText,
       },
       literal: switchOption({
-        help: "accept KEY=VALUE; other users of the machine and your shell history then have the value",
+        help:
+          "accept KEY=VALUE; other users of the machine and your shell history then have the " +
+          "value",
       }),
       allowEmpty: switchOption({ help: "accept empty values" }),
       keepNewline: switchOption({ help: "store the final newline of the standard input" }),
@@ -151,7 +159,11 @@ export const secretCommands = {
     name: "edit",
     brief: "Edit the values of a SharedSecret in an editor",
     details: [
-      "The editor is KUBE_EDITOR, VISUAL, EDITOR or vi. It gets a file with mode 0600 in a private directory, below XDG_RUNTIME_DIR if that is set, which is removed afterwards. If values changed on the server meanwhile, the editor opens again. Settings of your editor may keep copies elsewhere, such as undo files.",
+      "The editor is KUBE_EDITOR, VISUAL, EDITOR or vi. " +
+        "It gets a file with mode 0600 in a private directory, below XDG_RUNTIME_DIR if that " +
+        "is set, which is removed afterwards. If values changed on the server meanwhile, " +
+        "the editor opens again. Settings of your editor may keep copies elsewhere, " +
+        "such as undo files.",
     ],
     arguments: [sharedSecret],
     options: {},
@@ -163,7 +175,9 @@ export const secretCommands = {
     brief: "Run a program with the values of SharedSecrets in its environment",
     details: [
       "Values of a later SharedSecret replace those of an earlier one.",
-      "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, that your environment does not have. Names that make common programs run other code, such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
+      "Without --only and --prefix, a variable needs an upper-case name, such as DB_PASSWORD, " +
+        "that your environment does not have. Names that make common programs run other code, " +
+        "such as PATH and LD_PRELOAD, need --only. The command says what it leaves out.",
     ],
     arguments: [{ ...sharedSecret, many: true }],
     options: variableOptions,

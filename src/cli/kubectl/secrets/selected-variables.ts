@@ -27,8 +27,8 @@ const reasons = {
 type Reason = keyof typeof reasons;
 
 /**
- * Selects the variables of a program. Who may change a SharedSecret could use some variables against
- * the user who runs a program with it, so they have to be named.
+ * Selects the variables of a program. Who may change a SharedSecret could use some variables
+ * against the user who runs a program with it, so they have to be named.
  */
 export function selectedVariables(
   values: PlainValues,

@@ -41,7 +41,8 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   const empty = [...values.keys()].filter((key) => values.get(key)?.length === 0);
   if (empty.length > 0 && !flags.allowEmpty)
     throw new UsageError(
-      `the value of ${empty.join(", ")} is empty, so nothing is stored; check where it comes from, or set --allow-empty`,
+      `the value of ${empty.join(", ")} is empty, so nothing is stored; ` +
+        "check where it comes from, or set --allow-empty",
     );
   const data = [...values].map(([key, bytes]) => [key, encodedValue(bytes)] as const);
   const cluster = await cli.connect(flags);
@@ -61,7 +62,8 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   );
   const verb = created ? "created with" : "set";
   cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" ${verb} ${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
+    `SharedSecret "${namespace}/${name}" ${verb} ` +
+      `${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
   for (const warning of applierWarnings(before, [...values.keys()])) cli.terminal.say(warning);
 };
@@ -132,7 +134,8 @@ export const unsetValues: Action<"unset"> = async ({ flags, args }, cli) => {
   const before = await readBefore(cluster, ref);
   await cluster.patch(resource, ref, { body: { spec: { data } }, dryRun });
   cli.terminal.say(
-    `SharedSecret "${namespace}/${name}" has no ${keys.join(", ")} any more${dryRun ? " (dry run)" : ""}`,
+    `SharedSecret "${namespace}/${name}" has no ${keys.join(", ")} any ` +
+      `more${dryRun ? " (dry run)" : ""}`,
   );
   for (const warning of applierWarnings(before, keys)) cli.terminal.say(warning);
 };

@@ -22,7 +22,11 @@ export const tokenCommands = {
     name: "token create",
     brief: "Create a direct token for connected clusters and print it",
     details: [
-      "The name and the end of the token are said on the standard error; a lifetime longer than the maximum of the controller is cut. With --exec-credential the command keeps the token, readable for you alone, in the directory kubectl-latchkey of your cache directory (XDG_CACHE_HOME, or ~/.cache), and takes it again until half of its lifetime is over.",
+      "The name and the end of the token are said on the standard error; " +
+        "a lifetime longer than the maximum of the controller is cut. " +
+        "With --exec-credential the command keeps the token, readable for you alone, " +
+        "in the directory kubectl-latchkey of your cache directory (XDG_CACHE_HOME, " +
+        "or ~/.cache), and takes it again until half of its lifetime is over.",
     ],
     arguments: [
       {
@@ -36,12 +40,16 @@ export const tokenCommands = {
       ...tokenOptions,
       forCluster: {
         value: "<name>",
-        help: "the only connected cluster that accepts the token, or <project>/<name> of a virtual cluster; every cluster accepts it if unset",
+        help:
+          "the only connected cluster that accepts the token, or <project>/<name> of a virtual " +
+          "cluster; every cluster accepts it if unset",
         completes: "clusters",
         parse: clusterName,
       },
       execCredential: switchOption({
-        help: "print an ExecCredential with the end of the token, for the exec plugin of a kubeconfig",
+        help:
+          "print an ExecCredential with the end of the token, for the exec plugin of a " +
+          "kubeconfig",
       }),
       timeout: {
         value: "<duration>",
@@ -60,7 +68,11 @@ export const tokenCommands = {
     name: "kubeconfig",
     brief: "Print a kubeconfig for a connected cluster",
     details: [
-      "Without --address and --key-file, address and CA of the cluster's direct endpoint come from the ConfigMap latchkey-clusters, where an administrator of the gateway stated them, and an exec plugin gets direct tokens that only this cluster accepts. With --key-file, the address is that of the gateway, and kubectl reads the access key from the file.",
+      "Without --address and --key-file, address and CA of the cluster's direct endpoint come " +
+        "from the ConfigMap latchkey-clusters, where an administrator of the gateway stated " +
+        "them, and an exec plugin gets direct tokens that only this cluster accepts. " +
+        "With --key-file, the address is that of the gateway, and kubectl reads the access key " +
+        "from the file.",
     ],
     arguments: [
       {

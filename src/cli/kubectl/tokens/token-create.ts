@@ -157,7 +157,8 @@ async function newToken(
   if (result instanceof Failure) throw result;
   if (result !== undefined) return result;
   throw new Failure(
-    `DirectClusterEndpointToken "${name}" has no token after ${flags.timeout / 1000} s; run kubectl latchkey check`,
+    `DirectClusterEndpointToken "${name}" has no token after ${flags.timeout / 1000} s; ` +
+      "run kubectl latchkey check",
     "unhealthy",
   );
 }
