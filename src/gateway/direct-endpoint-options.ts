@@ -1,5 +1,5 @@
 import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
-import { issuerFollowingOptions } from "../published/follow-issuer.ts";
+import { issuerFollowingOptions } from "../published/issuer-options.ts";
 import { duration, hostPort, namePrefix, text } from "../runtime/config-values.ts";
 import {
   clientServerOptions,

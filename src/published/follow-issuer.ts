@@ -1,9 +1,8 @@
 import { HttpsDocument } from "../kube/client/https-document.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { ConfigError, duration, httpsUrl, optional, text } from "../runtime/config-values.ts";
+import { ConfigError } from "../runtime/config-values.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import type { OptionTable } from "../runtime/options.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { caCertificates } from "../tokens/certificate-pem.ts";
@@ -11,36 +10,6 @@ import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
 import { PersistedRevokedList } from "./persisted-revoked-list.ts";
 import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
 import { listRefusals, revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
-
-/** Options of what follows the issuer of direct tokens in a connected cluster. */
-export const issuerFollowingOptions = {
-  jwksUrl: {
-    value: "<url>",
-    initial: "",
-    help:
-      "URL of the public signing keys; if unset, /openid/v1/jwks below --issuer; " +
-      "the list of revoked tokens is read from `revoked` in the same directory",
-    parse: optional(httpsUrl),
-  },
-  certificateAuthority: {
-    value: "<file>",
-    initial: "",
-    help:
-      "file with the PEM certificates of the CAs of the issuer's server; " +
-      "if unset, the public CAs",
-    parse: optional(text),
-  },
-  /** Milliseconds. */
-  maximumListAge: {
-    value: "<duration>",
-    initial: "",
-    help:
-      "maximum time since the issuer last confirmed its list of revoked tokens, after which " +
-      "no token is accepted; at least 2m; if unset, the last list is used until the issuer " +
-      "answers again",
-    parse: optional(duration({ unit: 1000, least: 120 })),
-  },
-} as const satisfies OptionTable;
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
 export interface FollowIssuerOptions {

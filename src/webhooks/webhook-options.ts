@@ -1,6 +1,6 @@
 import { keyOptions, quotaOptions } from "../authn/key-options.ts";
 import { clusterName, directTokenOptions } from "../authn/token-options.ts";
-import { issuerFollowingOptions } from "../published/follow-issuer.ts";
+import { issuerFollowingOptions } from "../published/issuer-options.ts";
 import {
   dnsNames,
   duration,
