@@ -121,11 +121,12 @@ function createLeader(
     const watch = informers.watches().find(({ resource }) => resource === plural);
     return (watch?.openedAt ?? 0) * 1000;
   };
-  const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
+  const state = { queues, stores, memory, clock };
+  const enqueuer = new Enqueuer(state, yielder);
   return {
     queues,
     world: {
-      ...{ options, stores, memory, enqueuer, keyResolver, clock, log, keysAsOf },
+      ...{ ...state, options, enqueuer, keyResolver, log, keysAsOf },
       ...{ has, recordWrite, recordDelete },
     },
   };

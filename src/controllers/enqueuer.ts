@@ -10,8 +10,7 @@ import type { Source } from "../domain/sync/copy.ts";
 import { candidatesFor } from "../domain/sync/observed-target.ts";
 import type { Priority } from "../kube/queue/work-queue.ts";
 import type { Yielder } from "../runtime/yielder.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { LeaderMemory } from "./memory.ts";
+import type { LeaderMemory, LeaderState } from "./memory.ts";
 import type { KeyQueue, Queues } from "./queues.ts";
 import { pendingRevocations } from "./revocations.ts";
 import { indexes, type Stores } from "./stores.ts";
@@ -30,33 +29,23 @@ const statusDelayMs = { final: 100, progress: 1_000 } as const;
  */
 const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 
-/** Dependencies of an {@link Enqueuer}. */
-interface EnqueuerDeps {
-  readonly queues: Queues;
-  readonly stores: Stores;
-  readonly memory: LeaderMemory;
-  readonly clock: Pick<Clock, "now">;
-  readonly yielder: Yielder;
-}
-
 /**
  * Adds keys to the queues of a leader: the operations that several watched kinds share. The
  * descriptor of each kind defines which changes enqueue what.
  */
-export class Enqueuer {
+export class Enqueuer implements LeaderState {
   readonly queues: Queues;
   readonly stores: Stores;
-  readonly yielder: Yielder;
   readonly memory: LeaderMemory;
-  readonly clock: EnqueuerDeps["clock"];
+  readonly clock: LeaderState["clock"];
+  readonly yielder: Yielder;
 
-  constructor(deps: EnqueuerDeps) {
-    const { queues, stores, memory, clock, yielder } = deps;
+  constructor({ queues, stores, memory, clock }: LeaderState, yielder: Yielder) {
     this.queues = queues;
     this.stores = stores;
-    this.yielder = yielder;
     this.memory = memory;
     this.clock = clock;
+    this.yielder = yielder;
   }
 
   /** Enqueues the copy at a target. */

@@ -44,14 +44,14 @@ export function noteFailure(
   failure: ObservedFailure,
   world: World,
 ): ReportedFailure | undefined {
-  const { memory, clock, enqueuer } = world;
+  const { memory, clock, queues } = world;
   const failing = memory.failures[queue];
   const before = failing.get(key);
   const [monotonic, time] = [clock.monotonic(), clock.now()];
   const after = recordFailure(before, failure, { monotonic, time });
   failing.set(key, after);
   if (after.reported === undefined)
-    enqueuer.queues[queue].addAt(key, time + after.since + reportAfterMs - monotonic);
+    queues[queue].addAt(key, time + after.since + reportAfterMs - monotonic);
   const reported = after.reported?.failure;
   if (after.reported !== before?.reported) enqueueReport(queue, key, reported, world);
   return reported;
@@ -70,7 +70,7 @@ function enqueueReport(
   queue: QueueName,
   key: Key,
   reported: ReportedFailure | undefined,
-  { enqueuer, memory, log }: World,
+  { enqueuer, queues, memory, log }: World,
 ): void {
   switch (queue) {
     case "copy":
@@ -92,7 +92,7 @@ function enqueueReport(
     case "token":
     case "signingKeys":
     case "connectorData":
-      if (reported === undefined) enqueuer.queues[queue].add(key, "high");
+      if (reported === undefined) queues[queue].add(key, "high");
   }
 }
 

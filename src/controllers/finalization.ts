@@ -4,9 +4,8 @@ import { type Resource, resources } from "../api/resources.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
-import type { Deletion, LeaderMemory } from "./memory.ts";
+import type { Deletion, LeaderMemory, LeaderState } from "./memory.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { type Answers, type Ask, answerTo, askFor, type Question } from "./question.ts";
 import type { World } from "./world.ts";
 
@@ -65,16 +64,8 @@ export function afterPhase(phase: FinalizationPhase, { clock }: Pick<World, "clo
     : { kind: "done" };
 }
 
-/** Where deletions are recorded. */
-interface DeletionContext {
-  readonly memory: Pick<LeaderMemory, "deletions">;
-  readonly clock: Pick<Clock, "monotonic">;
-}
-
-/**
- * The deletion of the object with this uid; its first observation is recorded as now.
- */
-export function deletionOf(uid: string, { memory, clock }: DeletionContext): Deletion {
+/** The deletion of the object with this uid; its first observation is recorded as now. */
+export function deletionOf(uid: string, { memory, clock }: LeaderState): Deletion {
   const known = memory.deletions.get(uid) ?? {
     seenAt: clock.monotonic(),
     grantsGoneAt: undefined,
@@ -89,17 +80,17 @@ export function deletionOf(uid: string, { memory, clock }: DeletionContext): Del
 export function noteDeletion(
   uid: string,
   { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
-  context: DeletionContext,
+  leader: LeaderState,
 ): Deletion {
-  const before = deletionOf(uid, context);
+  const before = deletionOf(uid, leader);
   const met = new Set(grantees.map(({ allowedBy }) => allowedBy));
   const deletion = {
     seenAt: before.seenAt,
-    grantsGoneAt: stand ? undefined : (before.grantsGoneAt ?? context.clock.monotonic()),
+    grantsGoneAt: stand ? undefined : (before.grantsGoneAt ?? leader.clock.monotonic()),
     hadGrants: before.hadGrants || stand,
     grantees: [...before.grantees.filter(({ allowedBy }) => !met.has(allowedBy)), ...grantees],
   };
-  context.memory.deletions.set(uid, deletion);
+  leader.memory.deletions.set(uid, deletion);
   return deletion;
 }
 
@@ -107,14 +98,14 @@ export function noteDeletion(
 const mostFinalized = 10_000;
 
 /**
- * Records the response to a write, if it is of a key or token. Those with the cleanup finalizer exist until
- * this leader removes it, so the API server need not be asked whether they do. (If a user removes
- * the finalizer, a watch event follows.)
+ * Records the response to a write, if it is of a key or token. Those with the cleanup finalizer
+ * exist until this leader removes it, so the API server need not be asked whether they do. (If a
+ * user removes the finalizer, a watch event follows.)
  */
 export function noteFinalized(
   resource: Resource,
   response: unknown,
-  { finalized }: Pick<LeaderMemory, "finalized">,
+  { finalized }: LeaderMemory,
 ): void {
   if (resource !== resources.ownedAccessKeys && resource !== resources.endpointTokens) return;
   const metadata = parseMetadata(response);

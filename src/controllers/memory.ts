@@ -3,7 +3,9 @@ import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts"
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
+import type { Clock } from "../runtime/clock.ts";
 import { createQueues, type Queues } from "./queues.ts";
+import type { Stores } from "./stores.ts";
 
 /**
  * What a leader knows besides the stores: plain data, which can be copied. A new leader starts
@@ -32,8 +34,8 @@ export interface LeaderMemory {
 }
 
 /**
- * What a leader knows of an object that is being deleted; instants are monotonic milliseconds. A new
- * leader starts without it, which only delays the deletion.
+ * What a leader knows of an object that is being deleted; instants are monotonic milliseconds. A
+ * new leader starts without it, which only delays the deletion.
  */
 export interface Deletion {
   readonly seenAt: number;
@@ -75,8 +77,8 @@ export interface TokenQuotaConfig {
 }
 
 /**
- * The tokens of each requester that have not expired. A deleted token counts until its expiry, which
- * bounds the list of revoked tokens; a new leader knows it from there.
+ * The tokens of each requester that have not expired. A deleted token counts until its expiry,
+ * which bounds the list of revoked tokens; a new leader knows it from there.
  */
 export interface TokenQuotaMemory {
   /** The expiry of tokens, by the hash of their requester and their uid. */
@@ -86,8 +88,16 @@ export interface TokenQuotaMemory {
   sweepAt: number;
 }
 
-/** The memory of a new leader. */
-export function newMemory(options: Pick<TokenQuotaConfig, "quotaExempt">): LeaderMemory {
+/** What the decisions of a leader read and change: caches, memory, queues and the time. */
+export interface LeaderState {
+  readonly stores: Stores;
+  readonly memory: LeaderMemory;
+  readonly queues: Queues;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+}
+
+/** The memory of a new leader; `quotaExempt` are usernames. */
+export function newMemory({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">): LeaderMemory {
   return {
     failures: createQueues(() => new Map()),
     failedTargets: new Map(),
@@ -96,11 +106,7 @@ export function newMemory(options: Pick<TokenQuotaConfig, "quotaExempt">): Leade
     waitingSince: new Map(),
     finalized: new Set(),
     revocations: new Map(),
-    tokenQuota: newTokenQuota(options),
+    tokenQuota: { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 },
     revocationsAt: -Infinity,
   };
-}
-
-function newTokenQuota({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">): TokenQuotaMemory {
-  return { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 };
 }

@@ -1,8 +1,7 @@
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
 import { refreshRequestOf } from "../domain/shared-secret/shared-secret-status.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import type { Refresh, RefreshMemory } from "./memory.ts";
-import type { World } from "./world.ts";
+import type { LeaderState, Refresh } from "./memory.ts";
 
 /** What the status says about the refresh of a SharedSecret. */
 export interface RefreshProgress {
@@ -12,27 +11,19 @@ export interface RefreshProgress {
   readonly startAt?: number;
 }
 
-/** Where refreshes are recorded, and their keys enqueued. */
-interface RefreshContext {
-  readonly memory: { readonly refreshes: RefreshMemory };
-  readonly enqueuer: {
-    readonly queues: Pick<World["enqueuer"]["queues"], "sharedSecret" | "copy">;
-  };
-}
-
 /** Least time between the starts of two refreshes of a SharedSecret. */
 const leastIntervalMs = 10_000;
 
 /**
- * Starts the refresh that a SharedSecret requests, if one is due at `now`, in milliseconds since the
- * epoch; returns its progress.
+ * Starts the refresh that a SharedSecret requests, if one is due at `now`, in milliseconds since
+ * the epoch; returns its progress.
  */
 export function observeRefresh(
   { secret }: Source,
   { targets, now }: { readonly targets: () => readonly ObjectRef[]; readonly now: number },
-  context: RefreshContext,
+  leader: LeaderState,
 ): RefreshProgress {
-  const { bySource } = context.memory.refreshes;
+  const { bySource } = leader.memory.refreshes;
   const key = keyOf(secret.metadata);
   const { requested, refreshed } = refreshRequestOf(secret);
   const { uid } = secret.metadata;
@@ -48,7 +39,7 @@ export function observeRefresh(
   const startAt = (last?.startedAt ?? -Infinity) + leastIntervalMs;
   if (startAt > now) return { ...progress, startAt };
   const waiting = new Set(targets().map(keyOf));
-  start(key, { uid, value: requested, startedAt: now, waiting }, context);
+  start(key, { uid, value: requested, startedAt: now, waiting }, leader);
   return waiting.size === 0 ? { refreshed: requested } : progress;
 }
 
@@ -56,7 +47,7 @@ export function observeRefresh(
 export function endRefresh(
   target: Key,
   sources: Iterable<Key>,
-  { memory, enqueuer }: RefreshContext,
+  { memory, queues }: LeaderState,
 ): void {
   const { bySource, byTarget } = memory.refreshes;
   const left = byTarget.get(target);
@@ -64,13 +55,13 @@ export function endRefresh(
     left?.delete(source);
     const refresh = bySource.get(source);
     if (refresh?.waiting.delete(target) === true && refresh.waiting.size === 0)
-      enqueuer.queues.sharedSecret.add(source, "normal");
+      queues.sharedSecret.add(source, "normal");
   }
   if (left?.size === 0) byTarget.delete(target);
 }
 
 /** Forgets the refresh of a SharedSecret that no longer exists. */
-export function forgetRefresh(source: Key, { memory }: Pick<RefreshContext, "memory">): void {
+export function forgetRefresh(source: Key, { memory }: LeaderState): void {
   const { bySource, byTarget } = memory.refreshes;
   for (const target of bySource.get(source)?.waiting ?? []) {
     const left = byTarget.get(target);
@@ -80,13 +71,13 @@ export function forgetRefresh(source: Key, { memory }: Pick<RefreshContext, "mem
   bySource.delete(source);
 }
 
-function start(source: Key, refresh: Refresh, context: RefreshContext): void {
-  forgetRefresh(source, context);
-  const { bySource, byTarget } = context.memory.refreshes;
+function start(source: Key, refresh: Refresh, leader: LeaderState): void {
+  forgetRefresh(source, leader);
+  const { bySource, byTarget } = leader.memory.refreshes;
   bySource.set(source, refresh);
   for (const target of refresh.waiting) {
     byTarget.set(target, (byTarget.get(target) ?? new Set()).add(source));
-    context.enqueuer.queues.copy.add(target, "low");
+    leader.queues.copy.add(target, "low");
   }
 }
 

@@ -5,36 +5,26 @@ import {
   type RevokedEntry,
 } from "../domain/endpoint-token/revocation.ts";
 import { isListed, keptAfterExpiryMs } from "../domain/endpoint-token/revoked-tokens.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { LeaderMemory } from "./memory.ts";
-import { type Queues, revokedTokensKey } from "./queues.ts";
-import type { Stores } from "./stores.ts";
+import type { LeaderState } from "./memory.ts";
+import { revokedTokensKey } from "./queues.ts";
 
 /**
- * Where the decisions about tokens are recorded. A new leader starts without decisions, and changes
- * no entry before it has decided about the token.
+ * Records the decision about a token, by jti; enqueues the list if it differs from it. A new leader
+ * starts without decisions, and changes no entry before it has decided about the token.
  */
-interface RevocationContext {
-  readonly memory: Pick<LeaderMemory, "revocations">;
-  readonly stores: Pick<Stores, "revokedTokens">;
-  readonly clock: Pick<Clock, "now">;
-  readonly queues: Pick<Queues, "revokedTokens">;
-}
-
-/** Records the decision about a token, by jti; enqueues the list if it differs from it. */
 export function noteRevocation(
   jti: string,
   decision: RevocationDecision,
-  context: RevocationContext,
+  leader: LeaderState,
 ): void {
-  const { stores, queues } = context;
-  const { revocations } = context.memory;
+  const { stores, queues } = leader;
+  const { revocations } = leader.memory;
   const former = revocations.get(jti);
   const enqueueList = (): void => queues.revokedTokens.add(revokedTokensKey, "high");
   switch (decision.kind) {
     case "revoked":
       revocations.set(jti, decision);
-      if (isRevocationPending(jti, context)) enqueueList();
+      if (isRevocationPending(jti, leader)) enqueueList();
       return;
     case "valid":
       // A write of the former decision may be in flight.
@@ -47,30 +37,24 @@ export function noteRevocation(
 /** Records that an object no longer exists: its token stays revoked until it expires. */
 export function noteVanished(
   { metadata, keyId, expiresAt }: Pick<EndpointToken, "metadata" | "keyId" | "expiresAt">,
-  context: RevocationContext,
+  leader: LeaderState,
 ): void {
   const entry = revocableEntry({ metadata, keyId, expiresAt });
-  if (entry === undefined || entry.expiresAt <= context.clock.now())
-    context.memory.revocations.delete(metadata.uid);
-  else noteRevocation(metadata.uid, { kind: "revoked", ...entry }, context);
+  if (entry === undefined || entry.expiresAt <= leader.clock.now())
+    leader.memory.revocations.delete(metadata.uid);
+  else noteRevocation(metadata.uid, { kind: "revoked", ...entry }, leader);
 }
 
 /** Revokes the tokens of a deleted ConfigMap again. */
-export function noteLost(
-  entries: ReadonlyMap<string, RevokedEntry>,
-  context: RevocationContext,
-): void {
+export function noteLost(entries: ReadonlyMap<string, RevokedEntry>, leader: LeaderState): void {
   for (const [jti, entry] of entries) {
-    if (context.memory.revocations.get(jti)?.kind !== "valid")
-      noteRevocation(jti, { kind: "revoked", ...entry }, context);
+    if (leader.memory.revocations.get(jti)?.kind !== "valid")
+      noteRevocation(jti, { kind: "revoked", ...entry }, leader);
   }
 }
 
 /** Whether the decision that a token is valid removes an entry of it from the list. */
-export function liftsRevocation(
-  jti: string,
-  { memory, stores }: Pick<RevocationContext, "memory" | "stores">,
-): boolean {
+export function liftsRevocation(jti: string, { memory, stores }: LeaderState): boolean {
   return (
     memory.revocations.get(jti)?.kind !== "valid" &&
     isListed(stores.revokedTokens.values(), jti, anyExpiry)
@@ -78,10 +62,7 @@ export function liftsRevocation(
 }
 
 /** Whether a token is revoked, but not yet in the stored list. */
-export function isRevocationPending(
-  jti: string,
-  { memory, stores, clock }: Pick<RevocationContext, "memory" | "stores" | "clock">,
-): boolean {
+export function isRevocationPending(jti: string, { memory, stores, clock }: LeaderState): boolean {
   const decision = memory.revocations.get(jti);
   return (
     decision?.kind === "revoked" &&
@@ -91,16 +72,12 @@ export function isRevocationPending(
 }
 
 /** The tokens that are revoked, but not yet in the stored list. */
-export function pendingRevocations(context: RevocationContext): readonly string[] {
-  return [...context.memory.revocations.keys()].filter((jti) => isRevocationPending(jti, context));
+export function pendingRevocations(leader: LeaderState): readonly string[] {
+  return [...leader.memory.revocations.keys()].filter((jti) => isRevocationPending(jti, leader));
 }
 
 /** Forgets tokens that have expired, and valid ones without an entry; no write is in flight. */
-export function forgetExpiredRevocations({
-  memory,
-  stores,
-  clock,
-}: Pick<RevocationContext, "memory" | "stores" | "clock">): void {
+export function forgetExpiredRevocations({ memory, stores, clock }: LeaderState): void {
   const now = clock.now();
   for (const [jti, decision] of memory.revocations) {
     const isDone =

@@ -3,7 +3,8 @@ import { requesterAnnotationsOf } from "../api/requester.ts";
 import type { RevokedEntry } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import { instantOf } from "../domain/lifetime.ts";
-import type { TokenQuotaConfig, TokenQuotaMemory } from "./memory.ts";
+import type { TokenQuotaMemory } from "./memory.ts";
+import type { World } from "./world.ts";
 
 /** A token that counts until it expires, in milliseconds since the epoch. */
 export interface CountedToken {
@@ -12,51 +13,43 @@ export interface CountedToken {
   readonly endsAt: number;
 }
 
-/** Where tokens are counted. */
-interface TokenQuotaContext {
-  readonly memory: { readonly tokenQuota: TokenQuotaMemory };
-  readonly options: Pick<TokenQuotaConfig, "quotaTokens">;
-}
+type QuotaWorld = Pick<World, "memory" | "options">;
 
 const sweepMs = 3_600_000;
 
 /** Counts the tokens of the list of revoked tokens, regardless of the quota. */
 export function countRevokedTokens(
   entries: ReadonlyMap<string, RevokedEntry>,
-  context: Pick<TokenQuotaContext, "memory">,
+  world: QuotaWorld,
 ): void {
   for (const [uid, { requester, expiresAt: endsAt }] of entries)
-    if (requester !== "") count(requester, { uid, endsAt }, context);
+    if (requester !== "") count(requester, { uid, endsAt }, world);
 }
 
 /** Counts a token that is already in the status of its object, regardless of the quota. */
 export function countMintedToken(
   { metadata, token, expiresAt }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">,
-  context: Pick<TokenQuotaContext, "memory">,
+  world: QuotaWorld,
 ): void {
   const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];
   if (token !== undefined && requester !== undefined && endsAt !== undefined)
-    count(requesterHash(requester), { uid: metadata.uid, endsAt }, context);
+    count(requesterHash(requester), { uid: metadata.uid, endsAt }, world);
 }
 
 /**
  * Whether a token may be minted at `now`, in milliseconds since the epoch; if so, it counts from
  * then on.
  */
-export function takeTokenQuota(
-  token: CountedToken,
-  now: number,
-  context: TokenQuotaContext,
-): boolean {
-  const { tokenQuota } = context.memory;
+export function takeTokenQuota(token: CountedToken, now: number, world: QuotaWorld): boolean {
+  const { tokenQuota } = world.memory;
   const hash = requesterHash(token.requester);
   if (now >= tokenQuota.sweepAt) sweep(tokenQuota, now);
   const ends = tokenQuota.ends.get(hash);
   const isFull = (): boolean =>
-    ends !== undefined && ends.size >= context.options.quotaTokens && !ends.has(token.uid);
+    ends !== undefined && ends.size >= world.options.quotaTokens && !ends.has(token.uid);
   if (ends !== undefined && isFull()) forgetEnded(hash, tokenQuota, now);
   if (isFull()) return false;
-  count(hash, token, context);
+  count(hash, token, world);
   return true;
 }
 
@@ -64,10 +57,7 @@ export function takeTokenQuota(
  * The earliest expiry of a requester's tokens, in milliseconds since the epoch; Infinity without
  * tokens.
  */
-export function nextTokenEnd(
-  requester: string,
-  { memory }: Pick<TokenQuotaContext, "memory">,
-): number {
+export function nextTokenEnd(requester: string, { memory }: QuotaWorld): number {
   let next = Infinity;
   const ends = memory.tokenQuota.ends.get(requesterHash(requester));
   for (const endsAt of ends?.values() ?? []) next = Math.min(next, endsAt);
@@ -77,7 +67,7 @@ export function nextTokenEnd(
 function count(
   hash: string,
   { uid, endsAt }: Omit<CountedToken, "requester">,
-  { memory }: Pick<TokenQuotaContext, "memory">,
+  { memory }: QuotaWorld,
 ): void {
   const { ends: all, exempt } = memory.tokenQuota;
   if (exempt.has(hash)) return;

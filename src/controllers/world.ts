@@ -6,11 +6,9 @@ import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Enqueuer } from "./enqueuer.ts";
-import type { LeaderMemory, TokenQuotaConfig } from "./memory.ts";
-import type { Stores } from "./stores.ts";
+import type { LeaderState, TokenQuotaConfig } from "./memory.ts";
 
 /** Options of the controller; durations in seconds. */
 export interface ControllerOptions
@@ -32,17 +30,11 @@ export interface ControllerOptions
   readonly grantSettleTime: number;
 }
 
-/**
- * What the decisions of a leader read and change: nothing in it waits, and nothing in it sends a
- * request.
- */
-export interface World {
+/** The world of a leader: nothing in it waits, and nothing in it sends a request. */
+export interface World extends LeaderState {
   readonly options: ControllerOptions;
-  readonly stores: Stores;
-  readonly memory: LeaderMemory;
   readonly enqueuer: Enqueuer;
   readonly keyResolver: KeyResolver;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Until when the store of keys is complete, in milliseconds since the epoch. */
   readonly keysAsOf: () => number;

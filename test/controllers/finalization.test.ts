@@ -16,7 +16,6 @@ import {
 } from "../../src/domain/grants/former-grantee.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { rawRequested } from "../support/requester-objects.ts";
-import { TestClock } from "../support/test-clock.ts";
 import { fakeWorld } from "../support/world.ts";
 
 const grantee = (binding: string, name = "ann") =>
@@ -74,16 +73,15 @@ describe("a finalization", () => {
 });
 
 describe("what a leader knows of a deletion", () => {
-  function noting() {
-    const clock = new TestClock();
-    const context = { clock, memory: newMemory({ quotaExempt: [] }) };
+  async function noting() {
+    const { world, clock } = await fakeWorld({});
     const note = (uid: string, stand: boolean, grantees: readonly FormerGrantee[] = []) =>
-      noteDeletion(uid, { stand, grantees }, context);
-    return { clock, note, seenAt: (uid: string) => deletionOf(uid, context).seenAt };
+      noteDeletion(uid, { stand, grantees }, world);
+    return { clock, note, seenAt: (uid: string) => deletionOf(uid, world).seenAt };
   }
 
-  test("keeps the instant at which a deletion was first observed", () => {
-    const { clock, note, seenAt } = noting();
+  test("keeps the instant at which a deletion was first observed", async () => {
+    const { clock, note, seenAt } = await noting();
     expect(seenAt("a")).toBe(0);
     clock.advance(500);
     expect([seenAt("a"), seenAt("b"), note("a", true).seenAt]).toEqual([0, 500, 0]);
@@ -104,8 +102,8 @@ describe("what a leader knows of a deletion", () => {
     },
   );
 
-  test("keeps the instant at which the last grant disappeared, and starts again if one reappears", () => {
-    const { clock, note } = noting();
+  test("keeps the instant at which the last grant disappeared, and starts again if one reappears", async () => {
+    const { clock, note } = await noting();
     const goneAt = [true, false, false, true, false].map((stand) => {
       clock.advance(100);
       return note("a", stand).grantsGoneAt;
@@ -114,8 +112,8 @@ describe("what a leader knows of a deletion", () => {
     expect(["a", "b"].map((uid) => note(uid, false).hadGrants)).toEqual([true, false]);
   });
 
-  test("keeps former grantees, one for each binding", () => {
-    const { note } = noting();
+  test("keeps former grantees, one for each binding", async () => {
+    const { note } = await noting();
     note("a", true, [grantee("one"), grantee("two")]);
     const { grantees } = note("a", false, [grantee("two", "ben")]);
     expect(grantees).toEqual([grantee("one"), grantee("two", "ben")]);

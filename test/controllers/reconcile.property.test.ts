@@ -116,8 +116,7 @@ interface Run {
 
 /** The reconciler in a world with this memory. */
 function contextWith(reconciler: Reconciler, memory: LeaderMemory): ReconcileContext {
-  const { queues, stores, yielder } = world.enqueuer;
-  const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
+  const enqueuer = new Enqueuer({ ...world, memory }, world.enqueuer.yielder);
   return { reconciler, world: { ...world, memory, enqueuer } };
 }
 

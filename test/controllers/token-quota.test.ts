@@ -10,11 +10,13 @@ import {
   takeTokenQuota,
 } from "../../src/controllers/token-quota.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
+import { controllerOptions } from "../support/controller-options.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 
 const minute = 60_000;
 function quotaOf(quotaTokens: number) {
-  const context = { options: { quotaTokens }, memory: newMemory({ quotaExempt: ["deployer"] }) };
+  const options = { ...controllerOptions, quotaTokens };
+  const context = { options, memory: newMemory({ quotaExempt: ["deployer"] }) };
   return {
     ...{ context, nextEnd: (requester: string) => nextTokenEnd(requester, context) },
     take: (counted: CountedToken, now: number) => takeTokenQuota(counted, now, context),

@@ -697,12 +697,10 @@ export class Machine {
     const ignored: KeyQueue = { add: () => {}, addAt: () => {}, retry: () => {}, depth: 0 };
     const queueOf = (name: QueueName): KeyQueue =>
       this.world.queues.includes(name) ? keyQueueOf(queues[name], now) : ignored;
-    const enqueuer = new Enqueuer({
-      queues: createQueues(queueOf),
-      ...{ stores: this.#stores, memory, clock, yielder: new Yielder(clock) },
-    });
+    const state = { queues: createQueues(queueOf), stores: this.#stores, memory, clock };
     return {
-      ...{ options: controllerOptions, stores: this.#stores, memory, enqueuer, clock },
+      ...{ ...state, options: controllerOptions },
+      enqueuer: new Enqueuer(state, new Yielder(clock)),
       keyResolver: this.#keyResolver,
       log: { info: () => {}, warn: () => {} },
       keysAsOf: () => now,

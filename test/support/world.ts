@@ -85,13 +85,14 @@ export async function fakeWorld(
   });
   const memory = newMemory(options);
   const yielder = new Yielder(clock);
-  const enqueuer = new Enqueuer({ queues, stores, memory, clock, yielder });
+  const state = { queues, stores, memory, clock };
+  const enqueuer = new Enqueuer(state, yielder);
   leading = enqueuer;
   const keyResolver = createKeyResolver({
     ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
   });
   const world: World = {
-    ...{ options, stores, memory, enqueuer, keyResolver, clock, log },
+    ...{ ...state, options, enqueuer, keyResolver, log },
     keysAsOf: () => clock.now() - keysAgeMs,
     has: informers.has,
     recordWrite: (_, response) => void recorded.push(response),

@@ -129,7 +129,7 @@ function noteDecision(
     if (typeof isCurrent !== "boolean") return isCurrent;
     if (!isCurrent) return { decideAt: world.clock.now() + askAgainMs };
   }
-  if (decision !== undefined) noteRevocation(metadata.uid, decision, world.enqueuer);
+  if (decision !== undefined) noteRevocation(metadata.uid, decision, world);
   return isRevocationPending(metadata.uid, world);
 }
 

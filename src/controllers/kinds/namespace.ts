@@ -17,9 +17,8 @@ import {
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt } from "../failures.ts";
-import type { LeaderMemory } from "../memory.ts";
-import type { Queues } from "../queues.ts";
-import { indexes, type Stores } from "../stores.ts";
+import type { LeaderState } from "../memory.ts";
+import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /** Namespaces: their project, and whether they accept copies. */
@@ -80,37 +79,30 @@ export function resourceQuotaKind(): WatchedKind<ObservedResourceQuota> {
   };
 }
 
-/** Where rejected Secrets, Roles and RoleBindings are found, and enqueued. */
-interface RefusedObjectsContext {
-  readonly queues: Pick<Queues, "sharedSecret" | "copy">;
-  readonly stores: Pick<Stores, "sharedSecrets">;
-  readonly memory: Pick<LeaderMemory, "failures" | "failedTargets">;
-}
-
 /** The words in kube-apiserver's error about an exceeded quota. */
 const quotaWords = "exceeded quota";
 const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRejected", "ApplyFailed"]);
 
 /**
- * Retries all Secrets, Roles and RoleBindings of a namespace that the API server rejected: the cause
- * may have ended.
+ * Retries all Secrets, Roles and RoleBindings of a namespace that the API server rejected: the
+ * cause may have ended.
  */
-function retryRefused(namespace: string, context: RefusedObjectsContext): void {
-  retry(namespace, { words: "", secrets: Infinity, access: Infinity }, context);
+function retryRefused(namespace: string, leader: LeaderState): void {
+  retry(namespace, { words: "", secrets: Infinity, access: Infinity }, leader);
 }
 
 /**
  * Retries as many of the objects that a quota rejected as now fit; objects that were rejected for
  * another reason keep their backoff.
  */
-function retryWithin(namespace: string, relief: QuotaRelief, context: RefusedObjectsContext): void {
-  retry(namespace, { ...relief, words: quotaWords }, context);
+function retryWithin(namespace: string, relief: QuotaRelief, leader: LeaderState): void {
+  retry(namespace, { ...relief, words: quotaWords }, leader);
 }
 
 function retry(
   namespace: string,
   { words, secrets, access }: QuotaRelief & { readonly words: string },
-  { queues, stores, memory }: RefusedObjectsContext,
+  { queues, stores, memory }: LeaderState,
 ): void {
   const targets =
     secrets === 0
