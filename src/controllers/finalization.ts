@@ -6,7 +6,16 @@ import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
 import type { Deletion, LeaderMemory, LeaderState } from "./memory.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
-import { type Answers, type Ask, answerTo, askFor, type Question } from "./question.ts";
+import type { Plan } from "../domain/plan/plan.ts";
+import {
+  type Answers,
+  type Ask,
+  answerTo,
+  askFor,
+  type Decision,
+  isAsk,
+  type Question,
+} from "./question.ts";
 import type { World } from "./world.ts";
 
 /** An object that is being deleted, and the state of its grants. */
@@ -20,6 +29,8 @@ interface Deleting {
    * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
    */
   readonly settleMs: number;
+  /** Plans what a phase requires; `now` is in milliseconds since the epoch. */
+  readonly plan: (phase: FinalizationPhase, now: number) => Plan;
 }
 
 /**
@@ -28,8 +39,23 @@ interface Deleting {
  */
 const mostReviews = 16;
 
+/**
+ * Finalizes an object: decides its phase and plans what that requires. It is reconciled again when
+ * the phase ends; the deletion of a grant enqueues it, too.
+ */
+export function finalize(deleting: Deleting, world: World, answers: Answers): Decision {
+  const phase = observePhase(deleting, world, answers);
+  if (isAsk(phase)) return phase;
+  const [now, monotonic] = [world.clock.now(), world.clock.monotonic()];
+  const result: Result =
+    phase.kind === "keep-grants" || phase.kind === "settle"
+      ? { kind: "requeue-at", at: now + phase.until - monotonic }
+      : { kind: "done" };
+  return { ...deleting.plan(phase, now), result };
+}
+
 /** The phase of a finalization; asks about former grantees when a review is due. */
-export function observeFinalization(
+function observePhase(
   { resource, ref, grantsStand, grantees: seen, settleMs }: Deleting,
   world: World,
   answers: Answers,
@@ -55,13 +81,6 @@ export function observeFinalization(
     }));
   const isStillHonoured = reviews.some((review) => answerTo(review, answers)?.isHonoured === true);
   return askFor(reviews, answers) ?? finalizationPhase({ ...facts, isStillHonoured });
-}
-
-/** When to reconcile the object again; the deletion of a grant enqueues it, too. */
-export function afterPhase(phase: FinalizationPhase, { clock }: Pick<World, "clock">): Result {
-  return phase.kind === "keep-grants" || phase.kind === "settle"
-    ? { kind: "requeue-at", at: clock.now() + phase.until - clock.monotonic() }
-    : { kind: "done" };
 }
 
 /** The deletion of the object with this uid; its first observation is recorded as now. */

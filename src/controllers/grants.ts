@@ -14,16 +14,19 @@ import {
 } from "../domain/grants/granted-names.ts";
 import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import {
+  type FinalizationPhase,
   planFinalization,
   planStuckFinalization,
   type Terminating,
 } from "../domain/plan/finalization.ts";
 import type { Plan } from "../domain/plan/plan.ts";
+import type { ReadStore } from "../kube/informer/store.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
-import { afterPhase, observeFinalization } from "./finalization.ts";
+import { finalize } from "./finalization.ts";
 import { failureAt } from "./failures.ts";
 import type { LeaderMemory } from "./memory.ts";
-import { type Answers, type Decision, isAsk } from "./question.ts";
+import type { Answers, Decision } from "./question.ts";
+import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";
 import type { World } from "./world.ts";
 
@@ -52,8 +55,8 @@ interface GrantedRelease {
   readonly isHeld?: boolean;
 }
 
-/** Decides about the finalization of a key or token; its grants are reconciled by their own queue. */
-export function decideGrantedRelease(
+/** Finalizes a key or token; its grants are reconciled by their own queue. */
+export function finalizeGranted(
   { object, kind, requester, failure, isHeld = false }: GrantedRelease,
   world: World,
   answers: Answers,
@@ -64,23 +67,28 @@ export function decideGrantedRelease(
   const deleting = {
     ...{ resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
     settleMs: world.options.grantSettleTime,
+    plan(observed: FinalizationPhase, now: number): Plan {
+      const phase =
+        observed.kind === "release" && isHeld ? ({ kind: "revoke" } as const) : observed;
+      return planFinalization(resource, object, { phase, now, failure });
+    },
   };
-  const observed = observeFinalization(deleting, world, answers);
-  if (isAsk(observed)) return observed;
-  const phase = observed.kind === "release" && isHeld ? ({ kind: "revoke" } as const) : observed;
-  return {
-    ...planFinalization(resource, object, { phase, now: world.clock.now(), failure }),
-    result: afterPhase(phase, world),
-  };
+  return finalize(deleting, world, answers);
 }
 
-/** Plans the status of a key or token while its finalization fails repeatedly. */
-export function planGrantedStuck(
-  object: Terminating,
-  { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: ReportedFailure },
-  { clock }: Pick<World, "clock">,
-): Plan {
-  return planStuckFinalization(grantedResources[kind], object, { now: clock.now(), failure });
+/** How the status of a key or token reports a failure; `planned` is for one that stays. */
+export function reportGranted<T extends Terminating>(
+  kind: GrantedObject["kind"],
+  storeIn: (stores: Stores) => ReadStore<T>,
+  planned: (object: T, failure: ReportedFailure, world: World) => Plan,
+): NonNullable<Reconciler["report"]> {
+  return ({ key, world, reported: failure }) => {
+    const object = storeIn(world.stores).get(key);
+    if (object?.metadata.deletionTimestamp === undefined)
+      return object && planned(object, failure, world);
+    const now = world.clock.now();
+    return planStuckFinalization(grantedResources[kind], object, { now, failure });
+  };
 }
 
 const grantedResources: Readonly<Record<GrantedObject["kind"], Resource>> = {

@@ -2,11 +2,10 @@ import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
 import {
-  afterPhase,
   deletionOf,
+  finalize,
   noteDeletion,
   noteFinalized,
-  observeFinalization,
 } from "../../src/controllers/finalization.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import { type Answer, isAsk, questionKey } from "../../src/controllers/question.ts";
@@ -14,6 +13,8 @@ import {
   type FormerGrantee,
   granteeOfRoleBinding,
 } from "../../src/domain/grants/former-grantee.ts";
+import type { FinalizationPhase } from "../../src/domain/plan/finalization.ts";
+import { nothingToDo } from "../../src/domain/plan/plan.ts";
 import { rawObject } from "../support/fake-list-watch.ts";
 import { rawRequested } from "../support/requester-objects.ts";
 import { fakeWorld } from "../support/world.ts";
@@ -31,14 +32,19 @@ describe("a finalization", () => {
     const { clock, world } = await fakeWorld({});
     /** Returns the phase; every review has this answer. */
     const observe = (grantsStand: boolean, seen = grantees, isHonoured = false) => {
-      const deleting = { resource: resources.sharedSecrets, ref, grantsStand, settleMs };
       const answers = new Map<string, Answer>();
-      const next = () => observeFinalization({ ...deleting, grantees: seen }, world, answers);
-      const phase = next();
-      if (!isAsk(phase)) return { phase, reviews: 0, result: afterPhase(phase, world) };
-      for (const question of phase.questions)
+      let phase: FinalizationPhase | undefined;
+      const plan = (reached: FinalizationPhase) => {
+        phase = reached;
+        return nothingToDo;
+      };
+      const deleting = { resource: resources.sharedSecrets, ref, grantsStand, settleMs, plan };
+      const next = () => finalize({ ...deleting, grantees: seen }, world, answers);
+      const decision = next();
+      if (!isAsk(decision)) return { ...decision, phase, reviews: 0 };
+      for (const question of decision.questions)
         answers.set(questionKey(question), { do: "review", isHonoured });
-      return { phase: next(), reviews: phase.questions.length };
+      return { ...next(), phase, reviews: decision.questions.length };
     };
     return { clock, observe };
   }
@@ -47,7 +53,7 @@ describe("a finalization", () => {
     const { clock, observe } = await setup();
     const requeue = { kind: "requeue-at", at: clock.now() + 2_000 };
     const kept = { kind: "keep-grants", until: 2_000 };
-    expect(observe(true)).toEqual({ phase: kept, reviews: 0, result: requeue });
+    expect(observe(true)).toMatchObject({ phase: kept, reviews: 0, result: requeue });
     clock.advance(2_000);
     expect(observe(true)).toMatchObject({ phase: { kind: "revoke" }, result: { kind: "done" } });
     expect(observe(false, [])).toMatchObject({
@@ -55,13 +61,13 @@ describe("a finalization", () => {
       reviews: 0,
     });
     clock.advance(2_000);
-    expect(observe(false, [])).toEqual({ phase: { kind: "release" }, reviews: 16 });
+    expect(observe(false, [])).toMatchObject({ phase: { kind: "release" }, reviews: 16 });
   });
 
   test("releases an object after a minute if the API server honours a grant until then", async () => {
     const { clock, observe } = await setup(0);
     const settling = { phase: { kind: "settle", until: 250 }, reviews: 16 };
-    expect(observe(false, grantees, true)).toEqual(settling);
+    expect(observe(false, grantees, true)).toMatchObject(settling);
     clock.advance(60_000);
     expect(observe(false, grantees, true)).toMatchObject({ phase: { kind: "release" } });
   });

@@ -14,7 +14,7 @@ import { revocationDecision } from "../../domain/endpoint-token/revocation.ts";
 import type { ObservedEndpointToken } from "../../domain/endpoint-token/token-state.ts";
 import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { knownKids } from "../../tokens/signing-keys.ts";
-import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";
+import { finalizeGranted, grantFailure, observeGrant, reportGranted } from "../grants.ts";
 import { failureAt } from "../failures.ts";
 import { type Answers, answerTo, type Ask, askFor, type Decision, readOf } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
@@ -59,13 +59,12 @@ export const endpointTokenReconciler: Reconciler = {
   queue: "token",
   workers: ({ workers }) => workers,
   decide,
-  report({ key: name, world, reported: failure }) {
-    const token = world.stores.tokens.get(name);
-    if (token === undefined) return undefined;
-    return token.metadata.deletionTimestamp === undefined
-      ? planTokenReport({ ...observe(token, world), failure }, world.clock.now())
-      : planGrantedStuck(token, { kind, failure }, world);
-  },
+  report: reportGranted(
+    kind,
+    ({ tokens }) => tokens,
+    (token, failure, world) =>
+      planTokenReport({ ...observe(token, world), failure }, world.clock.now()),
+  ),
 };
 
 /**
@@ -82,7 +81,7 @@ function decide(name: Key, world: World, answers: Answers): Decision {
   if (token.metadata.deletionTimestamp === undefined)
     return isPending ? nothingToDo : decideNormal(observed, world, answers);
   const { requester, failure = isPending ? listFailure(world) : undefined } = observed;
-  return decideGrantedRelease(
+  return finalizeGranted(
     { object: token, kind, requester, failure, isHeld: isPending },
     world,
     answers,

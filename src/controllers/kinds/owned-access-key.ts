@@ -20,7 +20,7 @@ import { unknownRoles } from "../../domain/scope/scope-roles.ts";
 import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
-import { decideGrantedRelease, grantFailure, observeGrant, planGrantedStuck } from "../grants.ts";
+import { finalizeGranted, grantFailure, observeGrant, reportGranted } from "../grants.ts";
 import { failureAt } from "../failures.ts";
 import type { Answers, Decision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -102,13 +102,11 @@ export const ownedAccessKeyReconciler: Reconciler = {
   queue: "key",
   workers: ({ workers }) => workers,
   decide,
-  report({ key: name, world, reported: failure }) {
-    const key = world.stores.keys.get(name);
-    if (key === undefined) return undefined;
-    return key.metadata.deletionTimestamp === undefined
-      ? planKeyReport({ ...observe(key, world), failure }, world.clock.now())
-      : planGrantedStuck(key, { kind, failure }, world);
-  },
+  report: reportGranted(
+    kind,
+    ({ keys }) => keys,
+    (key, failure, world) => planKeyReport({ ...observe(key, world), failure }, world.clock.now()),
+  ),
 };
 
 function decide(name: Key, world: World, answers: Answers): Decision {
@@ -118,7 +116,7 @@ function decide(name: Key, world: World, answers: Answers): Decision {
   const { requester, failure } = observed;
   return key.metadata.deletionTimestamp === undefined
     ? planOwnedAccessKey(observed, world.clock.now())
-    : decideGrantedRelease({ object: key, kind, requester, failure }, world, answers);
+    : finalizeGranted({ object: key, kind, requester, failure }, world, answers);
 }
 
 function observe(key: ObservedAccessKey, world: World): ObservedOwnedAccessKey {

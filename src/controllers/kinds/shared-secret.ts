@@ -1,7 +1,7 @@
 import { keyOf, type ObjectRef, refOf, type Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { accessFailure, temporaryFailure } from "../../domain/plan/failed-request.ts";
-import { planStuckFinalization } from "../../domain/plan/finalization.ts";
+import { type FinalizationPhase, planStuckFinalization } from "../../domain/plan/finalization.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
@@ -29,7 +29,7 @@ import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { afterPhase, observeFinalization } from "../finalization.ts";
+import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
 import { type Answers, answerTo, type Ask, type Decision, isAsk } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -199,11 +199,9 @@ function decideTermination(source: Source, world: World, answers: Answers): Deci
     grantsStand: access.bindings.length + access.roles.length > 0,
     grantees: granteesOf(seen),
     settleMs: isNamespaceTerminating(source, world) ? 0 : options.grantSettleTime,
+    plan: (phase: FinalizationPhase, now: number) => planTermination(seen, { phase, now }),
   };
-  const phase = observeFinalization(deleting, world, answers);
-  if (isAsk(phase)) return phase;
-  const plan = planTermination(seen, { phase, now: world.clock.now() });
-  return { ...plan, result: afterPhase(phase, world) };
+  return finalize(deleting, world, answers);
 }
 
 function observe(
