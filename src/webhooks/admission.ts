@@ -9,9 +9,9 @@ import { group } from "../api/names.ts";
 import { recordAt, stringAt, isTrueAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { FieldProblem } from "../domain/shared-secret/data-values.ts";
-import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { type Handler, json } from "../runtime/routes.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import { badReview, readJson } from "./review-route.ts";
 
 /** How an AdmissionReview ended, for metrics. */
@@ -31,13 +31,16 @@ type Decision =
     };
 
 /** One rule of admission; it gets the object as changed by the steps before it. */
-export type AdmissionStep = (request: AdmissionRequest) => Decision | Promise<Decision>;
+export type AdmissionStep = (
+  request: AdmissionRequest,
+  context: AdmissionContext,
+) => Decision | Promise<Decision>;
 
-/** Dependencies of {@link admissionHandler}. */
-export interface AdmissionDeps {
+/** What is asked about a write, and who counts the answers. */
+interface Admission {
   readonly steps: readonly AdmissionStep[];
   /** Warnings for the user of the request. */
-  readonly warningsOf?: (request: AdmissionRequest) => readonly string[];
+  readonly warningsOf?: (request: AdmissionRequest, context: AdmissionContext) => readonly string[];
   readonly onResult: (result: AdmissionResult) => void;
 }
 
@@ -66,43 +69,14 @@ const reasonsOf = {
 type RefusalCode = keyof typeof reasonsOf;
 
 /** Handles AdmissionReviews: every step must admit the write, and may change its object. */
-export function admissionHandler({
-  steps,
-  warningsOf = () => [],
-  onResult,
-}: AdmissionDeps): Handler {
-  async function evaluate(request: AdmissionRequest): Promise<AdmissionResponse> {
-    let { object } = request;
-    for (const step of steps) {
-      const decision = await step({ ...request, object });
-      if (decision.kind === "refused") {
-        onResult("refused");
-        return refusal(
-          decision.code,
-          decision.message,
-          decision.cause && detailsOf(request.object, decision.cause),
-        );
-      }
-      ({ object } = decision);
-    }
-    const [messages, operations] = [warningsOf(request), jsonPatch.compare(request.object, object)];
-    const warnings = messages.length === 0 ? {} : { warnings: messages };
-    onResult(operations.length === 0 ? "allowed" : "changed");
-    if (operations.length === 0) return { allowed: true, ...warnings };
-    return {
-      allowed: true,
-      patchType: "JSONPatch",
-      patch: Buffer.from(JSON.stringify(operations), "utf8").toString("base64"),
-      ...warnings,
-    };
-  }
-
+export function admissionHandler(admission: Admission, context: AdmissionContext): Handler {
   return async (request) => {
     const admissionRequest = parseAdmissionReview(readJson(request));
     if (admissionRequest === undefined) return badReview("AdmissionReview", admissionReviewVersion);
-    const response = await evaluate(admissionRequest).catch((error: unknown) => {
+    const answered = evaluate(admissionRequest, admission, context);
+    const response = await answered.catch((error: unknown) => {
       if (!isKubeError(error)) throw error;
-      onResult("failed");
+      admission.onResult("failed");
       return refusal(503, "requests to the API server that admission requires failed; retry");
     });
     return json({
@@ -110,6 +84,34 @@ export function admissionHandler({
       kind: "AdmissionReview",
       response: { uid: admissionRequest.uid, ...response },
     });
+  };
+}
+
+async function evaluate(
+  request: AdmissionRequest,
+  { steps, warningsOf, onResult }: Admission,
+  context: AdmissionContext,
+): Promise<AdmissionResponse> {
+  let { object } = request;
+  for (const step of steps) {
+    const decision = await step({ ...request, object }, context);
+    if (decision.kind === "refused") {
+      onResult("refused");
+      const { code, message, cause } = decision;
+      return refusal(code, message, cause && detailsOf(request.object, cause));
+    }
+    ({ object } = decision);
+  }
+  const messages = warningsOf?.(request, context) ?? [];
+  const operations = jsonPatch.compare(request.object, object);
+  const warnings = messages.length === 0 ? {} : { warnings: messages };
+  onResult(operations.length === 0 ? "allowed" : "changed");
+  if (operations.length === 0) return { allowed: true, ...warnings };
+  return {
+    allowed: true,
+    patchType: "JSONPatch",
+    patch: Buffer.from(JSON.stringify(operations), "utf8").toString("base64"),
+    ...warnings,
   };
 }
 
@@ -168,7 +170,7 @@ interface ResourceAttributes {
 export async function isAllowed(
   { username, uid, groups, extra }: AdmissionUser,
   resourceAttributes: ResourceAttributes,
-  client: Pick<Client, "review">,
+  { client }: AdmissionContext,
 ): Promise<boolean> {
   const answer = await client.review(resources.accessReviews, {
     user: username,

@@ -69,7 +69,8 @@ export function assembleWebhook(
     { ...following, client, metrics },
   );
   return {
-    routes: webhookRoutes(options, {
+    routes: webhookRoutes({
+      options,
       accessKeys,
       client,
       discovery,

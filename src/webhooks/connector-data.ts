@@ -2,7 +2,6 @@ import { ownObjects } from "../api/names.ts";
 import { recordAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import {
   type ConnectorDataRef,
   connectorDataRef,
@@ -23,16 +22,8 @@ import {
   connectorKeySecret,
   parseConnectorKey,
 } from "../tokens/connector-data.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import { type AdmissionStep, refused } from "./admission.ts";
-
-/** Dependencies of {@link extractConnectorData}; `namespace` is Latchkey's own. */
-interface ConnectorDataDeps {
-  readonly client: Pick<Client, "create">;
-  readonly key: Pick<ConnectorKey, "current">;
-  readonly accessKeys: Pick<AccessKeyCache, "references">;
-  readonly clock: Pick<Clock, "now">;
-  readonly namespace: string;
-}
 
 /**
  * Moves connector data out of a key before the key is stored: a Secret in Latchkey's own namespace
@@ -40,23 +31,16 @@ interface ConnectorDataDeps {
  * kept, an empty string removes it. Must run last: if the write is rejected after this step, the
  * Secret is left for the controller to delete, and the number of such Secrets is limited.
  */
-export function extractConnectorData({
-  client,
-  key,
-  accessKeys,
-  clock,
-  namespace,
-}: ConnectorDataDeps): AdmissionStep {
-  let written: readonly WrittenSecret[] = [];
-  const isReferenced = (secret: string): boolean => accessKeys.references(secret);
-  return async ({ object, oldObject, isDryRun, user }) => {
+export function extractConnectorData(): AdmissionStep {
+  const secrets = new ConnectorSecrets();
+  return async ({ object, oldObject, isDryRun, user }, context) => {
     const stored = connectorDataRef(stringMapAt(recordAt(oldObject, "metadata"), "annotations"));
     const data = connectorDataIn(object);
     const kept = (ref: ConnectorDataRef | undefined) =>
       ({ kind: "admitted", object: withoutConnectorData(object, ref) }) as const;
     if (data === undefined) return kept(stored);
     if (data.isEmpty) return kept(undefined);
-    const marks = key.current();
+    const marks = context.connectorKey.current();
     if (marks === undefined)
       return refused(
         503,
@@ -65,21 +49,37 @@ export function extractConnectorData({
     if (stored !== undefined && isRefTo(stored, data, marks)) return kept(stored);
     const ref = newConnectorDataRef(data, marks);
     if (isDryRun) return kept(ref);
+    const problem = await secrets.write(ref, { data, user: user.username }, context);
+    return problem === undefined ? kept(ref) : refused(429, problem);
+  };
+}
+
+/** Writes Secrets of connector data; the number of those that no key references is limited. */
+class ConnectorSecrets {
+  #written: readonly WrittenSecret[] = [];
+
+  /** Returns why the user may write no other Secret; undefined if it is written. */
+  async write(
+    ref: ConnectorDataRef,
+    { data, user }: { readonly data: SecretText; readonly user: string },
+    { accessKeys, client, clock, options }: AdmissionContext,
+  ): Promise<string | undefined> {
     const now = clock.now();
-    written = unreferencedSecrets(written, isReferenced, now);
-    const problem = unreferencedProblem(written, user.username);
-    if (problem !== undefined) return refused(429, problem);
+    const isReferenced = (secret: string): boolean => accessKeys.references(secret);
+    this.#written = unreferencedSecrets(this.#written, isReferenced, now);
+    const problem = unreferencedProblem(this.#written, user);
+    if (problem !== undefined) return problem;
     // Counted before the write, because other requests run concurrently.
-    written = [...written, { name: ref.secret, user: user.username, writtenAt: now }];
+    this.#written = [...this.#written, { name: ref.secret, user, writtenAt: now }];
     try {
-      await client.create(resources.secrets, connectorSecret(ref, data, namespace));
+      await client.create(resources.secrets, connectorSecret(ref, data, options.namespace));
     } catch (error) {
       // Users do not cause an outage: if it counted, retries would be rejected long after it.
-      written = written.filter(({ name }) => name !== ref.secret);
+      this.#written = this.#written.filter(({ name }) => name !== ref.secret);
       throw error;
     }
-    return kept(ref);
-  };
+    return undefined;
+  }
 }
 
 /** Dependencies of {@link createConnectorKey}; `namespace` is Latchkey's own. */

@@ -4,7 +4,6 @@ import { annotations, extras } from "../api/names.ts";
 import { parseOwnedAccessKeySpec } from "../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
 import { attenuationProblem } from "../domain/access-key/attenuation.ts";
 import {
@@ -14,64 +13,55 @@ import {
   requesterNameOf,
 } from "../domain/access-key/duplicate-key.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
-import { asNewObject } from "../domain/requester/requester-annotations.ts";
-import { storedRequester, takesOver } from "../domain/requester/requester-annotations.ts";
-import type { Client } from "../kube/client/client.ts";
-import type { Clock } from "../runtime/clock.ts";
+import {
+  asNewObject,
+  storedRequester,
+  takesOver,
+} from "../domain/requester/requester-annotations.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";
-
-/** The quota of keys for each requester. */
-export interface KeyQuota {
-  /** Maximum number of keys of each requester. */
-  readonly quotaKeys: number;
-  /** Users without a quota. */
-  readonly quotaExempt: readonly string[];
-}
 
 /**
  * Refuses a key that another object owns, in any form, or that another object would lose. Only a
  * user who may read that object gets the error; for any other user the object is stored with the
  * status DuplicateKey.
  */
-export function rejectDuplicateKey({
-  accessKeys,
-  client,
-}: {
-  readonly accessKeys: Pick<AccessKeyCache, "ofIndex" | "byId">;
-  readonly client: Pick<Client, "review">;
-}): AdmissionStep {
-  return async (request) => {
-    const sent = sentKey(request.object);
-    if (sent === undefined || sent.keyDigest === sentKey(request.oldObject)?.keyDigest)
+export const rejectDuplicateKey: AdmissionStep = async (request, context) => {
+  const { accessKeys } = context;
+  const sent = sentKey(request.object);
+  if (sent === undefined || sent.keyDigest === sentKey(request.oldObject)?.keyDigest)
+    return admitted(request);
+  const outcome = candidateOutcome(
+    claimOf(request, sent, accessKeys),
+    accessKeys.ofIndex(keyIndexOf(sent.keyDigest)),
+    sent.matches,
+  );
+  switch (outcome.kind) {
+    case "free":
       return admitted(request);
-    const outcome = candidateOutcome(
-      claimOf(request, sent, accessKeys),
-      accessKeys.ofIndex(keyIndexOf(sent.keyDigest)),
-      sent.matches,
-    );
-    switch (outcome.kind) {
-      case "free":
-        return admitted(request);
-      case "over-limit":
-        return refused(
-          422,
-          `spec.key: the requester already has ${mostOfOneIndex} OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit; delete one of them, or set another key`,
-        );
-      case "newer-duplicate":
-        return refused(
-          422,
-          "spec.key: another OwnedAccessKey that was created later already has this key; set another key",
-        );
-      case "duplicate":
-        if (!(await mayRead(outcome.by, request, client))) return admitted(request);
-        return refused(
-          422,
-          "spec.key: another OwnedAccessKey already has this key; set another key, or leave spec.key empty to have one generated",
-        );
-    }
-  };
-}
+    case "over-limit":
+      return refused(
+        422,
+        `spec.key: the requester already has ${mostOfOneIndex} OwnedAccessKeys whose digests ` +
+          "begin with the same 16 digits, which is the limit; delete one of them, or set " +
+          "another key",
+      );
+    case "newer-duplicate":
+      return refused(
+        422,
+        "spec.key: another OwnedAccessKey that was created later already has this key; set " +
+          "another key",
+      );
+    case "duplicate":
+      if (!(await mayRead(outcome.by, request, context))) return admitted(request);
+      return refused(
+        422,
+        "spec.key: another OwnedAccessKey already has this key; set another key, or leave " +
+          "spec.key empty to have one generated",
+      );
+  }
+};
 
 /**
  * The candidate of a write: a new object is newer than all others; the metadata of an existing one
@@ -80,7 +70,7 @@ export function rejectDuplicateKey({
 function claimOf(
   { object, user }: AdmissionRequest,
   { keyDigest }: SentKey,
-  accessKeys: Pick<AccessKeyCache, "byId">,
+  accessKeys: AdmissionContext["accessKeys"],
 ): KeyCandidate {
   const known = accessKeys.byId(stringAt(recordAt(object, "metadata"), "uid") ?? "")?.key.metadata;
   const youngest = {
@@ -99,14 +89,14 @@ function claimOf(
 async function mayRead(
   owner: KeyCandidate,
   { user }: AdmissionRequest,
-  client: Pick<Client, "review">,
+  context: AdmissionContext,
 ): Promise<boolean> {
   if (requesterNameOf(owner) === user.username) return true;
   const { group, plural } = resources.ownedAccessKeys;
   return isAllowed(
     user,
     { verb: "get", group, resource: plural, name: owner.metadata.name },
-    client,
+    context,
   );
 }
 
@@ -114,48 +104,34 @@ async function mayRead(
  * Refuses a key if the requester has reached its quota, by the cache: concurrent requests may
  * exceed it.
  */
-export function enforceQuota({
-  accessKeys,
-  quota,
-}: {
-  readonly accessKeys: Pick<AccessKeyCache, "countOf">;
-  readonly quota: KeyQuota;
-}): AdmissionStep {
-  return (request) => {
-    const { username } = request.user;
-    const isExempt = request.oldObject !== undefined || quota.quotaExempt.includes(username);
-    if (isExempt || accessKeys.countOf(username) < quota.quotaKeys) return admitted(request);
-    return refused(
-      429,
-      `${username} already has ${quota.quotaKeys} OwnedAccessKeys, which is the limit for each requester; expired keys count. Delete keys that are not needed`,
-    );
-  };
-}
+export const enforceQuota: AdmissionStep = (request, { accessKeys, options }) => {
+  const { username } = request.user;
+  const { quotaExempt, quotaKeys } = options;
+  const isExempt = request.oldObject !== undefined || quotaExempt.includes(username);
+  if (isExempt || accessKeys.countOf(username) < quotaKeys) return admitted(request);
+  return refused(
+    429,
+    `${username} already has ${quotaKeys} OwnedAccessKeys, which is the limit for each ` +
+      "requester; expired keys count. Delete keys that are not needed",
+  );
+};
 
 /**
  * Refuses a new key that exceeds the key that its request was made with. Policies reject updates of
  * keys in such requests.
  */
-export function enforceAttenuation({
-  accessKeys,
-  clock,
-}: {
-  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh">;
-  readonly clock: Pick<Clock, "now">;
-}): AdmissionStep {
-  return (request) => {
-    const { user, object, oldObject } = request;
-    if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
-    if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
-    const parent = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
-    const problem = attenuationProblem(
-      parseOwnedAccessKeySpec(recordAt(object, "spec")),
-      parent,
-      clock.now(),
-    );
-    return problem === undefined ? admitted(request) : refused(403, problem);
-  };
-}
+export const enforceAttenuation: AdmissionStep = (request, { accessKeys, clock }) => {
+  const { user, object, oldObject } = request;
+  if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
+  if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
+  const parent = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
+  const problem = attenuationProblem(
+    parseOwnedAccessKeySpec(recordAt(object, "spec")),
+    parent,
+    clock.now(),
+  );
+  return problem === undefined ? admitted(request) : refused(403, problem);
+};
 
 /** Refuses a takeover with a digest of the stored key: the former requester knows that key. */
 export const newKeyOnTakeOver: AdmissionStep = (request) => {
@@ -166,7 +142,8 @@ export const newKeyOnTakeOver: AdmissionStep = (request) => {
   if (!isSame || !takesOver(request)) return admitted(request);
   return refused(
     422,
-    `spec.key: must not be a digest of the stored key, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,
+    "spec.key: must not be a digest of the stored key, which the requester " +
+      `${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,
   );
 };
 
@@ -178,6 +155,7 @@ export const defaultKey: AdmissionStep = (request) => {
 };
 
 /** Adds the finalizer and the start of the lifetime to a new object. */
-export function newObject({ clock }: { readonly clock: Pick<Clock, "now"> }): AdmissionStep {
-  return (request) => ({ kind: "admitted", object: asNewObject(request, clock.now()) });
-}
+export const newObject: AdmissionStep = (request, { clock }) => ({
+  kind: "admitted",
+  object: asNewObject(request, clock.now()),
+});

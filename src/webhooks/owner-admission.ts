@@ -1,54 +1,55 @@
 import type { ReviewedResource } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { type BlockedOwner, newlyBlockedOwners } from "../domain/webhook/owner-references.ts";
-import type { Client } from "../kube/client/client.ts";
-import type { Discovery, ServedKind } from "../kube/client/discovery.ts";
+import type { ServedKind } from "../kube/client/discovery.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import { isAllowed, type AdmissionStep, admitted, refused } from "./admission.ts";
-import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
-
-/** Dependencies of {@link checkBlockOwnerDeletion}. */
-interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
-  readonly client: Pick<Client, "review">;
-  readonly discovery: Pick<Discovery, "kindOf">;
-}
+import { scopeProblem } from "./scope-admission.ts";
 
 /** Maximum number of owners: each one requires a SubjectAccessReview. */
 const mostOwners = 16;
 
 /** Admits blockOwnerDeletion only if the user may delete the owner (specification, Errors: 422). */
-export function checkBlockOwnerDeletion(deps: OwnerAdmissionDeps): AdmissionStep {
-  return async (request) => {
-    const owners = newlyBlockedOwners(request.object, request.oldObject);
-    if (owners.length > mostOwners)
-      return refused(
-        422,
-        `metadata.ownerReferences: has ${owners.length} entries with blockOwnerDeletion: true; must have at most ${mostOwners}`,
-      );
-    const pending = new Map<string, Promise<string | undefined>>();
-    const problems = owners.map((owner) => {
-      const same = JSON.stringify([owner.apiVersion, owner.kind, owner.name]);
-      const problem = pending.get(same) ?? problemOf(owner, request, deps);
-      pending.set(same, problem);
-      return problem;
-    });
-    const first = (await Promise.all(problems)).find((problem) => problem !== undefined);
-    return first === undefined ? admitted(request) : refused(422, first);
-  };
-}
+export const checkBlockOwnerDeletion: AdmissionStep = async (request, context) => {
+  const owners = newlyBlockedOwners(request.object, request.oldObject);
+  if (owners.length > mostOwners)
+    return refused(
+      422,
+      `metadata.ownerReferences: has ${owners.length} entries with blockOwnerDeletion: true; ` +
+        `must have at most ${mostOwners}`,
+    );
+  const pending = new Map<string, Promise<string | undefined>>();
+  const problems = owners.map((owner) => {
+    const same = JSON.stringify([owner.apiVersion, owner.kind, owner.name]);
+    const problem = pending.get(same) ?? problemOf(owner, request, context);
+    pending.set(same, problem);
+    return problem;
+  });
+  const first = (await Promise.all(problems)).find((problem) => problem !== undefined);
+  return first === undefined ? admitted(request) : refused(422, first);
+};
 
 async function problemOf(
   owner: BlockedOwner,
   request: AdmissionRequest,
-  deps: OwnerAdmissionDeps,
+  context: AdmissionContext,
 ): Promise<string | undefined> {
+  const { kind, name, apiVersion } = owner;
   const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
-  const needed = `${field}: requires the verb delete on ${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
-  const served = await deps.discovery.kindOf(owner.apiVersion, owner.kind);
+  const needed = `${field}: requires the verb delete on ${kind} "${name}" of ${apiVersion}`;
+  const served = await context.discovery.kindOf(apiVersion, kind);
   if (served === undefined)
-    return `${field}: the API server does not serve ${owner.kind} of ${owner.apiVersion}; correct apiVersion and kind, or omit blockOwnerDeletion`;
-  const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
+    return (
+      `${field}: the API server does not serve ${kind} of ${apiVersion}; correct apiVersion ` +
+      "and kind, or omit blockOwnerDeletion"
+    );
+  const deletion = deletionOf(owner, served, request.namespace);
+  const beyond = scopeProblem(request.user, deletion, context);
   if (beyond !== undefined) return `${needed}: ${beyond}`;
-  if (await mayDelete(owner, { served, request, client: deps.client })) return undefined;
+  const { verb, group, resource, namespace } = deletion;
+  const namespaced = served.namespaced ? { namespace } : {};
+  if (await isAllowed(request.user, { verb, group, resource, name, ...namespaced }, context))
+    return undefined;
   return `${needed}; ask an administrator for that verb, or omit blockOwnerDeletion`;
 }
 
@@ -66,24 +67,4 @@ function deletionOf(
     name,
     namespace: served.namespaced ? namespace : "",
   };
-}
-
-function mayDelete(
-  { name }: BlockedOwner,
-  {
-    served,
-    request,
-    client,
-  }: {
-    readonly served: ServedKind;
-    readonly request: AdmissionRequest;
-    readonly client: Pick<Client, "review">;
-  },
-): Promise<boolean> {
-  const namespace = served.namespaced ? { namespace: request.namespace } : {};
-  return isAllowed(
-    request.user,
-    { verb: "delete", group: served.group, resource: served.plural, name, ...namespace },
-    client,
-  );
 }

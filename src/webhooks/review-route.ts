@@ -100,7 +100,8 @@ export function readJson({ body }: HttpRequest): unknown {
 export function badReview(kind: string, apiVersion: string): HttpResponse {
   return plain(
     400,
-    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of kubectl latchkey trust-config --authorization`,
+    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags ` +
+      "and files of kubectl latchkey trust-config --authorization",
   );
 }
 
@@ -115,6 +116,7 @@ export function requireApiServer({ clientName }: Peer): HttpResponse | undefined
   if (clientName === apiServerName) return undefined;
   return plain(
     401,
-    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see kubectl latchkey trust-config --authorization`,
+    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see kubectl ` +
+      "latchkey trust-config --authorization",
   );
 }

@@ -3,59 +3,36 @@ import type { AdmissionUser, AdmissionRequest } from "../api/admission-review.ts
 import { extras } from "../api/names.ts";
 import { recordAt } from "../api/parse.ts";
 import { parseScopeLimit } from "../api/scope.ts";
-import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
-import type { UnknownKeyRetries } from "../authn/identify-key.ts";
 import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
-import type { Discovery } from "../kube/client/discovery.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { AdmissionContext } from "./admission-context.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 
-/** Dependencies of a scope check. */
-export interface ScopeAdmissionDeps {
-  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
-  readonly clock: Pick<Clock, "now">;
-}
-
-/** Dependencies of {@link awaitNewKey}. */
-interface AwaitNewKeyDeps {
-  readonly accessKeys: Pick<AccessKeyCache, "byId">;
-  readonly clock: Clock;
-  readonly unknownKeyRetries: UnknownKeyRetries;
-}
-
 /**
- * Waits 100 ms for the key of a request if it is not in the cache: the process that authenticated it
- * may have observed the creation of the key earlier.
+ * Waits 100 ms for the key of a request if it is not in the cache: the process that authenticated
+ * it may have observed the creation of the key earlier.
  */
-export function awaitNewKey({
-  accessKeys,
-  clock,
-  unknownKeyRetries,
-}: AwaitNewKeyDeps): AdmissionStep {
-  return async (request) => {
-    const keyId = soleExtra(request.user, extras.keyId);
-    if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
-      await unknownKeyRetries.wait({}, clock);
-    return admitted(request);
-  };
-}
+export const awaitNewKey: AdmissionStep = async (request, context) => {
+  const { accessKeys, clock, unknownKeyRetries } = context;
+  const keyId = soleExtra(request.user, extras.keyId);
+  if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
+    await unknownKeyRetries.wait({}, clock);
+  return admitted(request);
+};
 
 /**
  * Refuses a change that requires a verb outside the scope of the key of the request: without
  * Latchkey's authorizer, policies check such verbs only for the user.
  */
-export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
-  return (request) => {
-    const denied = neededVerbs(request)
-      .map((needed) => scopeProblem(request.user, needed, deps))
-      .find((problem) => problem !== undefined);
-    return denied === undefined ? admitted(request) : refused(403, denied);
-  };
-}
+export const enforceScope: AdmissionStep = (request, context) => {
+  const denied = neededVerbs(request)
+    .map((needed) => scopeProblem(request.user, needed, context))
+    .find((problem) => problem !== undefined);
+  return denied === undefined ? admitted(request) : refused(403, denied);
+};
 
 /**
  * Why the key of the user's request does not allow another request, for one named object; undefined
@@ -64,7 +41,7 @@ export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
 export function scopeProblem(
   user: AdmissionUser,
   request: ReviewedResource,
-  { accessKeys, clock }: ScopeAdmissionDeps,
+  { accessKeys, clock }: AdmissionContext,
 ): string | undefined {
   if (user.extra[extras.keyId] === undefined) return undefined;
   if (!accessKeys.isFresh()) return notSyncedMessage;
@@ -81,29 +58,19 @@ export function scopeProblem(
   return verdict.kind === "denied" ? verdict.reason : undefined;
 }
 
-/** Dependencies of {@link newScopeWarnings}. */
-interface ScopeWarningDeps {
-  readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
-  readonly discovery: Pick<Discovery, "known">;
-}
-
 /**
  * Returns warnings about the entries of a new scope that cover nothing. Sends no requests: there
  * are no warnings before the cache is fresh and discovery is loaded.
  */
-export function newScopeWarnings({
-  accessKeys,
-  discovery,
-}: ScopeWarningDeps): (
-  request: Pick<AdmissionRequest, "object" | "oldObject">,
-) => readonly string[] {
-  return ({ object, oldObject }) => {
-    const { scope } = recordAt(object, "spec");
-    if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
-    if (!accessKeys.isFresh() || discovery.known("", "namespaces") === undefined) return [];
-    return scopeWarnings(parseScopeLimit(scope), {
-      isDefined: (role) => accessKeys.roles().has(role),
-      scopeOf: (group, resource) => discovery.known(group, resource),
-    });
-  };
+export function newScopeWarnings(
+  { object, oldObject }: Pick<AdmissionRequest, "object" | "oldObject">,
+  { accessKeys, discovery }: AdmissionContext,
+): readonly string[] {
+  const { scope } = recordAt(object, "spec");
+  if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
+  if (!accessKeys.isFresh() || discovery.known("", "namespaces") === undefined) return [];
+  return scopeWarnings(parseScopeLimit(scope), {
+    isDefined: (role) => accessKeys.roles().has(role),
+    scopeOf: (group, resource) => discovery.known(group, resource),
+  });
 }

@@ -5,14 +5,12 @@ import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
 import { dataValueProblem } from "../domain/shared-secret/data-values.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
-import type { Client } from "../kube/client/client.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Route } from "../runtime/routes.ts";
 import { accessReviewHandler, accessReviewResults } from "./access-review.ts";
 import {
-  type AdmissionDeps,
   admissionHandler,
   admissionResults,
   admitted,
@@ -20,12 +18,12 @@ import {
   refusedField,
 } from "./admission.ts";
 import type { Certificates } from "../certificates/certificates.ts";
-import { extractConnectorData, type ConnectorKey } from "./connector-data.ts";
+import type { AdmissionContext, AdmissionOptions } from "./admission-context.ts";
+import { extractConnectorData } from "./connector-data.ts";
 import {
   defaultKey,
   enforceAttenuation,
   enforceQuota,
-  type KeyQuota,
   newKeyOnTakeOver,
   newObject,
   rejectDuplicateKey,
@@ -35,37 +33,31 @@ import { requireApiServer, reviewCounter, reviewRoute, timed } from "./review-ro
 import { awaitNewKey, enforceScope, newScopeWarnings } from "./scope-admission.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
-/** Dependencies of {@link webhookRoutes}. */
-interface WebhookRoutesDeps {
-  readonly accessKeys: AccessKeyCache;
-  readonly client: Client;
-  readonly discovery: Discovery;
-  readonly connectorKey: ConnectorKey;
-  readonly lastActivity: LastActivity;
-  readonly mismatches: KeyMismatches;
-  readonly certificates: Pick<Certificates, "shown">;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-}
-
 /** Options of {@link webhookRoutes}. */
-export interface WebhookRoutesOptions extends KeyQuota {
-  /** Latchkey's own namespace, which is also that of connector data. */
-  readonly namespace: string;
+export interface WebhookRoutesOptions extends AdmissionOptions {
   /** Whether admission answers only kube-apiserver, by its client certificate, as reviews do. */
   readonly requireAdmissionClientCertificate: boolean;
 }
 
-/** Routes for requests of kube-apiserver. */
-export function webhookRoutes(
-  options: WebhookRoutesOptions,
-  deps: WebhookRoutesDeps,
-): readonly Route[] {
-  return [...reviewRoutes(deps), ...admissionRoutes(options, deps)];
+/** What the routes of a webhook answer from. */
+interface WebhookContext extends Omit<AdmissionContext, "options" | "unknownKeyRetries"> {
+  readonly options: WebhookRoutesOptions;
+  readonly accessKeys: AccessKeyCache;
+  readonly discovery: Discovery;
+  readonly clock: Clock;
+  readonly lastActivity: LastActivity;
+  readonly mismatches: KeyMismatches;
+  readonly certificates: Pick<Certificates, "shown">;
+  readonly metrics: Metrics;
 }
 
-function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
-  const { accessKeys, clock, discovery, lastActivity, mismatches, metrics } = deps;
+/** Routes for requests of kube-apiserver. */
+export function webhookRoutes(context: WebhookContext): readonly Route[] {
+  return [...reviewRoutes(context), ...admissionRoutes(context)];
+}
+
+function reviewRoutes(context: WebhookContext): readonly Route[] {
+  const { accessKeys, clock, discovery, lastActivity, mismatches, metrics } = context;
   const reviewing = { accessKeys, clock, onUse: lastActivity.note.bind(lastActivity) };
   const handlers = {
     [webhookPaths.tokenReview]: tokenReviewHandler({
@@ -80,7 +72,7 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
       onResult: reviewCounter("access", accessReviewResults, metrics),
     }),
   };
-  return Object.entries(handlers).map(([path, handler]) => reviewRoute({ path, handler }, deps));
+  return Object.entries(handlers).map(([path, handler]) => reviewRoute({ path, handler }, context));
 }
 
 /**
@@ -88,47 +80,34 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
  * have an AdmissionConfiguration; without one, a NetworkPolicy and a secret path protect the
  * routes.
  */
-function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
-  const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
-  const { namespace, requireAdmissionClientCertificate } = options;
-  const deciding = { accessKeys, client, clock, quota: options };
-  const awaited = awaitNewKey({ ...deciding, unknownKeyRetries: new UnknownKeyRetries() });
-  const onResult = reviewCounter("admission", admissionResults, metrics);
-  const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
-  const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
+function admissionRoutes(context: WebhookContext): readonly Route[] {
+  const { namespace, requireAdmissionClientCertificate } = context.options;
+  const onResult = reviewCounter("admission", admissionResults, context.metrics);
+  const deciding = { ...context, unknownKeyRetries: new UnknownKeyRetries() };
+  const route = (
+    path: string,
+    steps: readonly AdmissionStep[],
+    warningsOf: typeof newScopeWarnings = () => [],
+  ): Route => ({
     method: "POST",
     path,
-    handler: timed(path, admissionHandler({ ...parts, onResult }), deps),
+    handler: timed(path, admissionHandler({ steps, warningsOf, onResult }, deciding), context),
     isHidden: true,
     ...(requireAdmissionClientCertificate ? { refuses: requireApiServer } : {}),
   });
+  const keySteps = [
+    ...[awaitNewKey, enforceQuota, newKeyOnTakeOver, rejectDuplicateKey],
+    ...[enforceAttenuation, defaultKey, newObject],
+  ];
+  const stamp: AdmissionStep = (request) =>
+    admitted({ object: withRequesterAnnotations(request, namespace) });
   return [
-    admission(webhookPaths.keyAdmission, {
-      steps: [
-        awaited,
-        enforceQuota(deciding),
-        newKeyOnTakeOver,
-        rejectDuplicateKey(deciding),
-        enforceAttenuation(deciding),
-        defaultKey,
-        newObject(deciding),
-      ],
-      warningsOf: scopeWarningsOf,
-    }),
-    admission(webhookPaths.sharedSecretData, { steps: [base64Data] }),
-    admission(webhookPaths.requesterStamp, {
-      steps: [
-        newObject(deciding),
-        (request) => admitted({ object: withRequesterAnnotations(request, namespace) }),
-      ],
-    }),
-    admission(webhookPaths.connectorData, {
-      steps: [extractConnectorData({ client, key: connectorKey, accessKeys, clock, namespace })],
-    }),
-    admission(webhookPaths.ownerAdmission, {
-      steps: [checkBlockOwnerDeletion({ ...deciding, client, discovery })],
-    }),
-    admission(webhookPaths.scopeAdmission, { steps: [awaited, enforceScope(deciding)] }),
+    route(webhookPaths.keyAdmission, keySteps, newScopeWarnings),
+    route(webhookPaths.sharedSecretData, [base64Data]),
+    route(webhookPaths.requesterStamp, [newObject, stamp]),
+    route(webhookPaths.connectorData, [extractConnectorData()]),
+    route(webhookPaths.ownerAdmission, [checkBlockOwnerDeletion]),
+    route(webhookPaths.scopeAdmission, [awaitNewKey, enforceScope]),
   ];
 }
 

@@ -26,6 +26,7 @@ import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
 import {
   posted,
+  fakeAdmissionContext,
   fakeReviewDeps,
   anonymousClient,
   resolvedKeyWith,
@@ -159,45 +160,34 @@ const keyOfWeb = () =>
     view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
   }).accessKeys;
 
-const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
-  keys: () => {
-    const deps = {
-      accessKeys: {
-        ...keyOfWeb(),
-        ofIndex: () => [],
-      },
-      clock,
-      client: unavailableClient,
-    };
-    return [rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey];
-  },
-  stamp: () => [
-    (request) => admitted({ object: withRequesterAnnotations(request, "latchkey-system") }),
-  ],
-  connectorData: () => [
-    extractConnectorData({
-      client: unavailableClient,
-      key: { current: () => marks },
-      accessKeys: { references: () => false },
-      clock,
-      namespace: "latchkey-system",
-    }),
-  ],
-  data: () => [base64Data],
-  scope: () => [
-    enforceScope({
-      accessKeys: keyOfWeb(),
-      clock,
-    }),
-  ],
-  owners: () => [
-    checkBlockOwnerDeletion({
-      client: unavailableClient,
-      discovery: nothing,
+interface FuzzedAdmission {
+  readonly steps: readonly AdmissionStep[];
+  readonly context?: Parameters<typeof fakeAdmissionContext>[0];
+}
+
+const admissions: Readonly<Record<string, () => FuzzedAdmission>> = {
+  keys: () => ({
+    steps: [rejectDuplicateKey, enforceAttenuation, defaultKey],
+    context: { accessKeys: keyOfWeb() },
+  }),
+  stamp: () => ({
+    steps: [
+      (request) => admitted({ object: withRequesterAnnotations(request, "latchkey-system") }),
+    ],
+  }),
+  connectorData: () => ({
+    steps: [extractConnectorData()],
+    context: { connectorKey: { current: () => marks } },
+  }),
+  data: () => ({ steps: [base64Data] }),
+  scope: () => ({ steps: [enforceScope], context: { accessKeys: keyOfWeb() } }),
+  owners: () => ({
+    steps: [checkBlockOwnerDeletion],
+    context: {
+      discovery: { ...nothing, known: () => undefined },
       accessKeys: fakeReviewDeps({ view: resolvedKeyWith() }).accessKeys,
-      clock,
-    }),
-  ],
+    },
+  }),
 };
 
 /** Requests to the webhook from kube-apiserver, or from a client that impersonates it. */
@@ -270,11 +260,15 @@ export const reviewTargets: readonly Target[] = [
           assert.equal(stringAt(recordAt(readable(body), "spec"), "token"), known);
       }),
   },
-  ...Object.entries(steps).map(([name, made]): Target => ({
+  ...Object.entries(admissions).map(([name, made]): Target => ({
     name: `AdmissionReview of ${name}: the response has the uid of the review, and its patch is JSON`,
     property: () =>
       fc.asyncProperty(bodyOf(spoiled(admissionReview)), async (body) => {
-        const handler = admissionHandler({ steps: made(), onResult: () => {} });
+        const { steps, context } = made();
+        const handler = admissionHandler(
+          { steps, onResult: () => {} },
+          fakeAdmissionContext({ clock, client: unavailableClient, ...context }),
+        );
         const response = recordAt(
           answered(await handler(posted(body), anonymousClient)),
           "response",

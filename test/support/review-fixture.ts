@@ -5,6 +5,8 @@ import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/client/discovery.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";
+import type { AdmissionContext } from "../../src/webhooks/admission-context.ts";
+import { FakeClient } from "./fake-client.ts";
 import { observedMetadata } from "./observed-objects.ts";
 import { TestClock } from "./test-clock.ts";
 
@@ -88,6 +90,30 @@ export function fakeReviewDeps({
       void mismatched.push(...keys.map(({ metadata }) => metadata.uid)),
     onUse: (key: ObservedAccessKey) => void used.push(key.metadata.uid),
     onResult: (result: string) => void results.push(result),
+  };
+}
+
+/** What steps of admission decide from: no key, and an API server that allows everything. */
+export function fakeAdmissionContext({
+  accessKeys,
+  ...given
+}: Partial<Omit<AdmissionContext, "accessKeys">> & {
+  readonly accessKeys?: Partial<AdmissionContext["accessKeys"]>;
+} = {}): AdmissionContext {
+  const fakes = fakeReviewDeps({});
+  return {
+    options: { namespace: "latchkey-system", quotaKeys: 100, quotaExempt: [] },
+    client: new FakeClient(() => ({ status: { allowed: true } })),
+    discovery: { ...fakes.discovery, kindOf: async () => undefined },
+    connectorKey: { current: () => undefined },
+    unknownKeyRetries: new UnknownKeyRetries(),
+    clock: fakes.clock,
+    ...given,
+    accessKeys: {
+      ...fakes.accessKeys,
+      ...{ countOf: () => 0, ofIndex: () => [], references: () => false },
+      ...accessKeys,
+    },
   };
 }
 

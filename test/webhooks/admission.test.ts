@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import jsonPatch from "fast-json-patch";
 import { describe, expect, test } from "vitest";
+import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { annotations, extras } from "../../src/api/names.ts";
@@ -15,7 +16,12 @@ import {
 import { boundDigest } from "../support/bound-digest.ts";
 import { born, observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { posted, anonymousClient, resolvedKeyWith } from "../support/review-fixture.ts";
+import {
+  posted,
+  anonymousClient,
+  fakeAdmissionContext,
+  resolvedKeyWith,
+} from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
@@ -41,22 +47,22 @@ async function admitted(
     holder === undefined ? [] : [{ ...resolvedKeyWith().key, metadata: holder, keyDigest: digest }];
   const views = stored.map((key) => ({ ...resolvedKeyWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? stored : []);
-  const deps = {
+  const context = fakeAdmissionContext({
     accessKeys: {
       ofIndex,
       byId: (uid: string) =>
         uid === "uid-asking" ? parent : views.find(({ key }) => key.metadata.uid === uid),
       isFresh: () => isFresh,
     },
-    client: { review: async () => ({ status: { allowed: true } }) },
     clock: new TestClock(born),
-  };
-  const handler = admissionHandler({
-    steps: [newKeyOnTakeOver, rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey],
-    warningsOf: (sent) =>
-      stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"],
-    onResult: (result) => results.push(result),
   });
+  const admission = {
+    steps: [newKeyOnTakeOver, rejectDuplicateKey, enforceAttenuation, defaultKey],
+    warningsOf: (sent: AdmissionRequest) =>
+      stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"],
+    onResult: (result: string) => void results.push(result),
+  };
+  const handler = admissionHandler(admission, context);
   const request = {
     uid: "r1",
     operation: oldObject === undefined ? "CREATE" : "UPDATE",
@@ -184,7 +190,7 @@ test("the response contains warnings", async () => {
 });
 
 test("responds with 400 to an invalid review, without its content", async () => {
-  const handler = admissionHandler({ steps: [], onResult: () => {} });
+  const handler = admissionHandler({ steps: [], onResult: () => {} }, fakeAdmissionContext());
   const response = await handler(posted({ spec: { key: "canary" } }), anonymousClient);
   expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
 });

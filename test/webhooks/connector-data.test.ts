@@ -8,6 +8,7 @@ import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connecto
 import { extractConnectorData, createConnectorKey } from "../../src/webhooks/connector-data.ts";
 import { refusal, FakeClient } from "../support/fake-client.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import { fakeAdmissionContext } from "../support/review-fixture.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
@@ -27,12 +28,11 @@ function moving({
 }: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
   const [clock, claimed] = [new TestClock(), new Set<string>()];
   const client = new FakeClient(() => (isServing() ? {} : refusal("Network")));
-  const step = extractConnectorData({
-    client,
-    key: { current: () => (isLoaded ? marks : undefined) },
+  const step = extractConnectorData();
+  const context = fakeAdmissionContext({
+    ...{ client, clock },
+    connectorKey: { current: () => (isLoaded ? marks : undefined) },
     accessKeys: { references: (secret) => claimed.has(secret) },
-    clock,
-    namespace: "latchkey-system",
   });
   async function sent(
     object: AdmissionRequest["object"],
@@ -46,14 +46,10 @@ function moving({
       readonly username?: string;
     } = {},
   ) {
-    const ruling = await step({
-      uid: "r",
-      user: { ...user, username },
-      isDryRun,
-      namespace: "",
-      object,
-      oldObject,
-    });
+    const ruling = await step(
+      { uid: "r", user: { ...user, username }, isDryRun, namespace: "", object, oldObject },
+      context,
+    );
     const left = ruling.kind === "admitted" ? ruling.object : {};
     const text = stringAt(
       recordAt(recordAt(left, "metadata"), "annotations"),

@@ -7,7 +7,7 @@ import { storedDigest } from "../../src/tokens/access-key.ts";
 import { enforceQuota, rejectDuplicateKey } from "../../src/webhooks/key-admission.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
-import { resolvedKeyWith } from "../support/review-fixture.ts";
+import { fakeAdmissionContext, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const index = sha256(plain).slice(0, 16);
@@ -71,7 +71,9 @@ async function outcome(sent: AdmissionRequest, views: readonly ResolvedKey[], ma
     ofIndex: (named: string) => (named === index ? views.map(({ key }) => key) : []),
     byId: (uid: string) => views.find(({ key }) => key.metadata.uid === uid),
   };
-  return { ruling: await rejectDuplicateKey({ accessKeys, client: { review } })(sent), asked };
+  const client = { review, create: async () => ({}) };
+  const context = fakeAdmissionContext({ accessKeys, client });
+  return { ruling: await rejectDuplicateKey(sent, context), asked };
 }
 
 const refusal = {
@@ -218,10 +220,11 @@ test("rejects the fifth key of one index for a requester, and for no other", asy
 });
 
 describe("a requester at its quota of keys", () => {
-  const step = (count: number) =>
-    enforceQuota({
+  const options = { namespace: "latchkey-system", quotaKeys: 3, quotaExempt: ["argocd"] };
+  const having = (count: number) =>
+    fakeAdmissionContext({
+      options,
       accessKeys: { countOf: (name) => (name === "mallory" ? count : 0) },
-      quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
     });
 
   const tooMany = {
@@ -242,14 +245,13 @@ describe("a requester at its quota of keys", () => {
       { kind: "admitted" },
     ],
   ])("%s", async (_rule, count, sent, ruling) => {
-    expect(await step(count)(sent)).toMatchObject(ruling);
+    expect(await enforceQuota(sent, having(count))).toMatchObject(ruling);
   });
 
   test("can create keys if it is exempt", async () => {
-    const exempt = enforceQuota({
-      accessKeys: { countOf: () => 9 },
-      quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
+    const full = fakeAdmissionContext({ options, accessKeys: { countOf: () => 9 } });
+    expect(await enforceQuota(request({}, { username: "argocd" }), full)).toMatchObject({
+      kind: "admitted",
     });
-    expect(await exempt(request({}, { username: "argocd" }))).toMatchObject({ kind: "admitted" });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
 import { FakeClient } from "../support/fake-client.ts";
-import { fakeReviewDeps } from "../support/review-fixture.ts";
+import { fakeAdmissionContext } from "../support/review-fixture.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
 const owner = (name: string, index: number, apiVersion = "v1") => ({
@@ -19,16 +19,20 @@ function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
     asked.push(apiVersion);
     return apiVersion === "v1" ? { group: "", plural: "configmaps", namespaced: true } : undefined;
   };
-  const step = checkBlockOwnerDeletion({ ...fakeReviewDeps({}), client, discovery: { kindOf } });
+  const discovery = { kindOf, known: () => undefined };
+  const context = fakeAdmissionContext({ client, discovery });
   const sent = async (owners: readonly object[]) =>
-    step({
-      uid: "r",
-      user,
-      isDryRun: false,
-      namespace: "web",
-      object: { metadata: { name: "x", ownerReferences: owners } },
-      oldObject: undefined,
-    });
+    checkBlockOwnerDeletion(
+      {
+        uid: "r",
+        user,
+        isDryRun: false,
+        namespace: "web",
+        object: { metadata: { name: "x", ownerReferences: owners } },
+        oldObject: undefined,
+      },
+      context,
+    );
   return { client, asked, sent };
 }
 

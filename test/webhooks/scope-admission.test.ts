@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
-import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { awaitNewKey, enforceScope, newScopeWarnings } from "../../src/webhooks/scope-admission.ts";
 import {
   posted,
+  fakeAdmissionContext,
   fakeReviewDeps,
   anonymousClient,
   resolvedKeyWith,
@@ -41,7 +41,9 @@ async function answered({
     object,
     oldObject: stored,
   };
-  const response = await admissionHandler({ steps: [enforceScope(deps)], onResult: () => {} })(
+  const context = fakeAdmissionContext({ accessKeys: deps.accessKeys });
+  const admission = { steps: [enforceScope], onResult: () => {} };
+  const response = await admissionHandler(admission, context)(
     posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
     anonymousClient,
   );
@@ -87,15 +89,14 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
 ])("waits for a new key: a request %s", async (_rule, keyIds, isKnown, waits) => {
   const clock = new TestClock();
   const { view } = key();
-  const step = awaitNewKey({
-    accessKeys: { byId: () => (isKnown ? view : undefined) },
-    unknownKeyRetries: new UnknownKeyRetries(),
-    clock,
-  });
-  const decided = step({
-    ...{ uid: "r1", isDryRun: false, namespace: "web-1", object: opened, oldObject: stored },
-    user: { username: "alice", uid: "", groups: [], extra: { [extras.keyId]: keyIds } },
-  });
+  const accessKeys = { byId: () => (isKnown ? view : undefined) };
+  const decided = awaitNewKey(
+    {
+      ...{ uid: "r1", isDryRun: false, namespace: "web-1", object: opened, oldObject: stored },
+      user: { username: "alice", uid: "", groups: [], extra: { [extras.keyId]: keyIds } },
+    },
+    fakeAdmissionContext({ accessKeys, clock }),
+  );
   expect(clock.pending).toBe(waits);
   clock.advance(100);
   expect(await decided).toMatchObject({ object: opened });
@@ -104,6 +105,7 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
 const withScope = (scope: unknown) => ({ spec: { scope } });
 const unknownRole = withScope({ roles: [{ role: "nobody" }] });
 const served = {
+  kindOf: async () => undefined,
   known: (_group: string, plural: string) =>
     plural === "namespaces" ? ("Cluster" as const) : undefined,
 };
@@ -115,25 +117,25 @@ test.each<[string, object, object | undefined, number]>([
   ["an object without a scope", { spec: {} }, undefined, 0],
 ])("%s returns as many warnings as it is new", (_what, object, oldObject, count) => {
   expect(
-    newScopeWarnings({ accessKeys: fakeReviewDeps({}).accessKeys, discovery: served })({
-      object: { ...object },
-      oldObject: oldObject && { ...oldObject },
-    }),
+    newScopeWarnings(
+      { object: { ...object }, oldObject: oldObject && { ...oldObject } },
+      fakeAdmissionContext({ discovery: served }),
+    ),
   ).toHaveLength(count);
 });
 
 test("returns no warnings before the cache is fresh and discovery is loaded", () => {
   const request = { object: unknownRole, oldObject: undefined };
   expect(
-    newScopeWarnings({
-      accessKeys: fakeReviewDeps({ isCold: true }).accessKeys,
-      discovery: served,
-    })(request),
+    newScopeWarnings(
+      request,
+      fakeAdmissionContext({ accessKeys: { isFresh: () => false }, discovery: served }),
+    ),
   ).toEqual([]);
   expect(
-    newScopeWarnings({
-      accessKeys: fakeReviewDeps({}).accessKeys,
-      discovery: { known: () => undefined },
-    })(request),
+    newScopeWarnings(
+      request,
+      fakeAdmissionContext({ discovery: { ...served, known: () => undefined } }),
+    ),
   ).toEqual([]);
 });

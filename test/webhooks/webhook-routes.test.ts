@@ -2,12 +2,13 @@ import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { base64Data } from "../../src/webhooks/webhook-routes.ts";
-import { posted, anonymousClient } from "../support/review-fixture.ts";
+import { posted, anonymousClient, fakeAdmissionContext } from "../support/review-fixture.ts";
 
 const canary = "canary!";
 
 async function admitted(object: object, oldObject?: object): Promise<unknown> {
-  const handler = admissionHandler({ steps: [base64Data], onResult: () => {} });
+  const admission = { steps: [base64Data], onResult: () => {} };
+  const handler = admissionHandler(admission, fakeAdmissionContext());
   const request = {
     uid: "r1",
     operation: oldObject === undefined ? "CREATE" : "UPDATE",
