@@ -102,7 +102,8 @@ export function questionKey(question: Question): string {
       return `${question.do} ${question.resource.plural} ${keyOf(question.ref)}`;
     case "read-data": {
       const { secret, digest, ownDigest } = question.source;
-      return `${question.variant} ${secret.metadata.uid} ${question.variant === "own" ? ownDigest : digest}`;
+      const wanted = question.variant === "own" ? ownDigest : digest;
+      return `${question.variant} ${secret.metadata.uid} ${wanted}`;
     }
     case "review":
       return `review ${question.ref.uid} ${question.grantee.allowedBy}`;

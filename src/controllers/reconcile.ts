@@ -11,7 +11,7 @@ import { type Answer, isAsk, isQuestion, questionKey, type Request } from "./que
 import type { Reconciler } from "./reconciler.ts";
 import type { World } from "./world.ts";
 
-/** The outcome of a request: its answer, the response to a write, or the error that it failed with. */
+/** The outcome of a request: its answer, the response to a write, or the error of its failure. */
 export type Outcome =
   | { readonly answer: Answer }
   | { readonly response: unknown }

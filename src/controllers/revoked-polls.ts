@@ -75,10 +75,10 @@ export class RevokedPolls {
   }
 
   /**
-   * Responds with the list, at once unless the client has it already. A request without a newer list
-   * ends with 304: after its wait, or, if too many wait, when it is the oldest one of the address that
-   * has the most. A replica that is cut off from the API server confirms nothing, and closes the
-   * connection: the next request of the client may reach another replica.
+   * Responds with the list, at once unless the client has it already. A request without a newer
+   * list ends with 304: after its wait, or, if too many wait, when it is the oldest one of the
+   * address that has the most. A replica that is cut off from the API server confirms nothing, and
+   * closes the connection: the next request of the client may reach another replica.
    */
   async respond(
     { query = "", onClose }: Pick<HttpRequest, "query" | "onClose">,

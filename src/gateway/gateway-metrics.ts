@@ -2,7 +2,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 
 /** What the gateway counts. */
 export interface GatewayMetrics {
-  /** A request was forwarded and its exchange ended; status 0 if the client left before an answer. */
+  /** A request was forwarded and has ended; status 0 if the client left before an answer. */
   answered(verb: string, status: number): void;
   /** The gateway refused a request before it forwarded it. */
   refused(cause: string, status: number): void;

@@ -19,8 +19,8 @@ type NamesOf<Type extends string> = {
 type LabelsOf<Name extends keyof Table> = Readonly<Record<Table[Name]["labels"][number], string>>;
 
 /**
- * The metrics of a process by their names in the table. A series exists once it is asked for; asking
- * again gives the same one.
+ * The metrics of a process by their names in the table. A series exists once it is asked for;
+ * asking again gives the same one.
  */
 export interface Metrics {
   /** A series that begins with 0. */
@@ -62,7 +62,7 @@ interface HistogramSeries {
  */
 const eventLoopMonitoringPrecision = 20;
 
-/** Gauges named like counters, and a size of the address space that is named like one of the heap. */
+/** Gauges named like counters, and a size of the address space named like one of the heap. */
 const misleading = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",

@@ -136,8 +136,8 @@ interface DirectWebhookConfig extends WebhookConfig {
 }
 
 /**
- * The configuration with what `--direct` requires; undefined without `--direct`. Throws a UsageError
- * without the name of the cluster.
+ * The configuration with what `--direct` requires; undefined without `--direct`. Throws a
+ * UsageError without the name of the cluster.
  */
 export function directWebhookConfig(config: WebhookConfig): DirectWebhookConfig | undefined {
   if (!config.direct) return undefined;

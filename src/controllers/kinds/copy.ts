@@ -78,8 +78,8 @@ export function placeholderKind({ digestOf }: KindContext): WatchedKind<Observed
 
 /**
  * Secrets without Latchkey's label that are no placeholders, as metadata: those at a target of a
- * SharedSecret, and those whose annotation says that they are a copy. Targets follow from namespaces
- * and SharedSecrets, so Secrets are listed after these.
+ * SharedSecret, and those whose annotation says that they are a copy. Targets follow from
+ * namespaces and SharedSecrets, so Secrets are listed after these.
  */
 export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
   return {

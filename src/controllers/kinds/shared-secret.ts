@@ -178,8 +178,8 @@ function decideNormal(source: Source, world: World, answers: Answers): Decision 
 }
 
 /**
- * Decides about a SharedSecret that is being deleted. In a terminating namespace it skips the settle
- * time: no object can be created there under the same name.
+ * Decides about a SharedSecret that is being deleted. In a terminating namespace it skips the
+ * settle time: no object can be created there under the same name.
  */
 function decideTermination(source: Source, world: World, answers: Answers): Decision {
   const { stores, memory, options } = world;
