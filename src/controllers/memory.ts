@@ -62,7 +62,7 @@ export interface Refresh {
  * it from the API server first. The status remembers the last value, so a new leader starts a
  * refresh again only if it was not complete.
  */
-export interface RefreshMemory {
+interface RefreshMemory {
   readonly bySource: Map<Key, Refresh>;
   /** The SharedSecrets whose refresh waits for a target. */
   readonly byTarget: Map<Key, Set<Key>>;

@@ -91,7 +91,7 @@ interface ConnectorKeyDeps {
 }
 
 /** The HMAC key of connector data references, which all replicas share. */
-export interface ConnectorKey {
+interface ConnectorKey {
   /** The key; undefined until it is loaded. */
   current(): SecretText | undefined;
   /**
