@@ -27,5 +27,5 @@ export interface AdmissionContext {
   /** The HMAC key of connector data references; undefined until it is loaded. */
   readonly connectorKey: { current(): SecretText | undefined };
   readonly unknownKeyRetries: UnknownKeyRetries;
-  readonly clock: Pick<Clock, "now" | "wakeAfter">;
+  readonly clock: Clock;
 }

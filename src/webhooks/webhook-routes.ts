@@ -6,7 +6,6 @@ import { withRequesterAnnotations } from "../domain/requester/requester-annotati
 import { dataValueProblem } from "../domain/shared-secret/data-values.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Route } from "../runtime/routes.ts";
 import { accessReviewHandler, accessReviewResults } from "./access-review.ts";
@@ -44,7 +43,6 @@ interface WebhookContext extends Omit<AdmissionContext, "options" | "unknownKeyR
   readonly options: WebhookRoutesOptions;
   readonly accessKeys: AccessKeyCache;
   readonly discovery: Discovery;
-  readonly clock: Clock;
   readonly lastActivity: LastActivity;
   readonly mismatches: KeyMismatches;
   readonly certificates: Pick<Certificates, "shown">;
