@@ -1,6 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, sleep } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
+import type { Logger } from "../runtime/log.ts";
 import type { ProcessContext, ProcessPart } from "../runtime/run-process.ts";
-import { followCertificateFiles } from "./certificate-files.ts";
+import type { Certificates } from "./certificates.ts";
 
 /** A server whose certificates can be replaced while it runs. */
 interface TlsServer {
@@ -15,11 +19,8 @@ interface CertifiedServerOptions<S extends TlsServer> {
   readonly start: (tls: ServerTls) => Promise<S>;
   /** A directory with certificates; undefined if Latchkey makes them. */
   readonly certificateDirectory: string | undefined;
-  /** Keeps the certificates that Latchkey makes; calls `onTls` for each set of them. */
-  readonly keepCertificates: (
-    signal: AbortSignal,
-    onTls: (material: ServerTls) => void,
-  ) => Promise<void>;
+  /** Those that Latchkey makes. */
+  readonly certificates: Pick<Certificates, "run">;
   /** Called for each set of certificates. */
   readonly onTls?: (material: ServerTls) => void;
   /** Why the process is not ready until the server listens. */
@@ -47,11 +48,61 @@ export function certifiedServer<S extends TlsServer>(
   return {
     run: (signal) =>
       directory === undefined
-        ? options.keepCertificates(signal, useTls)
+        ? options.certificates.run(signal, useTls)
         : followCertificateFiles(directory, { clock, log, signal, onChange: useTls }),
     problems: () => (isListening ? [] : [options.missing]),
     ...(drain === undefined
       ? { close: async () => (await starting)?.close?.(closeGraceMs) }
       : { drain: async () => starting && drain(await starting) }),
   };
+}
+
+/** How {@link followCertificateFiles} follows the files. */
+interface FollowOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Called with the content of the files, at once and after every change. */
+  readonly onChange: (material: ServerTls) => void;
+}
+
+/** Interval between two reads; the kubelet updates a mounted Secret within about a minute. */
+const lookMs = 10_000;
+
+/**
+ * Reads the certificate, key and CA from a directory with the files of a kubernetes.io/tls Secret;
+ * rejects if one is missing.
+ */
+async function readCertificateFiles(directory: string): Promise<ServerTls> {
+  const [certificate, privateKey, clientAuthority] = await Promise.all(
+    ["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")),
+  );
+  return {
+    certificate: certificate ?? "",
+    privateKey: privateKey ?? "",
+    clientAuthority: clientAuthority ?? "",
+  };
+}
+
+/** Follows the files of a directory until the signal aborts. */
+export async function followCertificateFiles(
+  directory: string,
+  { clock, log, signal, onChange }: FollowOptions,
+): Promise<void> {
+  let last = "";
+  while (!signal.aborted) {
+    try {
+      const material = await readCertificateFiles(directory);
+      const text = JSON.stringify(material);
+      if (text !== last) onChange(material);
+      last = text;
+    } catch (error) {
+      // An update of the files may be incomplete.
+      log.warn(
+        { directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" },
+        "certificate files are invalid",
+      );
+    }
+    await sleep(lookMs, { clock, signal });
+  }
 }

@@ -17,7 +17,6 @@ import {
 } from "../kube/client/transport.ts";
 import { Yielder } from "../runtime/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type RequestMetrics, requestMetrics } from "../runtime/work-metrics.ts";
@@ -52,15 +51,8 @@ export interface Assembly {
    * lost.
    */
   run(signal: AbortSignal): Promise<ElectionEnd>;
-  /**
-   * Creates, renews and watches the certificates of the issuer in Latchkey's own Secret, on every
-   * replica; calls `onTls` for each set of certificates.
-   */
-  keepCertificates(
-    names: ServiceNames,
-    signal: AbortSignal,
-    onTls: (material: ServerTls) => void,
-  ): Promise<void>;
+  /** The certificates of the issuer, which every replica runs. */
+  issuerCertificates(names: ServiceNames): Certificates;
   /** Closes every connection, including those with requests in flight. */
   close(): Promise<void>;
 }
@@ -108,12 +100,12 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
       following.abort();
       return end;
     },
-    keepCertificates: (names, signal, onTls) =>
+    issuerCertificates: (names) =>
       new Certificates("issuer", names, {
         client: createClient(ownTransport, fieldManager),
         listWatch: createListWatch(ownTransport, clock),
         ...{ clock, yielder, random, log, metrics },
-      }).run(signal, onTls),
+      }),
     async close() {
       await transports.close();
       await followed;

@@ -76,7 +76,7 @@ function issuerServer(
         log.info({ url: server.url }, "issuer listens");
         return server;
       },
-      keepCertificates: (signal, onTls) => assembly.keepCertificates(config, signal, onTls),
+      certificates: assembly.issuerCertificates(config),
       ...{ certificateDirectory, missing: "no certificate for the issuer yet" },
     },
     context,

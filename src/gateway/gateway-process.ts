@@ -1,3 +1,4 @@
+import type { Certificates } from "../certificates/certificates.ts";
 import { certifiedServer } from "../certificates/certified-server.ts";
 import { inFlightLimits } from "../domain/gateway/in-flight-limits.ts";
 import { asksForUpgrade } from "../domain/gateway/request-head.ts";
@@ -16,7 +17,7 @@ import { sleep } from "../runtime/clock.ts";
 import type { HostPort, LogLevel } from "../runtime/config-values.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import { startFrontServer } from "../runtime/front-server.ts";
-import { refusalCounter, type ServerTls } from "../runtime/http-server.ts";
+import { refusalCounter } from "../runtime/http-server.ts";
 import {
   type ProcessContext,
   type ProcessPart,
@@ -104,11 +105,8 @@ export interface GatewayAssembly {
   readonly parts: readonly ProcessPart[];
   /** Sets the CA of the certificates that clients see (PEM). */
   readonly useCa?: (ca: string) => void;
-  /** Creates, renews and watches the certificates in Latchkey's own Secret. */
-  readonly keepCertificates: (
-    signal: AbortSignal,
-    onTls: (material: ServerTls) => void,
-  ) => Promise<void>;
+  /** Those that Latchkey makes. */
+  readonly certificates: Certificates;
 }
 
 /** The options of every process that forwards requests; durations in milliseconds. */
@@ -159,7 +157,7 @@ function clientServer(
     certificateDirectory,
     drainTimeout,
   }: GatewayProcessConfig & Omit<GatewayProgram, "assemble">,
-  { handler, inFlight, keepCertificates, useCa }: GatewayAssembly,
+  { handler, inFlight, certificates, useCa }: GatewayAssembly,
   context: ProcessContext,
 ): ProcessPart {
   const { clock, log, metrics } = context;
@@ -174,7 +172,7 @@ function clientServer(
         log.info({ port: server.port }, `${name} listens`);
         return server;
       },
-      ...{ certificateDirectory, keepCertificates, missing: "no certificate yet" },
+      ...{ certificateDirectory, certificates, missing: "no certificate yet" },
       onTls: (tls) => useCa?.(tls.clientAuthority),
       async drain(server) {
         const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);

@@ -81,6 +81,6 @@ function assembleDirectEndpoint(
       findUpstream: () => base.upstream,
     }),
     parts: base.partsWith([...parts, probe]),
-    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+    certificates,
   };
 }

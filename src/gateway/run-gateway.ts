@@ -97,6 +97,6 @@ export function assembleGateway(
       ...[lastActivity, clusters, clusterList, probes],
     ]),
     useCa: (ca) => clusterList.useCa(ca),
-    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+    certificates,
   };
 }

@@ -61,6 +61,6 @@ export function assembleDirectAuthorizer(
       ...[transport, ...parts, probe, discovery],
       { warnings: () => certificates.warnings() },
     ],
-    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+    certificates,
   };
 }

@@ -80,6 +80,6 @@ export function assembleWebhook(
       ...[lastActivity, discovery, connectorKey],
       { warnings: () => certificates.warnings() },
     ],
-    keepCertificates: (signal, onTls) => certificates.run(signal, onTls),
+    certificates,
   };
 }

@@ -58,7 +58,7 @@ function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAs
 /** The server for reviews by kube-apiserver. */
 function reviewServer(
   { webhookAddress, certificateDirectory, drainTimeout: mostMs }: WebhookConfig,
-  { routes, isAdmissionSegment, keepCertificates }: WebhookAssembly,
+  { routes, isAdmissionSegment, certificates }: WebhookAssembly,
   context: ProcessContext,
 ): ProcessPart {
   const { clock, log, metrics } = context;
@@ -70,7 +70,7 @@ function reviewServer(
           ...{ ...webhookAddress, ...served(routes, isAdmissionSegment), clock, log, tls },
           onRefused: refusalCounter("webhook", httpRefusals, metrics),
         }),
-      ...{ certificateDirectory, keepCertificates, missing: "no certificate yet" },
+      ...{ certificateDirectory, certificates, missing: "no certificate yet" },
       drain: (server) => server.drain({ leastMs, mostMs, graceMs: closeGraceMs }),
     },
     context,

@@ -1,4 +1,4 @@
-import type { ServerTls } from "../runtime/http-server.ts";
+import type { Certificates } from "../certificates/certificates.ts";
 import type { IsHiddenSegment, Route } from "../runtime/routes.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 
@@ -10,12 +10,6 @@ export interface WebhookAssembly {
   readonly isAdmissionSegment: IsHiddenSegment;
   /** The informers and what else decides about reviews, and their connections. */
   readonly parts: readonly ProcessPart[];
-  /**
-   * Creates, renews and watches the certificates in Latchkey's own Secret, and publishes their CA;
-   * calls `onTls` for each set of certificates.
-   */
-  readonly keepCertificates: (
-    signal: AbortSignal,
-    onTls: (material: ServerTls) => void,
-  ) => Promise<void>;
+  /** Those that Latchkey makes. */
+  readonly certificates: Certificates;
 }

@@ -1,5 +1,12 @@
-import { expect, test } from "vitest";
-import { certifiedServer } from "../../src/certificates/certified-server.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import {
+  certifiedServer,
+  followCertificateFiles,
+} from "../../src/certificates/certified-server.ts";
 import type { ServerTls } from "../../src/runtime/http-server.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -27,8 +34,10 @@ function recorded(start: () => Promise<void>, drain?: () => Promise<void>) {
           close: async () => void calls.push("close"),
         };
       },
-      async keepCertificates(_signal, onTls) {
-        useTls = onTls;
+      certificates: {
+        async run(_signal, onTls) {
+          useTls = onTls;
+        },
       },
       onTls: ({ clientAuthority }) => void calls.push(clientAuthority),
     },
@@ -73,4 +82,49 @@ test("a server that cannot start is a failure", async () => {
   useTls("a");
   await expect(part.close?.()).rejects.toThrow("taken");
   expect([failures, part.problems?.()]).toEqual([[new Error("taken")], [missing]]);
+});
+
+const directory = mkdtempSync(join(tmpdir(), "certificates-"));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function write(certificate: string): void {
+  for (const [file, text] of Object.entries({
+    "tls.crt": certificate,
+    "tls.key": "key",
+    "ca.crt": "ca",
+  }))
+    writeFileSync(join(directory, file), text);
+}
+
+test("files are reported when they are first read and when they change; an incomplete set is not reported", async () => {
+  const [clock, log, stop, changes] = [
+    new TestClock(),
+    recordingLog(),
+    new AbortController(),
+    new Array<ServerTls>(),
+  ];
+  const next = async (): Promise<void> => {
+    clock.advance(10_000);
+    await pause(50);
+  };
+  const following = followCertificateFiles(directory, {
+    clock,
+    log,
+    signal: stop.signal,
+    onChange: (material) => changes.push(material),
+  });
+  await pause(50);
+  expect([changes, log.lines.at(-1)]).toEqual([
+    [],
+    expect.objectContaining({ level: "warn", fields: { directory, why: "ENOENT" } }),
+  ]);
+  write("one");
+  await next();
+  await next();
+  expect(changes).toEqual([{ certificate: "one", privateKey: "key", clientAuthority: "ca" }]);
+  write("two");
+  await next();
+  expect(changes.map(({ certificate }) => certificate)).toEqual(["one", "two"]);
+  stop.abort();
+  await following;
 });

@@ -29,7 +29,7 @@ export interface RunningProgram {
 /** What a fault acts on: a controller without the certificates of its issuer. */
 export type AssembleController = (
   ...args: Parameters<typeof assembleController>
-) => Omit<ReturnType<typeof assembleController>, "keepCertificates">;
+) => Omit<ReturnType<typeof assembleController>, "issuerCertificates">;
 
 /** How a program is started. */
 export interface Program {
@@ -82,7 +82,7 @@ export function programsWith(assemble: AssembleController): Readonly<Record<Prog
         const webhook = webhookOf(namespace, deps);
         // Its Secret and two webhook configurations.
         return {
-          run: (signal) => webhook.keepCertificates(signal, () => {}),
+          run: (signal) => webhook.certificates.run(signal, () => {}),
           close: () => closeParts(webhook.parts),
           watches: 3,
           routes: [],
