@@ -23,7 +23,6 @@ import { authorizeDeps } from "./upstreams.ts";
 /** What decides about access keys. */
 interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
   readonly accessKeys: IdentifyKeyDeps["accessKeys"] & AuthorizeKeyDeps["accessKeys"];
-  readonly clock: IdentifyKeyDeps["clock"] & AuthorizeKeyDeps["clock"];
 }
 
 /** Authenticates access keys, by their objects. */
