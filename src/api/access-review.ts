@@ -1,7 +1,8 @@
-import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
+import { isOfKind, isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
+import { apiVersionOf, resources } from "./resources.ts";
 
 /** `apiVersion` of the supported SubjectAccessReviews. */
-export const accessReviewVersion = "authorization.k8s.io/v1";
+export const accessReviewVersion = apiVersionOf(resources.accessReviews);
 
 /**
  * The resource attributes of a SubjectAccessReview; a field that is not set is the empty string.
@@ -37,11 +38,7 @@ export interface AccessReview {
 
 /** Parses a SubjectAccessReview; undefined when it is invalid or has no attributes. */
 export function parseAccessReview(raw: unknown): AccessReview | undefined {
-  if (
-    stringAt(raw, "apiVersion") !== accessReviewVersion ||
-    stringAt(raw, "kind") !== "SubjectAccessReview"
-  )
-    return undefined;
+  if (!isOfKind(raw, accessReviewVersion, resources.accessReviews.kind)) return undefined;
   const spec = recordAt(raw, "spec");
   const request = isRecord(spec["resourceAttributes"])
     ? resourceRequest(spec["resourceAttributes"])

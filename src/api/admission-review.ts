@@ -1,4 +1,4 @@
-import { isRecord, isTrueAt, recordAt, stringAt, stringsAt } from "./parse.ts";
+import { isOfKind, isRecord, isTrueAt, recordAt, stringAt, stringsAt } from "./parse.ts";
 
 /** `apiVersion` of the supported AdmissionReviews. */
 export const admissionReviewVersion = "admission.k8s.io/v1";
@@ -28,11 +28,7 @@ export interface AdmissionRequest {
 
 /** Parses an AdmissionReview of a create or an update; undefined for any other input. */
 export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined {
-  if (
-    stringAt(raw, "apiVersion") !== admissionReviewVersion ||
-    stringAt(raw, "kind") !== "AdmissionReview"
-  )
-    return undefined;
+  if (!isOfKind(raw, admissionReviewVersion, "AdmissionReview")) return undefined;
   const request = recordAt(raw, "request");
   const [uid, operation, object, oldObject] = [
     stringAt(request, "uid"),

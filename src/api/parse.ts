@@ -40,6 +40,11 @@ export function numberAt(value: unknown, field: string): number | undefined {
   return typeof inner === "number" && Number.isFinite(inner) ? inner : undefined;
 }
 
+/** Whether an object says that it has this version and kind. */
+export function isOfKind(value: unknown, apiVersion: string, kind: string): boolean {
+  return stringAt(value, "apiVersion") === apiVersion && stringAt(value, "kind") === kind;
+}
+
 /** Whether `field` is true. */
 export function isTrueAt(value: unknown, field: string): boolean {
   return isRecord(value) && ownValue(value, field) === true;

@@ -9,151 +9,82 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-const rbac = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
-const admission = { group: "admissionregistration.k8s.io", version: "v1" } as const;
+type GroupVersion = Pick<Resource, "group" | "version">;
+
+const own = { group, version };
+const core = { group: "", version: "v1" };
+const apps = { group: "apps", version: "v1" };
+const rbac = { group: "rbac.authorization.k8s.io", version: "v1" };
+const coordination = { group: "coordination.k8s.io", version: "v1" };
+const eventing = { group: "events.k8s.io", version: "v1" };
+const authentication = { group: "authentication.k8s.io", version: "v1" };
+const authorization = { group: "authorization.k8s.io", version: "v1" };
+const admission = { group: "admissionregistration.k8s.io", version: "v1" };
+
+function namespaced<const Kind extends string>(
+  groupVersion: GroupVersion,
+  plural: string,
+  kind: Kind,
+) {
+  return { ...groupVersion, plural, kind, namespaced: true };
+}
+
+function clusterWide<const Kind extends string>(
+  groupVersion: GroupVersion,
+  plural: string,
+  kind: Kind,
+) {
+  return { ...groupVersion, plural, kind, namespaced: false };
+}
 
 /** Every resource that Latchkey reads or writes. */
 export const resources = {
-  sharedSecrets: {
-    group,
-    version,
-    plural: "sharedsecrets",
-    kind: "SharedSecret",
-    namespaced: true,
-  },
-  ownedAccessKeys: {
-    group,
-    version,
-    plural: "ownedaccesskeys",
-    kind: "OwnedAccessKey",
-    namespaced: false,
-  },
-  endpointTokens: {
-    group,
-    version,
-    plural: "directclusterendpointtokens",
-    kind: "DirectClusterEndpointToken",
-    namespaced: false,
-  },
-  namespaces: {
-    group: "",
-    version: "v1",
-    plural: "namespaces",
-    kind: "Namespace",
-    namespaced: false,
-  },
-  resourceQuotas: {
-    group: "",
-    version: "v1",
-    plural: "resourcequotas",
-    kind: "ResourceQuota",
-    namespaced: true,
-  },
-  configMaps: {
-    group: "",
-    version: "v1",
-    plural: "configmaps",
-    kind: "ConfigMap",
-    namespaced: true,
-  },
-  secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
-  services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
-  deployments: {
-    group: "apps",
-    version: "v1",
-    plural: "deployments",
-    kind: "Deployment",
-    namespaced: true,
-  },
-  roles: { ...rbac, plural: "roles", kind: "Role", namespaced: true },
-  roleBindings: { ...rbac, plural: "rolebindings", kind: "RoleBinding", namespaced: true },
-  clusterRoles: { ...rbac, plural: "clusterroles", kind: "ClusterRole", namespaced: false },
-  clusterRoleBindings: {
-    ...rbac,
-    plural: "clusterrolebindings",
-    kind: "ClusterRoleBinding",
-    namespaced: false,
-  },
-  leases: {
-    group: "coordination.k8s.io",
-    version: "v1",
-    plural: "leases",
-    kind: "Lease",
-    namespaced: true,
-  },
-  events: {
-    group: "events.k8s.io",
-    version: "v1",
-    plural: "events",
-    kind: "Event",
-    namespaced: true,
-  },
-  tokenReviews: {
-    group: "authentication.k8s.io",
-    version: "v1",
-    plural: "tokenreviews",
-    kind: "TokenReview",
-    namespaced: false,
-  },
-  accessReviews: {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "subjectaccessreviews",
-    kind: "SubjectAccessReview",
-    namespaced: false,
-  },
-  selfAccessReviews: {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "selfsubjectaccessreviews",
-    kind: "SelfSubjectAccessReview",
-    namespaced: false,
-  },
-  selfRulesReviews: {
-    group: "authorization.k8s.io",
-    version: "v1",
-    plural: "selfsubjectrulesreviews",
-    kind: "SelfSubjectRulesReview",
-    namespaced: false,
-  },
-  selfReviews: {
-    group: "authentication.k8s.io",
-    version: "v1",
-    plural: "selfsubjectreviews",
-    kind: "SelfSubjectReview",
-    namespaced: false,
-  },
-  mutatingWebhookConfigurations: {
-    ...admission,
-    plural: "mutatingwebhookconfigurations",
-    kind: "MutatingWebhookConfiguration",
-    namespaced: false,
-  },
-  mutatingPolicies: {
-    ...admission,
-    plural: "mutatingadmissionpolicies",
-    kind: "MutatingAdmissionPolicy",
-    namespaced: false,
-  },
-  mutatingPolicyBindings: {
-    ...admission,
-    plural: "mutatingadmissionpolicybindings",
-    kind: "MutatingAdmissionPolicyBinding",
-    namespaced: false,
-  },
-  validatingPolicies: {
-    ...admission,
-    plural: "validatingadmissionpolicies",
-    kind: "ValidatingAdmissionPolicy",
-    namespaced: false,
-  },
-  validatingPolicyBindings: {
-    ...admission,
-    plural: "validatingadmissionpolicybindings",
-    kind: "ValidatingAdmissionPolicyBinding",
-    namespaced: false,
-  },
-} as const satisfies Record<string, Resource>;
+  sharedSecrets: namespaced(own, "sharedsecrets", "SharedSecret"),
+  ownedAccessKeys: clusterWide(own, "ownedaccesskeys", "OwnedAccessKey"),
+  endpointTokens: clusterWide(own, "directclusterendpointtokens", "DirectClusterEndpointToken"),
+  namespaces: clusterWide(core, "namespaces", "Namespace"),
+  resourceQuotas: namespaced(core, "resourcequotas", "ResourceQuota"),
+  configMaps: namespaced(core, "configmaps", "ConfigMap"),
+  secrets: namespaced(core, "secrets", "Secret"),
+  services: namespaced(core, "services", "Service"),
+  deployments: namespaced(apps, "deployments", "Deployment"),
+  roles: namespaced(rbac, "roles", "Role"),
+  roleBindings: namespaced(rbac, "rolebindings", "RoleBinding"),
+  clusterRoles: clusterWide(rbac, "clusterroles", "ClusterRole"),
+  clusterRoleBindings: clusterWide(rbac, "clusterrolebindings", "ClusterRoleBinding"),
+  leases: namespaced(coordination, "leases", "Lease"),
+  events: namespaced(eventing, "events", "Event"),
+  tokenReviews: clusterWide(authentication, "tokenreviews", "TokenReview"),
+  accessReviews: clusterWide(authorization, "subjectaccessreviews", "SubjectAccessReview"),
+  selfAccessReviews: clusterWide(
+    authorization,
+    "selfsubjectaccessreviews",
+    "SelfSubjectAccessReview",
+  ),
+  selfRulesReviews: clusterWide(authorization, "selfsubjectrulesreviews", "SelfSubjectRulesReview"),
+  selfReviews: clusterWide(authentication, "selfsubjectreviews", "SelfSubjectReview"),
+  mutatingWebhookConfigurations: clusterWide(
+    admission,
+    "mutatingwebhookconfigurations",
+    "MutatingWebhookConfiguration",
+  ),
+  mutatingPolicies: clusterWide(admission, "mutatingadmissionpolicies", "MutatingAdmissionPolicy"),
+  mutatingPolicyBindings: clusterWide(
+    admission,
+    "mutatingadmissionpolicybindings",
+    "MutatingAdmissionPolicyBinding",
+  ),
+  validatingPolicies: clusterWide(
+    admission,
+    "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicy",
+  ),
+  validatingPolicyBindings: clusterWide(
+    admission,
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
+  ),
+} satisfies Record<string, Resource>;
 
 /** `apiVersion` of a resource: the version alone in the core group. */
 export function apiVersionOf(resource: Resource): string {

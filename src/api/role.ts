@@ -8,6 +8,7 @@ import {
   stringAt,
   stringsAt,
 } from "./parse.ts";
+import type { resources } from "./resources.ts";
 
 /** Kubernetes API reference, PolicyRule; absent lists are empty. */
 export interface PolicyRule {
@@ -57,7 +58,9 @@ export interface ObservedRoleBinding {
 }
 
 /** The kinds of objects to which requesters are granted access. */
-export type GrantedKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
+export type GrantedKind =
+  | typeof resources.ownedAccessKeys.kind
+  | typeof resources.endpointTokens.kind;
 
 /** An OwnedAccessKey or a DirectClusterEndpointToken. */
 export interface GrantedObject {

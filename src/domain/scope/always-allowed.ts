@@ -1,3 +1,4 @@
+import { resources } from "../../api/resources.ts";
 import { coversPath } from "./patterns.ts";
 import type { ScopedRequest } from "./scoped-request.ts";
 
@@ -19,10 +20,11 @@ const discovery = [
   "/version/",
 ];
 
-const selfReviews: ReadonlyMap<string, readonly string[]> = new Map([
-  ["authentication.k8s.io", ["selfsubjectreviews"]],
-  ["authorization.k8s.io", ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]],
-]);
+const selfReviews = [
+  resources.selfReviews,
+  resources.selfAccessReviews,
+  resources.selfRulesReviews,
+];
 
 /**
  * Whether every valid key may make the request regardless of its scope: API discovery and self
@@ -31,6 +33,8 @@ const selfReviews: ReadonlyMap<string, readonly string[]> = new Map([
 export function isAlwaysAllowed(request: ScopedRequest): boolean {
   if (request.kind === "path")
     return request.verb === "get" && discovery.some((pattern) => coversPath(pattern, request.path));
-  const isSelfReview = selfReviews.get(request.group)?.includes(request.resource) === true;
+  const isSelfReview = selfReviews.some(
+    ({ group, plural }) => group === request.group && plural === request.resource,
+  );
   return isSelfReview && request.verb === "create" && request.subresource === "";
 }

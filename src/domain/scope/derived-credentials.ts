@@ -29,17 +29,17 @@ const requested: readonly string[] = [
 const escapes: readonly Escape[] = [
   // A client that reads a key or token can use it; a new one is limited at admission, but not in a
   // connected cluster with a Latchkey of its own, which does not know this credential.
-  { group: ownGroup, resource: "ownedaccesskeys", harmless: ["create"] },
-  { group: ownGroup, resource: "directclusterendpointtokens", harmless: ["create"] },
+  { group: ownGroup, resource: resources.ownedAccessKeys.plural, harmless: ["create"] },
+  { group: ownGroup, resource: resources.endpointTokens.plural, harmless: ["create"] },
   { group: "", resource: "serviceaccounts/token", harmless: [] },
   { group: "", resource: "nodes/proxy", harmless: [] },
   // Kubernetes serves no subresource of Secrets; an unknown one may expose their data.
   { group: "", resource: "secrets/", harmless: [] },
-  { group: "", resource: "namespaces", harmless: reading },
+  { group: "", resource: resources.namespaces.plural, harmless: reading },
   { group: "certificates.k8s.io", resource: "signers", harmless: [] },
   { group: "certificates.k8s.io", resource: "*", harmless: reading },
-  { group: "rbac.authorization.k8s.io", resource: "*", harmless: reading },
-  { group: "admissionregistration.k8s.io", resource: "*", harmless: reading },
+  { group: resources.roles.group, resource: "*", harmless: reading },
+  { group: resources.validatingPolicies.group, resource: "*", harmless: reading },
   // An aggregated API server receives the requests of all users for its group, a conversion webhook
   // the objects of its kinds.
   { group: "apiregistration.k8s.io", resource: "*", harmless: reading },
@@ -104,7 +104,7 @@ export function protectionOf(request: ScopedRequest, ownNamespace: string): Prot
 
 /** Whether this is the core resource `secrets`. */
 export function isSecrets(group: string, name: string): boolean {
-  return group === "" && name === "secrets";
+  return group === resources.secrets.group && name === resources.secrets.plural;
 }
 
 /**

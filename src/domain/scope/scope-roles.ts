@@ -1,4 +1,5 @@
 import { group as ownGroup } from "../../api/names.ts";
+import { resources } from "../../api/resources.ts";
 import type { PolicyRule } from "../../api/role.ts";
 import { type ScopeLimit, serviceCLI } from "../../api/scope.ts";
 import { isSecrets } from "./derived-credentials.ts";
@@ -21,14 +22,14 @@ export interface ScopeContext {
 const serviceCLIRules: readonly PolicyRule[] = [
   {
     apiGroups: [ownGroup],
-    resources: ["sharedsecrets", "sharedsecrets/status"],
+    resources: [resources.sharedSecrets.plural, `${resources.sharedSecrets.plural}/status`],
     resourceNames: [],
     verbs: ["get", "list", "watch"],
     nonResourceURLs: [],
   },
   {
     apiGroups: [""],
-    resources: ["namespaces"],
+    resources: [resources.namespaces.plural],
     resourceNames: [],
     verbs: ["get", "list", "watch"],
     nonResourceURLs: [],

@@ -42,7 +42,7 @@ export const grantableVerbs = ["delete", "get", "list", "patch", "update", "watc
  */
 const accessBounds = { rules: 256, subjects: 2_000 } as const;
 
-const rbacGroup = "rbac.authorization.k8s.io";
+const rbacGroup = resources.roles.group;
 
 /**
  * Returns the grants of the owner and the access rules. An invalid rule grants nothing; the other
