@@ -46,7 +46,8 @@ export const reasons = {
   Progressing: "The reconcile is not complete.",
   Terminating: "The object is being deleted.",
   Conflict:
-    "A target Secret already exists and is not managed by Latchkey, or an older SharedSecret syncs to it.",
+    "A target Secret already exists and is not managed by Latchkey, or an older SharedSecret " +
+    "syncs to it.",
   Failed: "The API server rejected the write of a target Secret.",
   NotFilled: "A placeholder Secret does not receive the data that it asks for.",
   DataRevoked: "Data without permission was removed from a paused Secret; only in Events.",

@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 
 /**
  * A wrapper of a secret string that cannot be printed: `toString`, `JSON.stringify` and
- * `console.log` show `[secret]`. Only `src/tokens` and `src/kube/client/request-body.ts` read the value, with
- * {@link reveal}.
+ * `console.log` show `[secret]`. Only `src/tokens` and `src/kube/client/request-body.ts` read the
+ * value, with {@link reveal}.
  */
 export class SecretText {
   readonly #value: string;

@@ -10,7 +10,7 @@ import {
 } from "../domain/gateway/cluster-kubeconfig.ts";
 import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import {
-  connectedClusterName,
+  clusterOfSecret,
   clustersNamespace,
   connectionName,
   currentOf,
@@ -102,7 +102,7 @@ export class ConnectedClusters {
   listed(): ListedClusters | undefined {
     if (!this.#informer.isSynced) return undefined;
     const names = [...this.#informer.store.values()].map(({ metadata }) =>
-      connectedClusterName(metadata),
+      clusterOfSecret(metadata),
     );
     return new Map(
       [...new Set(names)].flatMap((cluster) => {

@@ -27,7 +27,8 @@ export function attenuationProblem(
   ) {
     return (
       "spec.scope: must not exceed the scope of the access key that made the request: " +
-      "each entry must be within one entry of that scope. Narrow spec.scope, or use another credential"
+      "each entry must be within one entry of that scope. Narrow spec.scope, or use another " +
+      "credential"
     );
   }
   return endProblem(spec, parent, now);
@@ -47,7 +48,9 @@ function endProblem(
   if (isFixed && end <= latest) return undefined;
   const most = Math.floor((latest - now) / 1000);
   return (
-    `spec.ttl: the key must not outlive the access key that made the request, which expires at ${timestamp(latest)}; ` +
-    `set spec.ttl to at most ${most} seconds without spec.ttlAfterLastActivity, or use another credential`
+    "spec.ttl: the key must not outlive the access key that made the request, which expires " +
+    `at ${timestamp(latest)}; ` +
+    `set spec.ttl to at most ${most} seconds without spec.ttlAfterLastActivity, or use ` +
+    "another credential"
   );
 }

@@ -188,5 +188,8 @@ export function unreferencedProblem(
   const { all, perUser } = unreferencedLimits;
   if (own < perUser && unreferenced.length < all) return undefined;
   const count = own >= perUser ? `${own} requests of this user` : `${unreferenced.length} requests`;
-  return `spec.identity.connectorData: ${count} with connector data were not stored in the last 3 minutes; correct them and retry later`;
+  return (
+    `spec.identity.connectorData: ${count} with connector data were not stored in the last 3 ` +
+    "minutes; correct them and retry later"
+  );
 }

@@ -45,6 +45,8 @@ export function identityOf(
   const all = [...new Set([...groups, ...(team === undefined ? [] : [prefixes.team + team])])];
   const system = [username, ...all].find(isSystemName);
   if (system === undefined) return { kind: "valid", username, groups: all };
-  const message = `A key must not act as ${JSON.stringify(system)}: names that begin with "system:" are reserved for Kubernetes. Name another user, team, subject or group.`;
+  const message =
+    `A key must not act as ${JSON.stringify(system)}: names that begin with "system:" are ` +
+    "reserved for Kubernetes. Name another user, team, subject or group.";
   return { kind: "invalid", reason: "UnsupportedSubject", message };
 }

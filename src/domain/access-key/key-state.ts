@@ -69,7 +69,8 @@ function lifetimeSince(
 
 /** How to make a digest that is not bound a bound one. */
 export const bindFix =
-  "Set spec.key to the digest that this command prints: kubectl latchkey keys digest --user=NAME < KEYFILE";
+  "Set spec.key to the digest that this command prints: kubectl latchkey keys digest " +
+  "--user=NAME < KEYFILE";
 
 /** The state of a key at `now`, in milliseconds since the epoch; reports the first problem. */
 export function keyState(resolved: ResolvedKey, now: number): KeyState {
@@ -85,7 +86,8 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   if (isUnbound)
     return failed(
       "InvalidKey",
-      `spec.key is a digest that is not bound to the user, team or subject, so it is never accepted. ${bindFix}.`,
+      "spec.key is a digest that is not bound to the user, team or subject, so it is never " +
+        `accepted. ${bindFix}.`,
     );
   if (keyDigest === undefined)
     return failed("MissingKey", "spec.key is empty. Set it to a key or to its bound digest.");
@@ -94,7 +96,8 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   if (spec.scope === "unreadable") {
     return failed(
       "InvalidScope",
-      "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Correct spec.scope.",
+      "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or " +
+        "more than 64 rules, 1000 entries or 65536 characters. Correct spec.scope.",
     );
   }
   if (resolved.duplicate !== undefined)
@@ -103,7 +106,8 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
   if (parentInvalid !== undefined)
     return failed(
       "ParentKeyInvalid",
-      `${parentInvalid}, so this key is rejected too. Create the key again with a valid credential.`,
+      `${parentInvalid}, so this key is rejected too. Create the key again with a valid ` +
+        "credential.",
     );
   if (spec.disabled)
     return {
@@ -200,7 +204,10 @@ export function keyConditions(
 
 function unknownRolesMessage(names: readonly string[]): string {
   const listed = names.map((name) => JSON.stringify(name)).join(", ");
-  return `spec.scope.roles: roles that do not exist allow nothing: ${listed}. Set the label ${labels.scopeRole} of a ClusterRole to the name of the role, or name another role.`;
+  return (
+    `spec.scope.roles: roles that do not exist allow nothing: ${listed}. Set the label ` +
+    `${labels.scopeRole} of a ClusterRole to the name of the role, or name another role.`
+  );
 }
 
 function lifetimeConditions(
@@ -235,7 +242,8 @@ function duplicateMessage(duplicate: Duplicate, requester: string): string {
     return `${older} has the same key. Set another spec.key.`;
   }
   return (
-    `Requester ${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit.` +
+    `Requester ${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose ` +
+    "digests begin with the same 16 digits, which is the limit." +
     " Delete one of them, or set another spec.key."
   );
 }

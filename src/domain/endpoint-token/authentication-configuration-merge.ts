@@ -4,7 +4,9 @@ import {
   authenticationKind,
 } from "./authentication-configuration.ts";
 
-/** An existing AuthenticationConfiguration with the issuer of direct tokens, or why there is none. */
+/**
+ * An existing AuthenticationConfiguration with the issuer of direct tokens, or why there is none.
+ */
 type MergedConfiguration =
   | { readonly kind: "merged"; readonly content: Readonly<Record<string, unknown>> }
   | { readonly kind: "refused"; readonly problem: string };
@@ -43,20 +45,25 @@ export function mergeAuthenticationConfiguration(
   if (typeof merged === "string") return refused(merged);
   if (merged.length > mostIssuers)
     return refused(
-      `has ${entries.length} issuers, and kube-apiserver accepts ${mostIssuers} with the issuer of direct tokens; remove an issuer`,
+      `has ${entries.length} issuers, and kube-apiserver accepts ${mostIssuers} with the ` +
+        "issuer of direct tokens; remove an issuer",
     );
   const { apiVersion, kind } = ours;
   return { kind: "merged", content: { ...existing, apiVersion, kind, jwt: merged } };
 }
 
-const notConfiguration = `is not an ${authenticationKind}; choose the file that --authentication-config names`;
+const notConfiguration =
+  `is not an ${authenticationKind}; choose the file that ` + "--authentication-config names";
 
 /** What makes a file unusable, whatever our issuer and the version of the cluster are. */
 function fileProblem(file: unknown): string | undefined {
   if (!isRecord(file)) return notConfiguration;
   const kind = ownValue(file, "kind");
   if (kind !== authenticationKind)
-    return `has the kind ${quoted(kind)}, not ${authenticationKind}; choose the file that --authentication-config names`;
+    return (
+      `has the kind ${quoted(kind)}, not ${authenticationKind}; choose the file that ` +
+      "--authentication-config names"
+    );
   const version = ownValue(file, "apiVersion");
   if (!knownVersions.some((known) => known === version))
     return `has the apiVersion ${quoted(version)}; must be one of ${knownVersions.join(", ")}`;
@@ -85,22 +92,34 @@ function unsupportedField(
 }
 
 function tooNew(field: string, minor: number, since: number): string {
-  return `has ${field}, which Kubernetes 1.${minor} does not know; remove it, or set --kubernetes-version to 1.${since} or later if the cluster has it`;
+  return (
+    `has ${field}, which Kubernetes 1.${minor} does not know; remove it, or set ` +
+    `--kubernetes-version to 1.${since} or later if the cluster has it`
+  );
 }
 
-/** The entries with ours in place of the one with its issuer, else at the end; a text if refused. */
+/**
+ * The entries with ours in place of the one with its issuer, else at the end; a text if refused.
+ */
 function withIssuer(entries: readonly Entry[], ours: Entry): readonly Entry[] | string {
   const url = issuerOf(ours);
   const same = entries.flatMap((entry, index) => (issuerOf(entry) === url ? [index] : []));
   const [index, duplicate] = same;
   if (duplicate !== undefined)
-    return `has the issuer ${quoted(url)} in jwt[${index}] and jwt[${duplicate}]; remove one of them`;
+    return (
+      `has the issuer ${quoted(url)} in jwt[${index}] and jwt[${duplicate}]; remove one of ` +
+      "them"
+    );
   const discoveryUrl = discoveryOf(ours);
   const other = entries.findIndex(
     (entry, at) => at !== index && discoveryUrl !== "" && discoveryOf(entry) === discoveryUrl,
   );
   if (other !== -1)
-    return `has the discoveryURL ${quoted(discoveryUrl)} in jwt[${other}] for another issuer; kube-apiserver accepts each discoveryURL once, so remove that entry or change --discovery-url`;
+    return (
+      `has the discoveryURL ${quoted(discoveryUrl)} in jwt[${other}] for another issuer; ` +
+      "kube-apiserver accepts each discoveryURL once, so remove that entry or change " +
+      "--discovery-url"
+    );
   return index === undefined ? [...entries, ours] : entries.with(index, ours);
 }
 

@@ -89,9 +89,11 @@ export function authenticationNotes(
     ...(hasAnonymous ? ["Take --anonymous-auth away, because the file has anonymous."] : []),
     `--authentication-config=${directory}/${authenticationFile}`,
     ...(flag === undefined ? withoutAuthorizer : [...beforeAuthorizer, flag, ...withAuthorizer]),
-    "Apply config/connected-policies to this cluster: without it, a token that may write Secrets makes a",
+    "Apply config/connected-policies to this cluster: without it, a token that may write " +
+      "Secrets makes a",
     "service account token, which has no scope and no end.",
-    "kube-apiserver has to reach the issuer once after each restart before it accepts any direct token,",
+    "kube-apiserver has to reach the issuer once after each restart before it accepts any " +
+      "direct token,",
     "and again for the first token of each new signing key.",
   ];
 }
@@ -99,7 +101,8 @@ export function authenticationNotes(
 const withoutAuthorizer: readonly string[] = [
   "This cluster has no authorizer of Latchkey, which has these consequences:",
   "- A token with a scope is refused, because nothing in this cluster enforces the scope.",
-  "- A token stays valid until its exp, also when its object, its access key or its user is deleted.",
+  "- A token stays valid until its exp, also when its object, its access key or its user is " +
+    "deleted.",
   "Run latchkey webhook --direct in this cluster and add --authorization to change both.",
 ];
 
@@ -110,7 +113,8 @@ const beforeAuthorizer: readonly string[] = [
 const withAuthorizer: readonly string[] = [
   "latchkey webhook --direct authorizes every request with a direct token:",
   "- It denies what the scope of the token does not cover, and every request of a revoked token.",
-  "- While it is away, requests with direct tokens get the status 500, and all other requests work.",
+  "- While it is away, requests with direct tokens get the status 500, and all other requests " +
+    "work.",
   "- A watch, exec or port-forward that is open when its token is revoked continues until it ends:",
   "  kube-apiserver authorizes a request once. The direct endpoint ends it.",
   "Its client certificate in the kubeconfig is valid for a year; run this command again before.",
@@ -154,7 +158,9 @@ function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationOptions): r
     },
     {
       expression: `claims.exp - claims.nbf <= ${maximumTokenTtl + clockMargin}`,
-      message: `the lifetime exceeds ${maximumTokenTtl} seconds; if --maximum-token-ttl of the controller is longer, set it for kubectl latchkey trust-config too`,
+      message:
+        `the lifetime exceeds ${maximumTokenTtl} seconds; if --maximum-token-ttl of the ` +
+        "controller is longer, set it for kubectl latchkey trust-config too",
     },
     {
       expression: "type(claims.aud) == string",
@@ -167,7 +173,8 @@ function claimRules({ maximumTokenTtl, isAuthorized }: AuthenticationOptions): r
 const noScopeRule = {
   expression: `!has(${serviceClaim}.scope)`,
   message:
-    "the token has a scope, and nothing in this cluster enforces it; create a token without a scope, or use an access key with this scope at the gateway of the management cluster",
+    "the token has a scope, and nothing in this cluster enforces it; create a token without a " +
+    "scope, or use an access key with this scope at the gateway of the management cluster",
 };
 
 /** The authorizer decides by the extras, so no limit of a token may be missing there. */
@@ -177,13 +184,16 @@ const authorizerRules: readonly object[] = [
     message: "jti is not a text, so that the token could not be revoked",
   },
   {
-    expression: `!has(${serviceClaim}.scope) || (type(${serviceClaim}.scope) == string && ${serviceClaim}.scope != "")`,
+    expression:
+      `!has(${serviceClaim}.scope) || (type(${serviceClaim}.scope) == string && ` +
+      `${serviceClaim}.scope != "")`,
     message: "the scope is not a text, so that it would not be enforced",
   },
   {
     expression: `dyn(${serviceClaim}).all(member, member in ["name", "keyID", "scope"])`,
     message:
-      "the private claim has an unknown member, which may be a limit of the token; update Latchkey in this cluster, and run kubectl latchkey trust-config again",
+      "the private claim has an unknown member, which may be a limit of the token; update " +
+      "Latchkey in this cluster, and run kubectl latchkey trust-config again",
   },
 ];
 

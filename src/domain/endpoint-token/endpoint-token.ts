@@ -114,7 +114,10 @@ function sizeProblem(
   const [kid = ""] = knownKids;
   const length = tokenLength(claims, kid);
   if (length <= longestToken) return undefined;
-  const message = `The token would have ${length} characters, and a direct endpoint accepts at most ${longestToken}. Create another token with a narrower spec.scope, or as a user in fewer groups (this one has ${claims.groups.length}).`;
+  const message =
+    `The token would have ${length} characters, and a direct endpoint accepts at most ` +
+    `${longestToken}. Create another token with a narrower spec.scope, or as a user in fewer ` +
+    `groups (this one has ${claims.groups.length}).`;
   return { kind: "refused", reason: "TokenTooLarge", message };
 }
 

@@ -25,7 +25,9 @@ export function addressProblem({
       ? {
           option: "--issuer",
           value: issuer,
-          fix: "has a host that another cluster cannot resolve; set --discovery-url to the URL at which the connected cluster reaches the discovery document",
+          fix:
+            "has a host that another cluster cannot resolve; set --discovery-url to the URL " +
+            "at which the connected cluster reaches the discovery document",
         }
       : undefined;
   }
@@ -38,16 +40,25 @@ function discoveryFix(issuer: string, discoveryUrl: string): string | undefined 
   if (withoutSlashes(discoveryUrl) === withoutSlashes(issuer))
     return "must differ from --issuer; remove it, or append /.well-known/openid-configuration";
   if (new URL(discoveryUrl).pathname === "/")
-    return "must be the whole URL of the discovery document, such as https://latchkey.example.com/.well-known/openid-configuration";
+    return (
+      "must be the whole URL of the discovery document, such as " +
+      "https://latchkey.example.com/.well-known/openid-configuration"
+    );
   if (isClusterLocal(discoveryUrl))
-    return "has a host that another cluster cannot resolve; set the URL of an Ingress, a load balancer or a node";
+    return (
+      "has a host that another cluster cannot resolve; set the URL of an Ingress, a load " +
+      "balancer or a node"
+    );
   return undefined;
 }
 
 const plainFix =
-  "must begin with https:// and a host, without spaces and backslashes, such as https://latchkey.example.com";
+  "must begin with https:// and a host, without spaces and backslashes, such as " +
+  "https://latchkey.example.com";
 
-/** Whether Go parses the URL as JavaScript does, which also accepts `https:\\host` and `https:host`. */
+/**
+ * Whether Go parses the URL as JavaScript does, which also accepts `https:\\host` and `https:host`.
+ */
 function isPlain(url: string): boolean {
   return /^https:\/\/[^\s\\/@?#]+(?:\/[^\s\\?#]*)?$/.test(url);
 }

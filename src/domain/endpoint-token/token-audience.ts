@@ -39,14 +39,20 @@ export function tokenAudience(
   if (annotation !== undefined && !isClusterName(annotation))
     return {
       kind: "invalid",
-      message: `${field} is ${quoted(annotation)}; must be the name of a connected cluster, such as "east", or a project and the name of a virtual cluster, such as "web/dev". Create another token.`,
+      message:
+        `${field} is ${quoted(annotation)}; must be the name of a connected cluster, such as ` +
+        '"east", or a project and the name of a virtual cluster, such as "web/dev". Create ' +
+        "another token.",
     };
   const named = [annotation, ...scopes.map(soleCluster)].filter((name) => name !== undefined);
   const [cluster, other] = new Set(named);
   if (other === undefined) return { kind: "valid", audience: audienceOf(common, cluster) };
   return {
     kind: "invalid",
-    message: `The token is for clusters ${quoted(cluster ?? "")} and ${quoted(other)} at once: ${field}, spec.scope and the scopes of its access key must not name different clusters. Create another token.`,
+    message:
+      `The token is for clusters ${quoted(cluster ?? "")} and ${quoted(other)} at once: ` +
+      `${field}, spec.scope and the scopes of its access key must not name different ` +
+      "clusters. Create another token.",
   };
 }
 

@@ -43,6 +43,8 @@ function soleText(extra: Readonly<Record<string, unknown>>, name: string): strin
 function invalid(name: string): TokenOfRequest {
   return {
     kind: "invalid",
-    reason: `the user has not exactly one value of the extra ${name}; start kube-apiserver with the files of kubectl latchkey trust-config --authentication --authorization`,
+    reason:
+      `the user has not exactly one value of the extra ${name}; start kube-apiserver with the ` +
+      "files of kubectl latchkey trust-config --authentication --authorization",
   };
 }

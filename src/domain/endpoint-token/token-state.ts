@@ -50,7 +50,7 @@ export interface TokenLifetime {
   readonly clamped: boolean;
   /** Whether it expires early because its parent key does. */
   readonly endsWithParentKey: boolean;
-  /** Whether the object was created from an export, so that the start of its lifetime is unknown. */
+  /** Whether the object was created from an export, which hides the start of its lifetime. */
   readonly isExport: boolean;
 }
 
@@ -139,7 +139,9 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
       kind: "refused",
       reason: "InvalidScope",
       message:
-        "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Create another token with a valid scope.",
+        "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or " +
+        "more than 64 rules, 1000 entries or 65536 characters. Create another token with a " +
+        "valid scope.",
     };
   }
   if (isCurrent) return { kind: "minted" };
@@ -162,13 +164,18 @@ function parentScopes({
 
 function unsupportedBecause({ name }: RequesterAnnotations): string | undefined {
   if (!isSystemName(name)) return undefined;
-  return `Latchkey does not mint tokens for ${JSON.stringify(name)}: names that begin with "system:" identify a different user in every cluster. Create the token as another user.`;
+  return (
+    `Latchkey does not mint tokens for ${JSON.stringify(name)}: names that begin with ` +
+    '"system:" identify a different user in every cluster. Create the token as another user.'
+  );
 }
 
 /** Conditions of an expired token. */
 export function expiredConditions({ endsAt, isExport }: TokenLifetime): readonly ConditionUpdate[] {
   const message = isExport
-    ? `The object was created from an export of another token, so its lifetime counts as over. Create a token without metadata.annotations and metadata.finalizers of the export.`
+    ? "The object was created from an export of another token, so its lifetime counts as " +
+      "over. Create a token without metadata.annotations and metadata.finalizers of the " +
+      "export."
     : `The token expired at ${timestamp(endsAt)}. Create another one.`;
   return [
     ...stalled("Expired", message),
@@ -187,7 +194,8 @@ export function refusedConditions(
 /** Conditions of a token that waits for its grant. */
 export function waitingConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
   const message =
-    "Waiting for the requester's RBAC grant. Latchkey mints the token when the grant exists and no other requester is granted access to the token.";
+    "Waiting for the requester's RBAC grant. Latchkey mints the token when the grant exists " +
+    "and no other requester is granted access to the token.";
   return [...reconciling("WaitingForGrant", message), notExpired(lifetime)];
 }
 
@@ -198,7 +206,8 @@ export function tooManyConditions(
   quota: number,
 ): readonly ConditionUpdate[] {
   const message =
-    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; deleted tokens count until they expire.` +
+    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; ` +
+    "deleted tokens count until they expire." +
     " Latchkey mints the token when one of them expires.";
   return [...reconciling("TooManyTokens", message), notExpired(lifetime)];
 }
@@ -209,7 +218,8 @@ export function mintedConditions(
   { maximumTokenTtl }: EndpointTokenConfig,
 ): readonly ConditionUpdate[] {
   const clamped = lifetime.clamped
-    ? ` spec.ttl of ${lifetime.requestedTtl} seconds exceeds the configured maximum of ${maximumTokenTtl} seconds, so the maximum applies.`
+    ? ` spec.ttl of ${lifetime.requestedTtl} seconds exceeds the configured maximum of ` +
+      `${maximumTokenTtl} seconds, so the maximum applies.`
     : "";
   const withKey = lifetime.endsWithParentKey
     ? " It expires together with its parent access key."

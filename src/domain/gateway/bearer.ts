@@ -9,7 +9,11 @@ interface Bearer {
 }
 
 const subprotocolPrefix = "base64url.bearer.authorization.k8s.io.";
-/** Clients of Kubernetes offer five at most; with more, a request counts as one without a credential. */
+
+/**
+ * Clients of Kubernetes offer five at most; with more, a request counts as one without a
+ * credential.
+ */
 export const mostSubprotocols = 32;
 
 /**

@@ -80,7 +80,8 @@ function credentialOf(user: Fields): ClusterAccess["credential"] | string {
   if (hasCertificate) return { kind: "certificate", certificate, key: new SecretText(key) };
   return /^[\x21-\x7e]+$/.test(token)
     ? { kind: "token", token: new SecretText(token) }
-    : "users[].user must have token, or client-certificate-data and client-key-data as base64 of PEM";
+    : "users[].user must have token, or client-certificate-data and client-key-data as base64 " +
+        "of PEM";
 }
 
 /** The entry of a list that a name names, or what is wrong. */

@@ -10,16 +10,14 @@ export const clustersNamespace = "latchkey-clusters";
 export const kubeconfigKey = "kubeconfig";
 
 /** The name of the cluster that a Secret in that namespace connects; undefined for another one. */
-export function connectedClusterName({
-  labels: found,
-}: Pick<Metadata, "labels">): string | undefined {
+export function clusterOfSecret({ labels: found }: Pick<Metadata, "labels">): string | undefined {
   return found[labels.cluster] || undefined;
 }
 
 /** A name for what a Secret in that namespace connects; undefined if its labels name nothing. */
 export function connectionName(metadata: Pick<Metadata, "labels">): string | undefined {
   const { labels: found } = metadata;
-  const cluster = connectedClusterName(metadata);
+  const cluster = clusterOfSecret(metadata);
   const project = found[labels.project];
   const virtualCluster = found[labels.virtualCluster];
   if (cluster !== undefined) return upstreamName({ kind: "cluster", cluster });

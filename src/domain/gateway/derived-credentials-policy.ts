@@ -63,7 +63,8 @@ export function policyProblem(
 export const unreadablePolicy: Refusal = refusal(
   403,
   "scope",
-  `${forbidden}: the account of the gateway in this cluster may not read ${policyText}; an administrator of the cluster must apply config/connected-cluster again`,
+  `${forbidden}: the account of the gateway in this cluster may not read ${policyText}; an ` +
+    "administrator of the cluster must apply config/connected-cluster again",
 );
 
 /** The refusal if the cluster does not answer about the policy. */
@@ -77,6 +78,7 @@ function unguarded(fact: string): Refusal {
   return refusal(
     403,
     "scope",
-    `${forbidden}, because a Secret can become a credential without that scope: ${fact}; an administrator of the cluster must apply config/connected-policies`,
+    `${forbidden}, because a Secret can become a credential without that scope: ${fact}; an ` +
+      "administrator of the cluster must apply config/connected-policies",
   );
 }

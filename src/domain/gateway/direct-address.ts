@@ -14,8 +14,8 @@ const longestServer = 512;
 const longestCa = 16 * 1024;
 
 /**
- * Reads a direct address from the decoded data of a Secret; undefined if it has none, and a sentence
- * that quotes no value if it is not usable. Everything that it accepts is published.
+ * Reads a direct address from the decoded data of a Secret; undefined if it has none, and a
+ * sentence that quotes no value if it is not usable. Everything that it accepts is published.
  */
 export function parseDirectAddress(
   server: string | undefined,
@@ -25,7 +25,10 @@ export function parseDirectAddress(
     return ca === undefined ? undefined : `data[${directKeys.ca}] requires ${directKeys.server}`;
   const address = server.trim().replace(/\/+$/, "");
   if (address.length > longestServer || !isHttpsServer(address))
-    return `data[${directKeys.server}] must be an https URL of at most ${longestServer} characters without query and credentials`;
+    return (
+      `data[${directKeys.server}] must be an https URL of at most ${longestServer} characters ` +
+      "without query and credentials"
+    );
   if (ca === undefined) return { server: address, ca: undefined };
   const certificates = certificatesIn(ca);
   if (certificates === "" || ca.length > longestCa)

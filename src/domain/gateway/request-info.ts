@@ -143,7 +143,9 @@ function fieldTerms(selector: string): readonly FieldTerm[] | undefined {
   return terms;
 }
 
-/** The value of a term; undefined if a special character is not escaped, or an escape is unknown. */
+/**
+ * The value of a term; undefined if a special character is not escaped, or an escape is unknown.
+ */
 function unescapedValue(text: string): string | undefined {
   if (!/^(?:[^\\,=]|\\[\\,=])*$/.test(text)) return undefined;
   return text.replaceAll(/\\([\\,=])/g, "$1");
@@ -165,7 +167,9 @@ const labelName = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 const dnsLabel = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
 const labelKey = `(?:(?=[^/]{1,253}/)${dnsLabel}(?:\\.${dnsLabel})*/)?${labelName}`;
 const labelValue = `(?:${labelName})?`;
-const requirement = `(?:! ?${labelKey}|${labelKey}(?: ?(?:==|=|!=) ?${labelValue}| (?:in|notin) ?\\(${labelValue}(?:, ?${labelValue})*\\))?)`;
+const isValue = ` ?(?:==|=|!=) ?${labelValue}`;
+const isInValues = ` (?:in|notin) ?\\(${labelValue}(?:, ?${labelValue})*\\)`;
+const requirement = `(?:! ?${labelKey}|${labelKey}(?:${isValue}|${isInValues})?)`;
 const labelSelector = new RegExp(`^(?:${requirement}(?:, ?${requirement})*)?$`);
 
 /**
@@ -183,8 +187,8 @@ const connecting: readonly string[] = ["exec", "attach", "portforward"];
 
 /**
  * The requests that a scope must allow: the request itself and, if it connects to a pod or upgrades
- * the connection, the same with the verb create, which kube-apiserver requires from 1.35 on whatever
- * the HTTP method is.
+ * the connection, the same with the verb create, which kube-apiserver requires from 1.35 on, with
+ * any HTTP method.
  */
 export function requiredAccess(
   request: ReviewedRequest,

@@ -88,7 +88,10 @@ function pathProblem(path: string): string | undefined {
   );
 }
 
-/** The proxy subresources of Kubernetes (API reference, "Proxy Operations"): what follows is a path of the backend. */
+/**
+ * The proxy subresources of Kubernetes (API reference, "Proxy Operations"): what follows is a path
+ * of the backend.
+ */
 const proxied =
   /\/api\/v1\/(?:namespaces\/[^/%]+\/(?:pods|services)\/[^/%]+|nodes\/[^/%]+)\/proxy(?=\/)/;
 

@@ -34,6 +34,7 @@ export function spaceProblem(
     const found = locationOf(namespace);
     return found.project === project && found.space === space
       ? undefined
-      : `namespace ${JSON.stringify(namespace)} is not labelled with project ${project} and space ${space}`;
+      : `namespace ${JSON.stringify(namespace)} is not labelled with project ${project} and ` +
+          `space ${space}`;
   }
 }

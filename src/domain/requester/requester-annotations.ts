@@ -7,8 +7,9 @@ import { timestamp } from "../plan/conditions.ts";
 
 type Annotations = Readonly<Record<string, string | undefined>>;
 
-const rfc3339 =
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const date = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+const time = String.raw`([01]\d|2[0-3]):[0-5]\d`;
+const rfc3339 = new RegExp(String.raw`^${date}T${time}:[0-5]\d(\.\d+)?(Z|[+-]${time})$`);
 const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**

@@ -7,7 +7,8 @@ import { timestamp } from "../plan/conditions.ts";
 const policyDelayMs = 10_000;
 
 const fix =
-  "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait 10 seconds and create the object again.";
+  "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait " +
+  "10 seconds and create the object again.";
 
 /**
  * The requester of an object: verified only if the policies that record it were installed 10 s
@@ -18,7 +19,8 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
     return unknown("the policies that record the requester are not installed");
   if (createdAt(metadata) < policies.installedAt + policyDelayMs) {
     return unknown(
-      `the object was created at ${metadata.creationTimestamp}, before the policies that record the requester` +
+      `the object was created at ${metadata.creationTimestamp}, before the policies that ` +
+        "record the requester" +
         ` (${timestamp(policies.installedAt)}) were 10 seconds old`,
     );
   }

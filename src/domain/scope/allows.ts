@@ -78,8 +78,8 @@ export function dimensionCovers<Entry>(
 }
 
 /**
- * Whether any entry of a kind can allow a request. Only rules can name the resource of a request in a
- * guarded namespace, or of an escape.
+ * Whether any entry of a kind can allow a request. Only a rule can name the resource of an escape,
+ * or of a request in a guarded namespace.
  */
 export function isOpenTo<Entry>(
   { list }: EntryKind<Entry>,

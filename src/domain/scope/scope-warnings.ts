@@ -24,7 +24,8 @@ export function scopeWarnings(
   if (typeof limit === "string") return [];
   const roles = unknownRoles(limit, isDefined).map(
     (role) =>
-      `spec.scope.roles: ${JSON.stringify(role)} does not exist and covers nothing until a ClusterRole has the label ${labels.scopeRole} with this value`,
+      `spec.scope.roles: ${JSON.stringify(role)} does not exist and covers nothing until a ` +
+      `ClusterRole has the label ${labels.scopeRole} with this value`,
   );
   const rules = limit.rules.flatMap((rule, index) =>
     rule.resources.flatMap((entry) =>
@@ -51,7 +52,8 @@ function entryWarnings(
     if (namespaces.length === 0) return [];
     if (scope === "Namespaced" && namespaces.every((namespace) => namespace === ""))
       return [
-        `${what} is namespaced, so namespaces [""] does not cover it; name its namespaces, or omit namespaces to cover all`,
+        `${what} is namespaced, so namespaces [""] does not cover it; name its namespaces, or ` +
+          "omit namespaces to cover all",
       ];
     // A Namespace is cluster-scoped, but requests for it have its name as their namespace.
     const covers = namespaces.includes("") || (group === "" && resource === "namespaces");
