@@ -20,6 +20,12 @@ export interface Cli extends CliProcess {
   readonly connect: (flags: ConnectionFlags) => Promise<Cluster>;
 }
 
+/** What the code of a command works with once it has connected. */
+export interface ConnectedCli {
+  readonly cluster: Cluster;
+  readonly cli: Cli;
+}
+
 type Commands = typeof commands;
 
 /** The values of the options of a command, and of the connection. */

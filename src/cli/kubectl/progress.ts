@@ -1,11 +1,5 @@
-import { type Clock, sleep } from "../../runtime/clock.ts";
-import type { Terminal } from "./terminal.ts";
-
-/** Dependencies of {@link withProgress}. */
-interface ProgressDeps {
-  readonly terminal: Pick<Terminal, "say" | "isError">;
-  readonly clock: Pick<Clock, "wakeAfter">;
-}
+import { sleep } from "../../runtime/clock.ts";
+import type { CliProcess } from "./cli.ts";
 
 const patienceMs = 1_000;
 
@@ -13,7 +7,7 @@ const patienceMs = 1_000;
 export async function withProgress<T>(
   what: string,
   work: () => Promise<T>,
-  { terminal, clock }: ProgressDeps,
+  { terminal, clock }: Pick<CliProcess, "terminal" | "clock">,
 ): Promise<T> {
   if (!terminal.isError) return work();
   const cancel = clock.wakeAfter(patienceMs, () => terminal.say(`${what} ...`));
@@ -22,11 +16,6 @@ export async function withProgress<T>(
   } finally {
     cancel();
   }
-}
-
-/** Dependencies of {@link waitUntil}. */
-interface WaitDeps {
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
 }
 
 const firstPauseMs = 25;
@@ -38,7 +27,7 @@ const longestPauseMs = 1_000;
 export async function waitUntil<T>(
   look: () => Promise<T | undefined>,
   withinMs: number,
-  { clock }: WaitDeps,
+  { clock }: Pick<CliProcess, "clock">,
 ): Promise<T | undefined> {
   const end = clock.monotonic() + withinMs;
   for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {

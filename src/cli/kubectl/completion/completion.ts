@@ -5,6 +5,7 @@ import { flagOf } from "../../../runtime/options.ts";
 import { optionsOf } from "../../command-line.ts";
 import {
   type Command,
+  type CommandOption,
   type CommandOptions,
   type Completable,
   readArguments,
@@ -16,10 +17,7 @@ import type { Cli } from "../cli.ts";
 import { commands } from "../commands.ts";
 import { listedClusters } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import {
-  connectionOptions as connection,
-  connectionOptions,
-} from "../connection/connection-options.ts";
+import { connectionOptions as connection } from "../connection/connection-options.ts";
 import { askedKinds, askedObject } from "../explain/asked-kinds.ts";
 import { printable } from "../failure.ts";
 import { findObjects } from "../objects/find-objects.ts";
@@ -47,63 +45,71 @@ interface Proposal {
   readonly text: string;
 }
 
-/**
- * What the last word of a command line can be: known words, or words of a kind from the cluster.
- */
-export interface Completion {
+/** Words that are known, and the kind of those from the cluster. */
+interface Proposals {
   readonly known: readonly Proposal[];
-  readonly completes: Completable | undefined;
-  /** Texts of the flags so far, such as the namespace. */
+  readonly completes?: Completable | undefined;
+}
+
+/** What the last word of a command line can be. */
+interface Completion extends Proposals {
+  /** Undefined before it is complete. */
+  readonly command: Command | undefined;
+  /** Texts of the options so far, such as the namespace. */
   readonly flags: ReadonlyMap<string, readonly string[]>;
   readonly args: readonly string[];
 }
 
-/** Finds what the last of these words can be; the command is undefined before it is complete. */
-export function completionOf(
-  words: readonly string[],
-  commands: readonly Command[],
-): Completion & { readonly command: Command | undefined } {
+/** Finds what the last of these words can be. */
+export function completionOf(words: readonly string[], commands: readonly Command[]): Completion {
   const given = separated(words.slice(0, -1), { commands, connection });
-  const before = hoisted(given, { commands, connection });
   const last = words.at(-1) ?? "";
-  const { command, rest } = commandIn(before, commands);
-  if (command === undefined) {
-    const route = given.slice(leadingOptions(given, connection));
-    const known = nextWords(route, commands).filter(({ word }) => word.startsWith(last));
-    return { command, known, completes: undefined, flags: new Map(), args: [] };
-  }
-  const table = optionsOf(command, connection);
-  const { flags, args, open } = scan(rest, table);
+  const { command, rest } = commandIn(hoisted(given, { commands, connection }), commands);
+  const { flags, args, open } = scan(rest, command === undefined ? {} : allOptions(command));
+  const { known, completes } =
+    command === undefined
+      ? { known: nextWords(given.slice(leadingOptions(given, connection)), commands) }
+      : proposed(command, { args, open, last });
+  const fitting = known.filter(({ word }) => word.startsWith(last));
+  return { command, known: fitting, completes, flags, args };
+}
+
+function allOptions(command: Command): CommandOptions {
+  return optionsOf(command, connection);
+}
+
+/** A place in a command line: the last word, and what is before it. */
+interface Place {
+  readonly args: readonly string[];
+  /** The option that waits for its value. */
+  readonly open: string | undefined;
+  readonly last: string;
+}
+
+/** What can be at a place: a value, an option, or an argument. */
+function proposed(command: Command, { args, open, last }: Place): Proposals {
+  const table = allOptions(command);
   const inline = /^--([a-z-]+)=(.*)$/.exec(last);
   const name = inline?.[1] ?? open;
   if (name !== undefined) {
-    const flag = flagNamed(table, name);
-    const known = (flag?.choices ?? []).map((word) => ({
-      word: inline === null ? word : `--${name}=${word}`,
-      text: "",
-    }));
-    return {
-      ...{ command, flags, args, completes: flag?.completes },
-      known: known.filter(({ word }) => word.startsWith(last)),
-    };
+    const { choices = [], completes } = optionNamed(table, name) ?? {};
+    const start = inline === null ? "" : `--${name}=`;
+    return { known: choices.map((word) => ({ word: start + word, text: "" })), completes };
   }
-  if (last.startsWith("-")) {
-    const all = Object.entries(table).map(([field, option]) => ({
-      word: `--${flagOf(field)}${option.value === "" ? "" : "="}`,
-      text: optionHelp(option),
-    }));
-    const known = all.filter(({ word }) => word.startsWith(last));
-    return { command, known, completes: undefined, flags, args };
-  }
+  if (last.startsWith("-")) return { known: Object.entries(table).map(optionProposal) };
   const { arguments: list = [] } = command;
   const argument = list[args.length] ?? list.find(({ many }) => many === true);
-  const isKind = argument?.completes === "objects" && askedObject(last) === undefined;
-  const choices: readonly Proposal[] = isKind
-    ? Object.entries(askedKinds).map(([kind, { help }]) => ({ word: `${kind}/`, text: help }))
-    : (argument?.choices ?? []).map((word) => ({ word, text: "" }));
-  const known = choices.filter(({ word }) => word.startsWith(last));
-  const completes = isKind ? undefined : argument?.completes;
-  return { command, known, completes, flags, args };
+  const { choices = [], completes } = argument ?? {};
+  if (completes === "objects" && askedObject(last) === undefined) {
+    const kinds = Object.entries(askedKinds);
+    return { known: kinds.map(([kind, { help }]) => ({ word: `${kind}/`, text: help })) };
+  }
+  return { known: choices.map((word) => ({ word, text: "" })), completes };
+}
+
+function optionProposal([name, option]: readonly [string, CommandOption]): Proposal {
+  const word = `--${flagOf(name)}${option.value === "" ? "" : "="}`;
+  return { word, text: optionHelp(option) };
 }
 
 function commandIn(
@@ -131,7 +137,7 @@ function nextWords(before: readonly string[], commands: readonly Command[]): rea
   return [...found].map(([word, text]) => ({ word, text }));
 }
 
-function flagNamed(table: CommandOptions, name: string) {
+function optionNamed(table: CommandOptions, name: string) {
   return Object.entries(table).find(
     ([field, { alias }]) => flagOf(field) === name || alias === name,
   )?.[1];
@@ -143,7 +149,7 @@ function scan(words: readonly string[], table: CommandOptions) {
   const args: string[] = [];
   let open: string | undefined;
   const add = (name: string, value: string): void => {
-    const field = Object.entries(table).find(([, flag]) => flag === flagNamed(table, name))?.[0];
+    const field = Object.entries(table).find(([, flag]) => flag === optionNamed(table, name))?.[0];
     const key = field === undefined ? name : flagOf(field);
     flags.set(key, [...(flags.get(key) ?? []), value]);
   };
@@ -155,7 +161,7 @@ function scan(words: readonly string[], table: CommandOptions) {
     } else if (match === null) args.push(word);
     else {
       const [, name = "", value] = match;
-      const isSwitch = flagNamed(table, name)?.value === "";
+      const isSwitch = optionNamed(table, name)?.value === "";
       if (value !== undefined || isSwitch) add(name, value ?? "true");
       else open = name;
     }
@@ -174,16 +180,15 @@ export function completionText(proposals: readonly Proposal[], files: boolean): 
 }
 
 async function namesFor(
-  { command, completes, flags, args }: Completion & { readonly command: Command | undefined },
+  { command, completes, flags, args }: Completion,
   last: string,
   cli: Cli,
 ): Promise<readonly string[]> {
   if (command === undefined || completes === undefined || completes === "files") return [];
-  const connection = { ...readOptions(connectionOptions, flags), requestTimeout: timeoutMs };
-  if (completes === "contexts")
-    return contextNames(readKubeconfigFiles(connection.kubeconfig, cli.env));
+  const given = { ...readOptions(connection, flags), requestTimeout: timeoutMs };
+  if (completes === "contexts") return contextNames(readKubeconfigFiles(given.kubeconfig, cli.env));
   const before = completes === "objects" ? [last] : readArguments(command, args);
-  return clusterNames(completes, before, await cli.connect(connection));
+  return clusterNames(completes, before, await cli.connect(given));
 }
 
 /** The names of a kind that the user may read; `before` has the words that choose them. */

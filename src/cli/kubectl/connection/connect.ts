@@ -16,9 +16,8 @@ export interface OpenCluster extends Cluster {
 /** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
 export async function connect(
   flags: ConnectionFlags,
-  cliProcess: Pick<CliProcess, "terminal" | "env" | "clock">,
+  { terminal, env, clock }: Pick<CliProcess, "terminal" | "env" | "clock">,
 ): Promise<OpenCluster> {
-  const { terminal, env, clock } = cliProcess;
   const files = readKubeconfigFiles(flags.kubeconfig, env);
   const choice = chooseKubeconfig(files, {
     ...flags,

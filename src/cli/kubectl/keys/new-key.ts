@@ -8,7 +8,7 @@ import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";
-import type { Cli } from "../cli.ts";
+import type { Cli, ConnectedCli } from "../cli.ts";
 import { gatewayAt, publishedGateway, kubeconfigContent } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
@@ -50,11 +50,6 @@ export function newKeyObject(
 
 const readyWithinMs = 10_000;
 
-interface NewKeyDeps {
-  readonly cluster: Cluster;
-  readonly cli: Cli;
-}
-
 /**
  * Makes a key for a spec, stores its digest and prints the key; returns the exit code. The file is
  * created before the request, so that no key is lost because it cannot be written.
@@ -62,7 +57,7 @@ interface NewKeyDeps {
 export async function makeKey(
   { spec, write }: NewKeyWrite,
   options: NewKeyOptions,
-  deps: NewKeyDeps,
+  deps: ConnectedCli,
 ): Promise<number> {
   const { cluster, cli } = deps;
   const subject = boundSubjectOf(parseOwnedAccessKeySpec(spec));
@@ -124,7 +119,7 @@ function wantedServer(
 async function acceptingServer(
   key: string,
   options: NewKeyOptions,
-  { cluster, cli }: NewKeyDeps,
+  { cluster, cli }: ConnectedCli,
 ): Promise<ClusterInfo | undefined> {
   const own = clusterInfo(cluster.choice);
   if ((await tryKey(key, options, cli)).kind !== "unknown") return own;
@@ -140,7 +135,7 @@ async function acceptingServer(
 }
 
 /** The object once the controller has judged it; undefined if that cannot be read. */
-function settledKey(name: string, { cluster, cli }: NewKeyDeps): Promise<unknown> {
+function settledKey(name: string, { cluster, cli }: ConnectedCli): Promise<unknown> {
   const look = async () => {
     try {
       const object = await cluster.get(resources.ownedAccessKeys, { name });

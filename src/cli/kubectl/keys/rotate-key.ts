@@ -2,8 +2,7 @@ import { parseOwnedAccessKey } from "../../../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
-import type { Action, Cli } from "../cli.ts";
-import type { Cluster } from "../connection/cluster.ts";
+import type { Action, ConnectedCli } from "../cli.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
@@ -30,7 +29,7 @@ export const rotateKey: Action<"keysRotate"> = async ({ flags, args: [name = ""]
 async function endAfter(
   object: unknown,
   overlap: number,
-  { cluster, cli }: { readonly cluster: Cluster; readonly cli: Cli },
+  { cluster, cli }: ConnectedCli,
 ): Promise<void> {
   const { metadata } = parseOwnedAccessKey(object);
   const { name } = metadata;

@@ -7,8 +7,7 @@ import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { errorCode } from "../../../runtime/read-text-file.ts";
 import { encodedValue, plainValues } from "../../../tokens/shared-values.ts";
-import type { Action, Cli } from "../cli.ts";
-import type { Cluster } from "../connection/cluster.ts";
+import type { Action, Cli, ConnectedCli } from "../cli.ts";
 import {
   applied,
   changeBetween,
@@ -71,9 +70,7 @@ function temporaryDirectory(env: Cli["env"]): string {
   return runtime !== "" && existsSync(runtime) ? runtime : tmpdir();
 }
 
-interface EditDeps {
-  readonly cluster: Cluster;
-  readonly cli: Cli;
+interface Editing extends ConnectedCli {
   readonly session: EditSession;
 }
 
@@ -84,7 +81,7 @@ const mostEdits = 25;
  * Opens the editor until the result is stored, unchanged or empty; rejects with a Failure if it is
  * unchanged after the API server or the client has refused it.
  */
-async function editIn(path: string, name: string, deps: EditDeps): Promise<void> {
+async function editIn(path: string, name: string, deps: Editing): Promise<void> {
   const { cluster, cli } = deps;
   const ref = { namespace: cluster.choice.namespace, name };
   const { terminal } = cli;
@@ -151,7 +148,7 @@ function patchOf(object: unknown, { set, removed }: ValuesChange) {
 }
 
 /** Runs the editor of the user. */
-function openEditor(path: string, { cli: { env }, session }: EditDeps): Promise<void> {
+function openEditor(path: string, { cli: { env }, session }: Editing): Promise<void> {
   const editor = env["KUBE_EDITOR"] || env["VISUAL"] || env["EDITOR"] || "vi";
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // As in kubectl, the variable may have arguments; the path is not part of the shell's text.

@@ -7,8 +7,7 @@ import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import { timestamp } from "../../../domain/plan/conditions.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import type { Action, Cli, Flags } from "../cli.ts";
-import type { Cluster } from "../connection/cluster.ts";
+import type { Action, Cli, ConnectedCli, Flags } from "../cli.ts";
 import { Failure, sentenceOf } from "../failure.ts";
 import { scopeOf } from "../keys/scope-options.ts";
 import { endText, jsonText, printValue } from "../output.ts";
@@ -17,10 +16,9 @@ import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "
 
 const resource = resources.endpointTokens;
 
-interface TokenDeps {
+/** What a token is made with: the options of the command, and a connection. */
+interface TokenRequest extends ConnectedCli {
   readonly flags: Flags<"tokenCreate">;
-  readonly cluster: Cluster;
-  readonly cli: Cli;
 }
 
 /** `kubectl latchkey token create`. */
@@ -78,7 +76,7 @@ function parsed(text: string): unknown {
  * The user's token of this lifetime, scope and cluster: an exec plugin runs for every command of
  * kubectl. While the API server does not answer, the kept token is taken until its end.
  */
-async function reusedToken(deps: TokenDeps): Promise<MintedToken> {
+async function reusedToken(deps: TokenRequest): Promise<MintedToken> {
   const { flags, cluster, cli } = deps;
   const { server, context } = cluster.choice;
   const kubeconfig = flags.kubeconfig ?? cli.env["KUBECONFIG"];
@@ -101,7 +99,7 @@ async function reusedToken(deps: TokenDeps): Promise<MintedToken> {
 /** Whether the object of a token still has it, and the user of now is its requester. */
 async function isStored(
   { name, token }: MintedToken,
-  { cluster }: Pick<TokenDeps, "cluster">,
+  { cluster }: Pick<TokenRequest, "cluster">,
 ): Promise<boolean> {
   const { userInfo } = await cluster.review(resources.selfReviews, {});
   try {
@@ -129,7 +127,7 @@ function keep(minted: MintedToken, file: KeptToken | undefined, { terminal }: Cl
 
 async function newToken(
   metadata: Partial<ManifestMetadata>,
-  { flags, cluster, cli }: TokenDeps,
+  { flags, cluster, cli }: TokenRequest,
 ): Promise<MintedToken> {
   const scope = scopeOf(flags);
   const { forCluster } = flags;
