@@ -13,7 +13,7 @@ import { exitCodes, sentenceOf } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
-import { asSentence, isWell, plainItem, printReport } from "./report.ts";
+import { asSentence, isWell, plainItem, printReport } from "../report.ts";
 import { reviewItems } from "./review-items.ts";
 
 const everyMs = 2_000;

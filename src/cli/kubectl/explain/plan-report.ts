@@ -11,7 +11,7 @@ import type { Paint } from "../output.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
 import type { PlannedAccess } from "./plan-roles.ts";
 import type { KnownSync } from "./plan-sync.ts";
-import { plainItem, withMissing, asSentence } from "./report.ts";
+import { plainItem, withMissing, asSentence } from "../report.ts";
 
 /** What `plan` prints. It has no value of a secret. */
 export interface PlanReport {

@@ -33,7 +33,7 @@ import {
   plannedObjects,
   planNow,
 } from "./plan-sync.ts";
-import { plainItem, printReport } from "./report.ts";
+import { plainItem, printReport } from "../report.ts";
 import { type LiveSync, readSyncObjects } from "./sync-objects.ts";
 import { areNamespacesListed } from "./why-shared-secret.ts";
 

@@ -7,7 +7,7 @@ import { type Clock, sleep } from "../../../runtime/clock.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";
-import { plainItem } from "./report.ts";
+import { plainItem } from "../report.ts";
 
 const { ownedAccessKeys, tokenReviews, accessReviews, mutatingWebhookConfigurations } = resources;
 const [configurationName = ""] = webhookConfigurations;

@@ -19,7 +19,7 @@ import { locationOf, type ScopedRequest } from "../../../domain/scope/scoped-req
 import type { Cluster } from "../connection/cluster.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
 import type { LiveKey } from "./live-keys.ts";
-import { plainItem } from "./report.ts";
+import { plainItem } from "../report.ts";
 import { namedResource, servedResources } from "./served-resources.ts";
 
 /**

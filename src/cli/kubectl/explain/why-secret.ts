@@ -10,7 +10,7 @@ import { placeholderRequestOf } from "../../../domain/sync/placeholder.ts";
 import { syncIndexes, type SyncObjects, syncObjectsOf } from "../../../domain/sync/sync-objects.ts";
 import { copyItem, isAtTarget, targetItem } from "../../../domain/sync/sync-report.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";
-import { plainItem } from "./report.ts";
+import { plainItem } from "../report.ts";
 import type { LiveSync } from "./sync-objects.ts";
 
 /** A target, and the live objects that decide about it. */

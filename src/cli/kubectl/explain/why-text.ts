@@ -3,7 +3,7 @@ import { nameOf } from "../../../domain/report-object.ts";
 import { printable } from "../failure.ts";
 import { type MissingRight, type Readable, rightText } from "../missing-right.ts";
 import type { Paint } from "../output.ts";
-import { asSentence, colorOf } from "./report.ts";
+import { asSentence, colorOf } from "../report.ts";
 
 /** The answer of `why` about an object. */
 export interface WhyReport extends Readable<readonly ReportItem[]> {

@@ -12,7 +12,7 @@ import { exitCodes, Failure } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
 import { type AskedKind, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
-import { isWell, printReport, withMissing } from "./report.ts";
+import { isWell, printReport, withMissing } from "../report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
 import { keyItem, requestItems } from "./why-key.ts";
 import { secretItems } from "./why-secret.ts";

@@ -5,7 +5,7 @@ import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { plainItem } from "../explain/report.ts";
+import { plainItem } from "../report.ts";
 import { readWith } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../../domain/object-state.ts";
 import { nameOf, placeOf, reportObject } from "../../../domain/report-object.ts";
 import { isPaused } from "../../../domain/sync/sync-options.ts";
-import { colorOf } from "../explain/report.ts";
+import { colorOf } from "../report.ts";
 import { printable } from "../failure.ts";
 import { type Paint, spanText } from "../output.ts";
 

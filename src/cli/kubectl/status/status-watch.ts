@@ -1,5 +1,5 @@
 import { aborted, type Clock, sleep } from "../../../runtime/clock.ts";
-import { reportText } from "../explain/report.ts";
+import { reportText } from "../report.ts";
 import { paintWith, type ResultFormat } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
 import { statusItems, statusText } from "./status-report.ts";

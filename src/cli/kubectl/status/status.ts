@@ -1,6 +1,6 @@
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
-import { isWell, printReport } from "../explain/report.ts";
+import { isWell, printReport } from "../report.ts";
 import { exitCodes } from "../failure.ts";
 import { readStatus } from "./status-read.ts";
 import { statusItems, statusText } from "./status-report.ts";

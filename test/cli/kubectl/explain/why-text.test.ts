@@ -3,12 +3,7 @@ import type { ReportItem, Verdict } from "../../../../src/api/report.ts";
 import { listAt } from "../../../../src/api/parse.ts";
 import { resources } from "../../../../src/api/resources.ts";
 import { paintWith } from "../../../../src/cli/kubectl/output.ts";
-import {
-  asSentence,
-  isWell,
-  reportText,
-  withMissing,
-} from "../../../../src/cli/kubectl/explain/report.ts";
+import { asSentence, isWell, reportText, withMissing } from "../../../../src/cli/kubectl/report.ts";
 import { type WhyReport, whyText } from "../../../../src/cli/kubectl/explain/why-text.ts";
 import { reportObject } from "../../../../src/domain/report-object.ts";
 

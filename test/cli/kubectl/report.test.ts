@@ -1,9 +1,9 @@
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { annotations, apiVersion, labels, requesterPolicies } from "../../../../src/api/names.ts";
-import { type ReportCommand, reportProblems } from "../../../support/report-shape.ts";
-import { fakeCluster, type FakeObjects, statesOf } from "../fake-cluster.ts";
-import { runCommand } from "../run-command.ts";
+import { annotations, apiVersion, labels, requesterPolicies } from "../../../src/api/names.ts";
+import { type ReportCommand, reportProblems } from "../../support/report-shape.ts";
+import { fakeCluster, type FakeObjects, statesOf } from "./fake-cluster.ts";
+import { runCommand } from "./run-command.ts";
 
 const canary = "Y2FuYXJ5LXZhbHVl";
 const at = "2026-01-01T00:00:00Z";

@@ -4,10 +4,10 @@ import type {
   ReportObject,
   ReportReason,
   Verdict,
-} from "../../../api/report.ts";
-import type { Cli } from "../cli.ts";
-import { type MissingRight, type Readable, rightText } from "../missing-right.ts";
-import { type Paint, paintWith, type ResultFormat, resultText } from "../output.ts";
+} from "../../api/report.ts";
+import type { Cli } from "./cli.ts";
+import { type MissingRight, type Readable, rightText } from "./missing-right.ts";
+import { type Paint, paintWith, type ResultFormat, resultText } from "./output.ts";
 
 /** Prints the answer of a command: its items for programs, or a text for people. */
 export function printReport(
