@@ -13,7 +13,7 @@ import { locationOf } from "../domain/scope/scoped-request.ts";
 import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import { isFresh, staleReason } from "../kube/informer/cache-freshness.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";

@@ -6,7 +6,7 @@ import { type Resource, resources } from "../api/resources.ts";
 import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/requester.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { Informer } from "../kube/informer/informer.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 
 /** Stores of the objects that must exist for a requester to be verified. */

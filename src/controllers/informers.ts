@@ -7,7 +7,7 @@ import { staleReasons, untilFresh } from "../kube/informer/cache-freshness.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
 import { provingWatchTimes } from "../kube/informer/watch-times.ts";
 import { Informer } from "../kube/informer/informer.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { rawKey, selects } from "../kube/informer/raw-object.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 import { aborted } from "../runtime/clock.ts";

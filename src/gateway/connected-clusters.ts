@@ -22,7 +22,7 @@ import {
   parseDirectAddress,
 } from "../domain/gateway/direct-address.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Change } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";

@@ -7,7 +7,7 @@ import { createDiscovery } from "../kube/client/discovery.ts";
 import type { Transport } from "../kube/client/transport.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { createForwarder } from "../kube/forward/forwarder.ts";
-import type { InformerDeps } from "../kube/informer/informer-deps.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import {
   ownTransport,
   type ProcessConnectionDeps,

@@ -68,7 +68,7 @@ function assembleDirectEndpoint(
     },
     onList: () => inFlight.changed(),
   });
-  const probe = new ServerProbe({ transport: base.transport, clock });
+  const probe = new ServerProbe(base.transport, clock);
   const certificates = new Certificates("direct", options, { ...following, client, metrics });
   return {
     inFlight,

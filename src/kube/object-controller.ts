@@ -3,7 +3,7 @@ import type { Resource } from "../api/resources.ts";
 import type { Result } from "../api/result.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
-import type { InformerDeps } from "./informer/informer-deps.ts";
+import type { InformerDeps } from "./informer/informer-options.ts";
 import { Informer } from "./informer/informer.ts";
 import { runLoop } from "./queue/loop.ts";
 import { WorkQueue } from "./queue/work-queue.ts";

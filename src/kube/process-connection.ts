@@ -5,7 +5,7 @@ import { requestMetrics } from "../runtime/work-metrics.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { mostOwnResponseBytes } from "./client/exchange.ts";
 import { provingWatchTimes } from "./informer/watch-times.ts";
-import type { InformerDeps } from "./informer/informer-deps.ts";
+import type { InformerDeps } from "./informer/informer-options.ts";
 import { createListWatch } from "./informer/list-watch.ts";
 import { interruptionCounter } from "./informer/watch-metrics.ts";
 import { Recovery } from "./informer/recovery.ts";

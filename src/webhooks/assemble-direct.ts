@@ -40,7 +40,7 @@ export function assembleDirectAuthorizer(
     ...{ onKeys: ignore, onList: ignore },
   });
   const discovery = createDiscovery({ transport, clock, log });
-  const probe = new ServerProbe({ transport, clock });
+  const probe = new ServerProbe(transport, clock);
   const externalNames = options.certificateNames;
   const certificates = new Certificates(
     "authorizer",

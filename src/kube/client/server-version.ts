@@ -19,12 +19,6 @@ export function minorOf(gitVersion: string): number | undefined {
   return minor === undefined ? undefined : Number(minor);
 }
 
-/** Dependencies of {@link ServerProbe}. */
-interface ServerProbeDeps {
-  readonly transport: Pick<Transport, "request">;
-  readonly clock: Clock;
-}
-
 const everyMs = 10_000;
 const retryMs = 1_000;
 /** As long as the watches of other processes may be silent. */
@@ -35,17 +29,19 @@ const longestSilenceMs = 30_000;
  * that it is cut off.
  */
 export class ServerProbe {
-  readonly #deps: ServerProbeDeps;
+  readonly #transport: Pick<Transport, "request">;
+  readonly #clock: Clock;
   #answeredAt: number | undefined;
 
-  constructor(deps: ServerProbeDeps) {
-    this.#deps = deps;
+  constructor(transport: Pick<Transport, "request">, clock: Clock) {
+    this.#transport = transport;
+    this.#clock = clock;
   }
 
   /** Why the API server counts as unreachable, in one sentence; empty if it does not. */
   problems(): readonly string[] {
     if (this.#answeredAt === undefined) return ["the API server has not answered yet"];
-    const silentMs = this.#deps.clock.monotonic() - this.#answeredAt;
+    const silentMs = this.#clock.monotonic() - this.#answeredAt;
     return silentMs < longestSilenceMs
       ? []
       : [
@@ -56,18 +52,17 @@ export class ServerProbe {
 
   /** Asks until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
     while (!signal.aborted) {
       const isAnswered = await this.#ask();
-      if (isAnswered) this.#answeredAt = clock.monotonic();
-      await sleep(isAnswered ? everyMs : retryMs, { clock, signal });
+      if (isAnswered) this.#answeredAt = this.#clock.monotonic();
+      await sleep(isAnswered ? everyMs : retryMs, { clock: this.#clock, signal });
     }
   }
 
   /** Any answer counts, such as 403, except that of a server that cannot serve. */
   async #ask(): Promise<boolean> {
     try {
-      const { status } = await this.#deps.transport.request({ method: "GET", path: "/version" });
+      const { status } = await this.#transport.request({ method: "GET", path: "/version" });
       return status < 500;
     } catch (error) {
       if (!isKubeError(error)) throw error;

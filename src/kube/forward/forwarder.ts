@@ -92,8 +92,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       const { kind, sharer } = request;
       const sent = { ...request, target: prefix + request.target };
       const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
-      const way = { pool: pools[kind], share, clock, headTimeoutMs };
-      const attempt = new Attempt(sent, handler, way);
+      const connection = { pool: pools[kind], share, clock, headTimeoutMs };
+      const attempt = new Attempt(sent, handler, connection);
       attempt.start();
       return attempt;
     },
@@ -118,8 +118,8 @@ interface IterableDispatcher {
   ): boolean;
 }
 
-/** Connections, and the share of them. */
-interface Way {
+/** The connections of a request, and its share of them. */
+interface SharedConnection {
   readonly pool: IterableDispatcher;
   readonly share: Share;
   readonly clock: Clock;
@@ -131,7 +131,7 @@ interface Way {
  * ended before the first byte of an answer, as an idle one may.
  */
 class Attempt implements Forwarding, Dispatcher.DispatchHandler {
-  readonly #way: Way;
+  readonly #connection: SharedConnection;
   readonly #request: ForwardedRequest;
   readonly #handler: ForwardHandler;
   #controller: Dispatcher.DispatchController | undefined;
@@ -142,18 +142,18 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #isLate = false;
   #stopWaiting: Cancel = () => {};
   #stopHeadClock: Cancel | undefined;
-  constructor(request: ForwardedRequest, handler: ForwardHandler, way: Way) {
-    [this.#way, this.#request, this.#handler] = [way, request, handler];
+  constructor(request: ForwardedRequest, handler: ForwardHandler, connection: SharedConnection) {
+    [this.#connection, this.#request, this.#handler] = [connection, request, handler];
     const { method, body } = request;
     this.#mayRepeat = body === undefined && (method === "GET" || method === "HEAD");
   }
 
   get isWaiting(): boolean {
-    return this.#way.share.isWaiting;
+    return this.#connection.share.isWaiting;
   }
 
   start(): void {
-    const { share, clock } = this.#way;
+    const { share, clock } = this.#connection;
     share.enter(() => {
       this.#stopWaiting();
       if (!this.#isOver) this.#send();
@@ -164,7 +164,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   #send(): void {
     const { method, target, headers, body } = this.#request;
-    this.#way.pool.dispatch(
+    this.#connection.pool.dispatch(
       {
         method,
         path: target,
@@ -208,7 +208,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   /** An interim answer begins undici's own time for a head anew; many of them have it once. */
   #waitForHead(controller: Dispatcher.DispatchController): void {
-    const { clock, headTimeoutMs } = this.#way;
+    const { clock, headTimeoutMs } = this.#connection;
     this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () => {
       this.#isLate = true;
       controller.abort(new Error("the head of the answer is late"));
@@ -239,7 +239,7 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#stopHeadClock?.();
-    this.#way.share.end();
+    this.#connection.share.end();
   }
 }
 

@@ -21,8 +21,8 @@ export interface UpgradeHandler {
   onError(failure: ForwardFailure): void;
 }
 
-/** What the way to the API server of an upgrade needs. */
-interface UpgradeTerms {
+/** What the connection of an upgrade needs. */
+interface UpgradeOptions {
   readonly credentials: Pick<Credentials, "server" | "tls">;
   /** Milliseconds to the answer. */
   readonly headTimeoutMs: number;
@@ -35,7 +35,7 @@ interface UpgradeTerms {
 export function requestUpgrade(
   { method, target, headers }: UpgradeRequest,
   handler: UpgradeHandler,
-  { credentials, headTimeoutMs, clock }: UpgradeTerms,
+  { credentials, headTimeoutMs, clock }: UpgradeOptions,
 ): () => void {
   const origin = new URL(credentials.server);
   const options = {

@@ -1,30 +1,11 @@
 import type { Key } from "../../api/object.ts";
 import type { Logger } from "../../runtime/log.ts";
 import { isKubeError } from "../client/kube-error.ts";
-import type { ListOptions } from "./list-options.ts";
 import { type InformerState, isStored, takeEvent, takeRead } from "./informer-state.ts";
+import type { InformerOptions } from "./informer-options.ts";
 import { rawKey, rawUid, rawVersion, selects } from "./raw-object.ts";
-import {
-  type Change,
-  type Codec,
-  type Entry,
-  type Indexer,
-  type ReadStore,
-  Store,
-} from "./store.ts";
+import { type Entry, type ReadStore, Store } from "./store.ts";
 import type { WatchEvent } from "./watch-stream.ts";
-
-/** Options of an informer. */
-export interface InformerOptions<T> {
-  readonly listOptions: ListOptions;
-  /** Parses an object for the store; undefined if it is not stored. Throws on an invalid object. */
-  readonly parse: (raw: unknown) => T | undefined;
-  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
-  readonly codec?: Codec<T>;
-  readonly onChange: (change: Change<T>) => void;
-  /** Treats a resource that the API server does not serve as empty. */
-  readonly optional?: boolean;
-}
 
 /**
  * The objects of an informer: parses them, keeps the newest of each by the rules of

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import { minorOf, serverVersion, ServerProbe } from "../../../src/kube/client/server-version.ts";
+import type { Transport } from "../../../src/kube/client/transport.ts";
 import { settled, TestClock } from "../../support/test-clock.ts";
 
 const transport = (status: number, text: string) => ({ request: async () => ({ status, text }) });
@@ -33,17 +34,15 @@ async function probeOf(answers: (number | undefined)[]) {
   const clock = new TestClock();
   const stop = new AbortController();
   const paths: string[] = [];
-  const probe = new ServerProbe({
-    clock,
-    transport: {
-      async request({ path }) {
-        paths.push(path);
-        const status = answers.length > 1 ? answers.shift() : answers[0];
-        if (status === undefined) throw new KubeError("no answer", { code: "Network", status: 0 });
-        return { status, text: "" };
-      },
+  const transport: Pick<Transport, "request"> = {
+    async request({ path }) {
+      paths.push(path);
+      const status = answers.length > 1 ? answers.shift() : answers[0];
+      if (status === undefined) throw new KubeError("no answer", { code: "Network", status: 0 });
+      return { status, text: "" };
     },
-  });
+  };
+  const probe = new ServerProbe(transport, clock);
   const running = probe.run(stop.signal);
   await settled();
   return {

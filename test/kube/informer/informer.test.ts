@@ -5,7 +5,7 @@ import { KubeError, type KubeErrorCode } from "../../../src/kube/client/kube-err
 import { isFresh } from "../../../src/kube/informer/cache-freshness.ts";
 import { provingWatchTimes, relaxedWatchTimes } from "../../../src/kube/informer/watch-times.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import type { InformerOptions } from "../../../src/kube/informer/informer-store.ts";
+import type { InformerOptions } from "../../../src/kube/informer/informer-options.ts";
 import { Recovery } from "../../../src/kube/informer/recovery.ts";
 import { Yielder } from "../../../src/runtime/yielder.ts";
 import { recordingLog } from "../../support/recording-log.ts";
