@@ -1,6 +1,6 @@
 import { CredentialsError, userFix } from "../../../kube/credentials/credentials.ts";
 import { chooseKubeconfig, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
-import { connectUser } from "../../../kube/credentials/user-connection.ts";
+import { connectUser } from "../../../kube/client/user-connection.ts";
 import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Environment } from "../../../runtime/options.ts";
 import { type Cluster, clusterOver } from "./cluster.ts";

@@ -2,13 +2,16 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import { ByteCollector } from "../../runtime/byte-collector.ts";
 import { errorCode } from "../../runtime/read-text-file.ts";
-import { CredentialsError, type TlsMaterial, userFix } from "./credentials.ts";
-import { encodeBody } from "../client/request-body.ts";
-import { type KubeError, networkError } from "../client/kube-error.ts";
-import { mostOwnResponseBytes, ResponseTooLarge } from "../client/exchange.ts";
-import type { KubeconfigChoice } from "./kubeconfig.ts";
-import { type KubeconfigUser, kubeconfigCredentials } from "./kubeconfig-credentials.ts";
-import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";
+import { CredentialsError, type TlsMaterial, userFix } from "../credentials/credentials.ts";
+import { encodeBody } from "./request-body.ts";
+import { type KubeError, networkError } from "./kube-error.ts";
+import { mostOwnResponseBytes, ResponseTooLarge } from "./exchange.ts";
+import type { KubeconfigChoice } from "../credentials/kubeconfig.ts";
+import {
+  type KubeconfigUser,
+  kubeconfigCredentials,
+} from "../credentials/kubeconfig-credentials.ts";
+import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** What a connection of a user needs. */
 interface UserConnectionDeps extends KubeconfigUser {
