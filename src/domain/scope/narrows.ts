@@ -5,7 +5,7 @@ import {
   isImpersonation,
   isSecrets,
 } from "./derived-credentials.ts";
-import { coversResources, ruleKind } from "./rule-kind.ts";
+import { ruleKind } from "./rule-kind.ts";
 import { type Dimension, type EntryKind } from "./dimension.ts";
 import { mapKinds } from "./entry-kinds.ts";
 import { NameSets } from "./patterns.ts";
@@ -71,7 +71,7 @@ class EntryIndex<Entry> {
   /** All entries that could contain this one, and perhaps others. */
   candidates(entry: Entry): readonly Entry[] {
     const values = this.#dimensions.map(({ valuesOf }, at) => {
-      const containing = new Set([valuesOf(entry)[0] ?? "", "*", ""]);
+      const containing = new Set([...valuesOf(entry).slice(0, 1), "*", ""]);
       return [...containing].filter((value) => this.#values[at]?.has(value));
     });
     return values
@@ -92,7 +92,7 @@ function onlyOf([first = "", ...others]: readonly string[]): string {
  * Whether a rule covers every request, except those that require a rule that names the resource.
  */
 function restrictsNothing(rule: ScopeRule): boolean {
-  return coversResources(rule) && restrictsAtMost(rule, "nonResourceURLs");
+  return restrictsAtMost(rule);
 }
 
 /**

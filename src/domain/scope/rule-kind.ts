@@ -166,7 +166,7 @@ export const ruleKind: EntryKind<ScopeRule> = {
  * does one with names and without resources, which admission rejects: the specification requires
  * resources with names.
  */
-export function coversResources(rule: ScopeRule): boolean {
+function coversResources(rule: ScopeRule): boolean {
   if (rule.resourceNames.length > 0 && rule.resources.length === 0) return false;
   return rule.nonResourceURLs.length === 0 || listsResources(rule);
 }

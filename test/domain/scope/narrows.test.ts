@@ -102,6 +102,12 @@ describe("narrows:", () => {
     the same cluster | rule cluster=c1 verbs=get | rule cluster=c1
     a named virtual cluster of a namespace | rule virtualClusters=ns/vc
       | rule virtualClusters=ns/,wc
+    a virtual cluster of a namespace within those of any | rule virtualClusters=ns/vc
+      | rule virtualClusters=vc
+    a project within a rule that names Secrets and others | project web
+      | rule + rule resources=secrets,pods;deployments.apps
+    a project within a rule that names Secrets and a path | project web
+      | rule + rule resources=secrets nonResourceURLs=/logs
     `),
   )("%s", (_what, child, parent) => {
     expect(isNarrower(child, parent)).toBe(true);
@@ -156,7 +162,9 @@ describe("does not narrow:", () => {
     pods within pods/* | rule resources=pods | rule resources=pods/*
     another subresource within */log | rule resources=pods/exec | rule resources=*/log
     an additional group | rule resources=pods;.apps | rule resources=pods
-    an additional resource | rule resources=pods,secrets | rule resources=pods
+    an additional resource | rule resources=pods,services | rule resources=pods
+    an additional resource, of which one is named | rule verbs=patch resources=secrets,namespaces
+      | rule resources=secrets,*
     a subresource within its resource | rule resources=pods/log | rule resources=pods,log/*
     another group | rule resources=pods.apps | rule resources=pods
     all names within some | rule resources=pods | rule resources=pods resourceNames=a
