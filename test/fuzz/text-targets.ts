@@ -198,7 +198,7 @@ export const textTargets: readonly Target[] = [
       fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
         const transport = {
           request: () => Promise.reject(new Error("not asked")),
-          stream: async () => ({ status: 200, chunks: cut(bytes, places) }),
+          stream: async () => ({ status: 200 as const, chunks: cut(bytes, places) }),
           close: async () => {},
         };
         const watching = createListWatch(transport, new TestClock()).watch(

@@ -168,7 +168,7 @@ const mostRefusalBytes = 1024 * 1024;
 export async function readRefusal(
   body: Pick<Readable, "destroy"> & AsyncIterable<Uint8Array>,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
-): Promise<Uint8Array> {
+): Promise<string> {
   const text = new ByteCollector(mostRefusalBytes);
   let isLate = false;
   const stopClock = clock.wakeAfter(timeoutMs, () => {
@@ -182,5 +182,5 @@ export async function readRefusal(
   } finally {
     stopClock();
   }
-  return text.take();
+  return text.take().toString("utf8");
 }

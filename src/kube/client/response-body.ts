@@ -47,7 +47,8 @@ export function parseJson(call: ApiRequest, text: string, what = "response"): un
   }
 }
 
-function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
+/** The KubeError of a response with an error status. */
+export function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
   const status = statusOf(answer);
   return errorOf(call, answer, { status, sentence: sentenceOf(call, status) });
 }

@@ -36,9 +36,9 @@ export interface ApiResponse {
   readonly json?: unknown;
 }
 
-/** A response whose body is still arriving. */
+/** The response to a stream that the API server has opened, whose body is still arriving. */
 export interface StreamingResponse {
-  readonly status: number;
+  readonly status: 200;
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
@@ -48,7 +48,8 @@ export interface StreamingResponse {
  */
 export interface Transport {
   request(call: ApiRequest): Promise<ApiResponse>;
-  stream(call: ApiRequest): Promise<StreamingResponse>;
+  /** Resolves to a complete response if the API server does not open the stream. */
+  stream(call: ApiRequest): Promise<StreamingResponse | ApiResponse>;
   close(): Promise<void>;
 }
 
@@ -127,7 +128,7 @@ class PooledTransport implements Transport {
     );
   }
 
-  stream(call: ApiRequest): Promise<StreamingResponse> {
+  stream(call: ApiRequest): Promise<StreamingResponse | ApiResponse> {
     return this.#observed(call, () => this.#authorized(() => this.#open(call)));
   }
 
@@ -165,18 +166,17 @@ class PooledTransport implements Transport {
     };
   }
 
-  async #open(call: ApiRequest): Promise<StreamingResponse> {
+  async #open(call: ApiRequest): Promise<StreamingResponse | ApiResponse> {
     const authorization = await this.#options.credentials.authorization();
-    const answer = await this.#watches.request({
+    const { statusCode, body } = await this.#watches.request({
       method: call.method,
       path: this.#prefix + call.path,
       headers: headersOf(call, authorization),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
-    // Reads an error response at once; otherwise its socket would stay open.
-    const chunks =
-      answer.statusCode === 200 ? answer.body : [await readRefusal(answer.body, this.#options)];
-    return { status: answer.statusCode, chunks };
+    if (statusCode === 200) return { status: statusCode, chunks: body };
+    // Read at once; otherwise its socket would stay open.
+    return { status: statusCode, text: await readRefusal(body, this.#options) };
   }
 
   /** Encodes a small body at once, and a large one in a turn of the yielder. */

@@ -5,8 +5,8 @@ import type { Clock } from "../../runtime/clock.ts";
 import { KubeError, networkError } from "../client/kube-error.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
 import type { ObjectHead } from "./raw-object.ts";
-import { bodyOf, parseJson, watchError } from "../client/response-body.ts";
-import type { ApiRequest, StreamingResponse, Transport } from "../client/transport.ts";
+import { parseJson, refusal, watchError } from "../client/response-body.ts";
+import type { ApiRequest, ApiResponse, StreamingResponse, Transport } from "../client/transport.ts";
 
 /** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
 export interface WatchEvent {
@@ -61,7 +61,7 @@ export async function streamEvents(
   };
   try {
     const answer = await transport.stream(call);
-    if (answer.status !== 200) throw await refusalOf(call, answer);
+    if (!("chunks" in answer)) throw refusalOf(call, answer);
     heard();
     onOpen?.();
     for await (const lines of splitLines(answer.chunks)) {
@@ -152,16 +152,9 @@ function parseEvent(call: ApiRequest, line: string): WatchEvent {
   return { type, object };
 }
 
-async function refusalOf(
-  call: ApiRequest,
-  { status, chunks }: StreamingResponse,
-): Promise<unknown> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  try {
-    bodyOf(call, { status, text: Buffer.concat(parts).toString("utf8") });
-  } catch (error) {
-    return error;
-  }
-  return networkError(call, `status ${status} instead of a watch`, { status });
+function refusalOf(call: ApiRequest, answer: ApiResponse): KubeError {
+  const { status } = answer;
+  return status < 300
+    ? networkError(call, `status ${status} instead of a watch`, { status })
+    : refusal(call, answer);
 }

@@ -4,6 +4,7 @@ import { BodyLimiter } from "../../../src/kube/client/body-limiter.ts";
 import {
   type ApiRequest,
   createTransport,
+  type ApiResponse,
   type StreamingResponse,
   type Transport,
   type TransportOptions,
@@ -302,8 +303,7 @@ describe("a stream", () => {
           : answerWith(200)(arrival),
       { connections: 1 },
     );
-    const { status, chunks } = await transport.stream(get);
-    expect(status).toBe(200);
+    const chunks = chunksOf(await transport.stream(get));
     await transport.request({ ...get, path: "/api/v1/other" });
     const texts: string[] = [];
     for await (const chunk of chunks) {
@@ -316,7 +316,7 @@ describe("a stream", () => {
   test("ends when its signal aborts", async () => {
     const stop = new AbortController();
     const { transport } = await over(({ answer }) => void answer.writeHead(200).write("one"));
-    const { chunks } = await transport.stream({ ...get, signal: stop.signal });
+    const chunks = chunksOf(await transport.stream({ ...get, signal: stop.signal }));
     const reading = (async () => {
       for await (const _ of chunks) stop.abort();
     })();
@@ -329,8 +329,8 @@ describe("a stream", () => {
       answer.writeHead(500);
       bodies.push(writeEndlessly(answer, "x"));
     });
-    const { status, chunks } = await transport.stream(get);
-    expect([status, (await bytesIn(chunks)) <= 1024 * 1024]).toEqual([500, true]);
+    const answer = await transport.stream(get);
+    expect([answer.status, textOf(answer).length <= 1024 * 1024]).toEqual([500, true]);
     await bodies[0]?.closed;
     expect(bodies[0]?.written()).toBeLessThan(mostBuffered);
   });
@@ -347,8 +347,8 @@ describe("a stream", () => {
       peer.arrivals[0]?.answer.write("x");
       await clock.run(1_000);
     }
-    const { status, chunks } = await stream;
-    expect([status, (await bytesIn(chunks)) > 0, clock.pending]).toEqual([503, true, 0]);
+    const answer = await stream;
+    expect([answer.status, textOf(answer).length > 0, clock.pending]).toEqual([503, true, 0]);
     await closed;
   });
 
@@ -434,10 +434,14 @@ test("close aborts pending requests", async () => {
   expect(await result).toMatchObject({ code: "Network" });
 });
 
-async function bytesIn(chunks: StreamingResponse["chunks"]): Promise<number> {
-  let bytes = 0;
-  for await (const chunk of chunks) bytes += chunk.length;
-  return bytes;
+function chunksOf(answer: StreamingResponse | ApiResponse): StreamingResponse["chunks"] {
+  if (!("chunks" in answer)) throw new Error(`the stream is refused: ${answer.status}`);
+  return answer.chunks;
+}
+
+function textOf(answer: StreamingResponse | ApiResponse): string {
+  if ("chunks" in answer) throw new Error("the stream is open");
+  return answer.text;
 }
 
 /** Everything of an error that a log or a debugger could show. */

@@ -37,7 +37,7 @@ function over({
   stream,
 }: {
   answers?: readonly (string | ApiResponse | KubeError)[];
-  stream?: (call: ApiRequest) => Promise<StreamingResponse>;
+  stream?: (call: ApiRequest) => Promise<StreamingResponse | ApiResponse>;
 }) {
   const calls: ApiRequest[] = [];
   const clock = new TestClock();
@@ -49,7 +49,7 @@ function over({
       if (answer instanceof KubeError) throw answer;
       return typeof answer === "string" ? { status: 200, text: answer } : answer;
     },
-    stream(call: ApiRequest): Promise<StreamingResponse> {
+    stream(call: ApiRequest): Promise<StreamingResponse | ApiResponse> {
       calls.push(call);
       return stream?.(call) ?? Promise.reject(new Error("no stream"));
     },
@@ -64,6 +64,15 @@ const unanswered = ({ signal }: ApiRequest): Promise<never> =>
     signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
   );
 
+/** A stream, or the response that refuses it. */
+async function streamed(
+  status: number,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<StreamingResponse | ApiResponse> {
+  if (status === 200) return { status, chunks };
+  return { status, text: Buffer.concat(await all(chunks)).toString("utf8") };
+}
+
 const toWatch = { resourceVersion: "7", openMs: 5_000, onOpen: () => {} };
 
 function watching(
@@ -72,7 +81,7 @@ function watching(
   timeoutSeconds = 3_600,
 ) {
   const stop = new AbortController();
-  const setup = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
+  const setup = over({ stream: (call) => streamed(status, chunks(call)) });
   const batches: (readonly WatchEvent[])[] = [];
   const ended = setup.listWatch.watch(
     everything,
@@ -142,7 +151,7 @@ describe("a list", () => {
   }) {
     const setup = over({
       answers,
-      stream: async (call) => ({ status, chunks: await chunks(call) }),
+      stream: async (call) => streamed(status, await chunks(call)),
     });
     const [stop, names] = [new AbortController(), new Array<string>()];
     const list = () =>
