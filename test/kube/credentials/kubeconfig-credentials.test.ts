@@ -64,6 +64,12 @@ describe("a user", () => {
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
+  test("with a name and a password sends them", async () => {
+    const path = kubeconfig({ user: { username: "alice", password: "pass" } });
+    const credentials = await credentialsIn(path, new TestClock());
+    expect(await credentials.authorization()).toBe(`Basic ${base64("alice:pass")}`);
+  });
+
   test("with a client certificate presents it, and sends no token", async () => {
     const user = { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") };
     const cluster = {
