@@ -76,7 +76,7 @@ export function addContext(
   writePrivately(path, JSON.stringify(after, undefined, 2));
 }
 
-/** client-node requires an explicit setting for plain HTTP. */
+/** The servers require an explicit setting for plain HTTP. */
 function trustIn({
   url,
   certificateAuthority,
