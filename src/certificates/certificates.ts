@@ -12,7 +12,7 @@ import { requeueAt } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
-import type { ServerTls } from "../runtime/http-server.ts";
+import type { ServerTls } from "../runtime/server-options.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { caFingerprints } from "../tokens/certificate-pem.ts";
 import type { CertificateTerms } from "../tokens/certificate-signing.ts";

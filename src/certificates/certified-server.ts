@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../runtime/clock.ts";
-import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ProcessContext, ProcessPart } from "../runtime/run-process.ts";
+import type { ServerTls } from "../runtime/server-options.ts";
 import type { Certificates } from "./certificates.ts";
 
 /** A server whose certificates can be replaced while it runs. */

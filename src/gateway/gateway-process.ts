@@ -16,7 +16,6 @@ import {
 import { sleep } from "../runtime/clock.ts";
 import type { HostPort, LogLevel } from "../runtime/config-values.ts";
 import { readEnvironment } from "../runtime/environment.ts";
-import { startFrontServer } from "../runtime/front-server.ts";
 import { refusalCounter } from "../runtime/http-server.ts";
 import {
   type ProcessContext,
@@ -24,6 +23,8 @@ import {
   runProcess,
   type ServerProcess,
 } from "../runtime/run-process.ts";
+import { frontLimits } from "../runtime/server-options.ts";
+import { startServer } from "../runtime/server.ts";
 import type { AdmitRequestDeps } from "./admit-request.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { type GatewayHandler, gatewayHandler } from "./gateway-handler.ts";
@@ -38,6 +39,8 @@ export const mostAnswers = 128;
 /** A load balancer that learns later of the end of a replica finds nobody listening. */
 const leastDrainMs = 5_000;
 const watchesOverMs = 10_000;
+/** A request may be on its way over an idle connection. */
+const mostIdleMs = 10_000;
 
 /** What a gateway and a direct endpoint have in common. */
 interface GatewayBase {
@@ -164,8 +167,8 @@ function clientServer(
   return certifiedServer(
     {
       async start(tls) {
-        const server = await startFrontServer({
-          ...{ ...address, ...handler, clock, tls },
+        const server = await startServer({
+          ...{ ...address, ...handler, clock, tls, limits: frontLimits },
           isUpgrade: asksForUpgrade,
           onRefused: refusalCounter("gateway", ["connection"], metrics),
         });
@@ -177,7 +180,11 @@ function clientServer(
       async drain(server) {
         const { leastMs, watchesMs, restMs } = drainTimes(drainTimeout);
         await sleep(leastMs, { clock });
-        await Promise.all([server.drain(restMs), inFlight.endStreams(watchesMs)]);
+        const idleMs = Math.min(mostIdleMs, restMs);
+        await Promise.all([
+          server.drain({ idleMs, mostMs: restMs }),
+          inFlight.endStreams(watchesMs),
+        ]);
       },
     },
     context,

@@ -107,6 +107,11 @@ export class ConnectionPool {
     return this.#byId.get(id) ?? closedConnection;
   }
 
+  /** Closes every connection. */
+  closeAll(): void {
+    for (const { socket } of this.#byId.values()) socket.destroy();
+  }
+
   /** The connection to close now that there is a new one. */
   #displacedBy(added: OpenConnection): OpenConnection | undefined {
     const { all, unauthenticated, reserved } = this.#limits;

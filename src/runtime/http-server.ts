@@ -1,27 +1,22 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { BodyBudget } from "./body-budget.ts";
-import { type Clock, sleep } from "./clock.ts";
-import {
-  type ConnectionLimits,
-  connectionLimits,
-  ConnectionPool,
-  recordConnections,
-} from "./connection-pool.ts";
-import { shareHandshakes } from "./handshakes.ts";
+import type { Clock } from "./clock.ts";
+import type { Connection, ConnectionLimits } from "./connection-pool.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { idOf, peerOf } from "./peer.ts";
-import type { Gate, Handler } from "./routes.ts";
-import { serve } from "./serve-request.ts";
-
-/** The serving certificate and the client CA of a server, in PEM. */
-export interface ServerTls {
-  readonly certificate: string;
-  readonly privateKey: string;
-  /** CA certificates; a client certificate of any other CA is ignored. */
-  readonly clientAuthority: string;
-}
+import { peerOf } from "./peer.ts";
+import { type Body, hasBody, readBody } from "./read-body.ts";
+import {
+  type Gate,
+  type Handler,
+  type HttpRequest,
+  type HttpResponse,
+  type Peer,
+  plain,
+  revalidated,
+} from "./routes.ts";
+import { httpLimits, type ServerTls } from "./server-options.ts";
+import { type Server, startServer } from "./server.ts";
 
 /** Options of a server; port 0 is any free port. */
 interface HttpServerOptions {
@@ -38,7 +33,7 @@ interface HttpServerOptions {
   readonly maximumBodyBytes?: number;
   /** Serves HTTPS with optional client certificates. */
   readonly tls?: ServerTls;
-  /** Default: {@link connectionLimits}. */
+  /** Default: those of {@link httpLimits}. */
   readonly connections?: ConnectionLimits;
 }
 
@@ -61,64 +56,15 @@ export function refusalCounter<Reason extends string>(
 /** One of {@link httpRefusals}. */
 type HttpRefusal = (typeof httpRefusals)[number];
 
-/** The current load of a server. */
-interface HttpLoad extends ReturnType<ConnectionPool["load"]> {
-  /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
-  readonly bodyBytes: { readonly certified: number; readonly others: number };
-}
-
-/** Durations of a graceful shutdown, in milliseconds. */
-interface DrainTimes {
-  /** Minimum time to serve, so that load balancers observe that the server is not ready. */
-  readonly leastMs: number;
-  /** Time after which open connections are closed. */
-  readonly mostMs: number;
-  /** Additional time for pending requests. */
-  readonly graceMs: number;
-}
-
-/** A listening server. */
-export interface HttpServer {
+/** A listening server that answers requests itself. */
+export interface HttpServer extends Server {
   /** `http://host:port` or `https://host:port`, with the actual port. */
   readonly url: string;
-  readonly port: number;
-  load(): HttpLoad;
-  /** Uses other certificates for new connections; open connections are kept. */
-  useTls(material: ServerTls): void;
-  /**
-   * Continues to serve, also on new connections, and closes each connection with its next response
-   * (`Connection: close`); closes when no connection is left. Idle connections stay open: a request
-   * may be in flight on them, and kube-apiserver does not send a review twice.
-   */
-  drain(times: DrainTimes): Promise<void>;
-  /**
-   * Accepts no more connections, waits for pending requests, and closes the remaining connections
-   * after `graceMs` milliseconds.
-   */
-  close(graceMs: number): Promise<void>;
+  /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
+  bodyBytes(): { readonly certified: number; readonly others: number };
 }
 
-/**
- * Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): the
- * client closes it, so no request is sent on a connection that the server closes.
- */
-const idleMs = 120_000;
-
-/**
- * Timeouts in milliseconds and sizes in bytes that limit slow or greedy clients. Node.js counts the
- * time for a request from the start of a connection, and client-go keeps a connection that it has
- * opened and not used; a slow body has limits of its own.
- */
-const limits = {
-  maxHeaderSize: 16_384,
-  headersTimeout: idleMs,
-  requestTimeout: idleMs,
-  keepAliveTimeout: idleMs,
-  connectionsCheckingInterval: 2_000,
-} as const;
-/** Longer than kube-apiserver waits for a handshake (10 s, `TLSHandshakeTimeout` of client-go). */
-const handshakeTimeout = 12_000;
-
+const defaultBodyBytes = 1_048_576;
 /**
  * For clients with and for clients without a certificate each, so that neither blocks the other.
  */
@@ -126,103 +72,138 @@ const mostBodyBytes = 8 * 1_048_576;
 
 /** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const onRefused = options.onRefused ?? (() => {});
-  const connections = new ConnectionPool(options.connections ?? connectionLimits, () =>
-    onRefused("connection"),
-  );
+  const { host, tls, connections = httpLimits.connections, onRefused = () => {} } = options;
   const budgets = {
     certified: new BodyBudget(mostBodyBytes),
     others: new BodyBudget(mostBodyBytes),
   };
-  let isDraining = false;
-  let onEmpty = (): void => {};
-  const listener: RequestListener = (incoming, outgoing) =>
-    void serve(incoming, outgoing, {
-      ...options,
-      onRefused,
-      connections,
-      budgets,
-      isClosing: () => isDraining || !server.listening,
-    });
-  const secure = options.tls && tlsServer(options.tls, listener);
-  const server = secure ?? createServer(limits, listener);
-  if (secure !== undefined) shareHandshakes(secure);
-  recordConnections(server, connections, () => {
-    if (connections.load().all === 0) onEmpty();
+  const server = await startServer({
+    ...{ ...options, onRefused, limits: { ...httpLimits, connections } },
+    onRequest: (incoming, outgoing, serving) =>
+      void serve(incoming, outgoing, { ...options, ...serving, onRefused, budgets }),
   });
-  secure?.on("secureConnection", (socket) => {
-    const { clientName } = peerOf(socket);
-    if (clientName !== undefined) connections.of(idOf(socket)).accepted(clientName);
-  });
-  await listening(server, options);
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : options.port;
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  async function drain({ leastMs, mostMs, graceMs }: DrainTimes): Promise<void> {
-    const { clock } = options;
-    isDraining = true;
-    await sleep(leastMs, { clock });
-    const empty = new AbortController();
-    onEmpty = () => empty.abort();
-    if (connections.load().all > 0) await sleep(mostMs - leastMs, { clock, signal: empty.signal });
-    await close(server, graceMs, clock);
-  }
+  const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
-    url: `${secure === undefined ? "http" : "https"}://${host}:${port}`,
-    port,
-    load: () => ({
-      ...connections.load(),
-      bodyBytes: { certified: budgets.certified.used, others: budgets.others.used },
-    }),
-    useTls: (material) => secure?.setSecureContext(contextOf(material)),
-    drain,
-    close: (graceMs) => close(server, graceMs, options.clock),
+    ...server,
+    url: `${tls === undefined ? "http" : "https"}://${shownHost}:${server.port}`,
+    bodyBytes: () => ({ certified: budgets.certified.used, others: budgets.others.used }),
   };
 }
 
-function tlsServer(tls: ServerTls, listener: RequestListener): TlsServer {
-  return createTlsServer(
-    {
-      ...limits,
-      handshakeTimeout,
-      ...contextOf(tls),
-      requestCert: true,
-      rejectUnauthorized: false,
-    },
-    listener,
-  );
+/** How a request is answered. */
+interface ServeOptions extends HttpServerOptions {
+  readonly onRefused: (refused: HttpRefusal) => void;
+  readonly budgets: { readonly certified: BodyBudget; readonly others: BodyBudget };
+  readonly connection: Connection;
+  readonly isClosing: () => boolean;
 }
 
-function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-  readonly minVersion: "TLSv1.2";
-} {
-  return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
-}
-
-function listening(server: Server | TlsServer, { host, port }: HttpServerOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-function close(
-  server: Server | TlsServer,
-  graceMs: number,
-  clock: Pick<Clock, "wakeAfter">,
+/** Reads a request, calls the handler and sends the response. */
+async function serve(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  options: ServeOptions,
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.wakeAfter(graceMs, () => server.closeAllConnections());
-    server.close(() => {
-      cancel();
-      resolve();
-    });
-    server.closeIdleConnections();
+  const { connection, isClosing, log } = options;
+  try {
+    const peer = peerOf(incoming.socket);
+    const head = headOf(incoming);
+    const found = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
+    const refusal = found !== undefined && "status" in found ? found : undefined;
+    if (found !== undefined && "isHidden" in found && found.isHidden === true)
+      connection.accepted(peer.clientName ?? peer.address);
+    const body =
+      refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
+    if (head === undefined || refusal !== undefined || body.kind !== "whole") {
+      // A connection with an unread body cannot carry another request.
+      if (hasBody(incoming) || peer.clientName === undefined || isClosing())
+        outgoing.setHeader("connection", "close");
+      return send(refusal ?? refusalOf(body, options), outgoing);
+    }
+    const request = connection.began();
+    try {
+      const onClose = (listener: () => void): void => void outgoing.once("close", listener);
+      const response = await answer({ ...head, body: body.text, onClose }, peer, options);
+      if (isClosing()) outgoing.setHeader("connection", "close");
+      send(revalidated(response, incoming.headers["if-none-match"]), outgoing);
+    } finally {
+      body.release();
+      request.closed();
+    }
+  } catch (error) {
+    log.debug({ error }, "client closed the connection");
+    outgoing.destroy();
+  }
+}
+
+const noBody: Body = { kind: "whole", text: "", release() {} };
+
+/**
+ * Parses method, path and query; undefined for an unknown method and for a target that is not a path: `*`,
+ * an authority or an absolute URL (RFC 9112, section 3.2).
+ */
+function headOf({
+  method = "GET",
+  url = "",
+}: IncomingMessage): Omit<HttpRequest, "body" | "onClose"> | undefined {
+  if (!url.startsWith("/") || !methods.has(method)) return undefined;
+  const end = url.indexOf("?");
+  return end < 0
+    ? { method, path: url }
+    : { method, path: url.slice(0, end), query: url.slice(end + 1) };
+}
+
+function bodyOf(
+  incoming: IncomingMessage,
+  { clientName, address }: Peer,
+  { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions,
+): Promise<Body> {
+  return readBody(incoming, {
+    clock,
+    most,
+    budget: clientName === undefined ? budgets.others : budgets.certified,
+    sender: clientName ?? address,
   });
+}
+
+const refusals = {
+  "too-large": plain(413, "request body too large"),
+  "too-slow": plain(408, "request body timed out"),
+  overloaded: plain(503, "too many concurrent requests; retry", { "retry-after": "1" }),
+} as const;
+
+function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
+  if (kind === "whole" || kind === "broken") return plain(400, "bad request");
+  onRefused(kind);
+  return refusals[kind];
+}
+
+async function answer(
+  request: HttpRequest,
+  peer: Peer,
+  { handler, log }: ServeOptions,
+): Promise<HttpResponse> {
+  try {
+    return await handler(request, peer);
+  } catch (error) {
+    log.error({ method: request.method, path: request.path, error }, "handler failed");
+    return plain(500, "internal error");
+  }
+}
+
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
+function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
+  // The length of a 304 would be that of the content that the client has.
+  const length = status === 304 ? {} : { "content-length": Buffer.byteLength(body) };
+  outgoing.writeHead(status, { ...headers, ...length });
+  outgoing.end(body);
 }

@@ -1,61 +1,69 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContextOptions } from "node:tls";
 import type { Connection, ConnectionPool } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import type { FrontLimits, FrontServerOptions } from "./front-options.ts";
 import { idOf } from "./peer.ts";
-import { hasBody } from "./serve-request.ts";
+import { hasBody } from "./read-body.ts";
+import type { ServerLimits, ServerOptions, ServerTls } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
-const checkEveryMs = 500;
 const keepAliveProbeMs = 30_000;
 
-/** What the server for HTTP/1.1 needs beside its options. */
-interface Http1ServerOptions {
-  readonly limits: FrontLimits;
+/** What all connections of a server share. */
+interface Http1Serving {
   readonly connections: ConnectionPool;
   /** Whether each connection ends with its next answer. */
   readonly isClosing: () => boolean;
   readonly unread: UnreadAnswers;
 }
 
-/** A server for HTTP/1.1 over TLS, which does not listen yet. */
-export function http1Server(options: FrontServerOptions, serving: Http1ServerOptions): Server {
-  const { tls, isUpgrade, onExchange, onUpgrade } = options;
-  const { limits, connections } = serving;
-  const connectionOf = (socket: Socket): Connection => connections.of(idOf(socket));
+/** A server for HTTP/1.1, over TLS if it has certificates, which does not listen yet. */
+export function http1Server(options: ServerOptions, serving: Http1Serving): Server {
+  const { tls, limits, onExchange, onRequest } = options;
+  const { isUpgrade = () => false, onUpgrade = () => {} } = options;
+  const connectionOf = (socket: Socket): Connection => serving.connections.of(idOf(socket));
   const pipelines = new PipelineQueue(limits.pipelined);
   const exchange =
     (expectsContinue: boolean) =>
     (incoming: IncomingMessage, outgoing: ServerResponse): void =>
       pipelines.take({ socket: incoming.socket, outgoing }, () => {
         const connection = connectionOf(incoming.socket);
-        onExchange(http1Exchange(incoming, outgoing, { ...serving, connection, expectsContinue }));
+        onExchange?.(
+          http1Exchange(incoming, outgoing, { ...serving, connection, expectsContinue }),
+        );
       });
-  const server = createServer(
-    {
-      cert: tls.certificate,
-      key: tls.privateKey,
-      minVersion: "TLSv1.2",
-      ALPNProtocols: ["h2", "http/1.1"],
-      handshakeTimeout: limits.handshakeMs,
-      headersTimeout: limits.headMs,
-      // A body may take as long as the API server reads it; its progress is watched elsewhere.
-      requestTimeout: 0,
-      keepAliveTimeout: limits.idleMs,
-      connectionsCheckingInterval: checkEveryMs,
-      maxHeaderSize: limits.headBytes,
-      keepAlive: true,
-      keepAliveInitialDelay: keepAliveProbeMs,
-      noDelay: true,
-      shouldUpgradeCallback: (incoming) => isUpgrade(incoming.rawHeaders),
-    },
-    exchange(false),
-  );
+  const { isClosing } = serving;
+  const answer: RequestListener =
+    onRequest === undefined
+      ? exchange(false)
+      : (incoming, outgoing) =>
+          onRequest(incoming, outgoing, { connection: connectionOf(incoming.socket), isClosing });
+  const settings = {
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkMs,
+    maxHeaderSize: limits.headBytes,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveProbeMs,
+    noDelay: true,
+    shouldUpgradeCallback: (incoming: IncomingMessage) => isUpgrade(incoming.rawHeaders),
+  };
+  const server =
+    tls === undefined
+      ? createServer(settings, answer)
+      : createTlsServer({ ...settings, ...tlsSettings(tls, limits) }, answer);
   server.maxHeadersCount = limits.fields;
-  server.on("checkContinue", exchange(true));
+  if (onRequest === undefined) server.on("checkContinue", exchange(true));
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, received: Buffer) => {
     if (!pipelines.isFree(socket)) return void socket.destroy();
     const request = connectionOf(incoming.socket).began();
@@ -64,6 +72,32 @@ export function http1Server(options: FrontServerOptions, serving: Http1ServerOpt
     onUpgrade({ head: http1Head(incoming, true), socket, received, accepted });
   });
   return server;
+}
+
+function tlsSettings(tls: ServerTls, limits: ServerLimits) {
+  return {
+    ...contextOf(tls, limits),
+    ALPNProtocols: [...limits.protocols],
+    handshakeTimeout: limits.handshakeMs,
+    requestCert: mayHaveCertificate(limits),
+    rejectUnauthorized: false,
+  };
+}
+
+/** The certificates of a server, as Node takes them. */
+export function contextOf(
+  { certificate, privateKey, clientAuthority }: ServerTls,
+  limits: ServerLimits,
+): SecureContextOptions {
+  return {
+    ...{ cert: certificate, key: privateKey, minVersion: "TLSv1.2" },
+    ...(mayHaveCertificate(limits) && { ca: clientAuthority }),
+  };
+}
+
+/** HTTP/2 is for clients with tokens; all others may have a certificate. */
+function mayHaveCertificate({ protocols }: ServerLimits): boolean {
+  return !protocols.includes("h2");
 }
 
 interface Turn {

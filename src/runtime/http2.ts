@@ -8,8 +8,8 @@ import {
 import { addAbortSignal } from "node:stream";
 import type { ConnectionPool, Connection } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
-import { type FrontLimits, type FrontServerOptions, lingerMs } from "./front-options.ts";
 import { idOf } from "./peer.ts";
+import { lingerMs, type ServerLimits, type ServerOptions } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** RSTs of a client (CVE-2023-44487): so many at once, then so many a second. */
@@ -19,8 +19,7 @@ const resets = { burst: 250, rate: 33 } as const;
 const pseudoHeaders = 4;
 
 /** What the server for HTTP/2 needs beside its options. */
-interface Http2ServerOptions {
-  readonly limits: FrontLimits;
+interface Http2Serving {
   readonly connections: ConnectionPool;
   /** A function for each open session that tells its client to leave. */
   readonly sessions: Set<() => void>;
@@ -32,9 +31,10 @@ interface Http2ServerOptions {
  * compatibility objects, which Node would make for each of them, carry requests.
  */
 export function http2Server(
-  options: Pick<FrontServerOptions, "clock" | "onExchange">,
-  { limits, connections, sessions, unread }: Http2ServerOptions,
+  options: ServerOptions,
+  { connections, sessions, unread }: Http2Serving,
 ): Http2Server {
+  const { limits } = options;
   const server = createServer({
     settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headBytes },
     maxHeaderListPairs: limits.fields + pseudoHeaders,
@@ -57,7 +57,7 @@ export function http2Server(
       // Node enforces the limit only once the client has acknowledged it.
       if (headBytes(rawHeaders) > limits.headBytes)
         return stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      options.onExchange(http2Exchange({ stream, rawHeaders, peerAddress, connection, unread }));
+      options.onExchange?.(http2Exchange({ stream, rawHeaders, peerAddress, connection, unread }));
     });
   });
   server.on("sessionError", () => {});
@@ -75,8 +75,8 @@ function headBytes(rawHeaders: readonly string[]): number {
  */
 function closeWhenIdle(
   session: ServerHttp2Session,
-  { clock }: Pick<FrontServerOptions, "clock">,
-  { firstStreamMs, idleMs }: FrontLimits,
+  { clock }: Pick<ServerOptions, "clock">,
+  { firstStreamMs, idleMs }: ServerLimits,
 ): () => void {
   let streams = 0;
   let isLeaving = false;
@@ -111,8 +111,8 @@ function closeWhenIdle(
 /** Ends a session whose client makes the server answer frames that carry nothing (CVE-2019-9512). */
 function limitControlFrames(
   session: ServerHttp2Session,
-  { clock }: Pick<FrontServerOptions, "clock">,
-  { controlFrames, controlMs }: FrontLimits,
+  { clock }: Pick<ServerOptions, "clock">,
+  { controlFrames, controlMs }: ServerLimits,
 ): void {
   let count = 0;
   let cancel = (): void => {};

@@ -71,7 +71,7 @@ function reviewServer(
           onRefused: refusalCounter("webhook", httpRefusals, metrics),
         }),
       ...{ certificateDirectory, certificates, missing: "no certificate yet" },
-      drain: (server) => server.drain({ leastMs, mostMs, graceMs: closeGraceMs }),
+      drain: (server) => server.drain({ leastMs, idleMs: mostMs, mostMs, graceMs: closeGraceMs }),
     },
     context,
   );

@@ -10,7 +10,7 @@ import {
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
-import type { ServerTls } from "../../src/runtime/http-server.ts";
+import type { ServerTls } from "../../src/runtime/server-options.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { caFingerprints } from "../../src/tokens/certificate-pem.ts";
 import {

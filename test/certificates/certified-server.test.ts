@@ -7,7 +7,7 @@ import {
   certifiedServer,
   followCertificateFiles,
 } from "../../src/certificates/certified-server.ts";
-import type { ServerTls } from "../../src/runtime/http-server.ts";
+import type { ServerTls } from "../../src/runtime/server-options.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 

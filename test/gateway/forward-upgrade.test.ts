@@ -277,8 +277,8 @@ describe.each(frontWays)("through the $name", (way) => {
       const connection = await upgrade(ask.replace(way.alice, "another-key"));
       const answer = await connection.until(({ isClosed }) => isClosed);
       expect(answer.statuses).toEqual([401]);
-      await connection.until(() => gateway.front.connections() === 0, 5_000);
-      expect(gateway.front.connections()).toBe(0);
+      await connection.until(() => gateway.front.load().all === 0, 5_000);
+      expect(gateway.front.load().all).toBe(0);
     });
 
     it("is 502 when the API server cannot be reached", async () => {

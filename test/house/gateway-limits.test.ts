@@ -16,7 +16,7 @@ import { mostWaiting } from "../../src/gateway/token-authenticator.ts";
 import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connection-pool.ts";
 import type { ShareLimits } from "../../src/runtime/fair-shares.ts";
-import { frontLimits } from "../../src/runtime/front-options.ts";
+import { frontLimits } from "../../src/runtime/server-options.ts";
 import { mostHandshakes } from "../../src/runtime/handshakes.ts";
 
 const page = readFileSync(new URL("../../docs/gateway.md", import.meta.url), "utf8");

@@ -121,9 +121,9 @@ test("rejects a request without a route before its body is read", async () => {
     /^HTTP\/1.1 405 /,
   );
   const slow = raw(half("/a"));
-  await expect.poll(() => server.load().bodyBytes.others).toBe(4);
+  await expect.poll(() => server.bodyBytes().others).toBe(4);
   await clock.run(3_000);
-  expect([await slow, server.load().bodyBytes.others, bodies]).toEqual([
+  expect([await slow, server.bodyBytes().others, bodies]).toEqual([
     expect.stringMatching(/^HTTP\/1.1 408 /),
     0,
     [],
@@ -160,7 +160,7 @@ test("close aborts a request that does not finish within the grace period", asyn
 });
 
 describe("draining", () => {
-  const times = { leastMs: 5_000, mostMs: 20_000, graceMs: 2_000 };
+  const times = { leastMs: 5_000, idleMs: 20_000, mostMs: 20_000, graceMs: 2_000 };
   const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 
   /** A client with a keep-alive connection, until the server closes it. */
@@ -254,7 +254,7 @@ describe("draining", () => {
     await serving(() => plain(200, "ok"));
     const client = await kept();
     await client.ask();
-    const done = server.drain({ leastMs: 0, mostMs: 0, graceMs: 1 });
+    const done = server.drain({ leastMs: 0, idleMs: 0, mostMs: 0, graceMs: 1 });
     await clock.run(0);
     await Promise.all([done, client.ended]);
     expect(server.load().all).toBe(0);
@@ -399,7 +399,7 @@ describe("over TLS", () => {
       const load = server.load();
       most = {
         connections: Math.max(most.connections, load.unauthenticated),
-        bytes: Math.max(most.bytes, load.bodyBytes.others),
+        bytes: Math.max(most.bytes, server.bodyBytes().others),
       };
     };
     const opened = Array.from({ length: 20 }, async () => {
@@ -443,7 +443,7 @@ describe("over TLS", () => {
     expect(refused.length).toBeGreaterThan(0);
     await clock.run(3_000);
     await expect
-      .poll(() => server.load())
+      .poll(() => ({ ...server.load(), bodyBytes: server.bodyBytes() }))
       .toMatchObject({ unauthenticated: 0, bodyBytes: { certified: 0, others: 0 } });
     await client.destroy();
     for (const socket of sockets) socket.destroy();
@@ -547,7 +547,7 @@ describe("over TLS", () => {
         `POST /secret/admit HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`;
       const slow = await opened(20, "127.0.0.2");
       for (const socket of slow) socket.resume().write(post(1_000_000) + "x".repeat(900_000));
-      await expect.poll(() => server.load().bodyBytes.others).toBeGreaterThan(7_500_000);
+      await expect.poll(() => server.bodyBytes().others).toBeGreaterThan(7_500_000);
       const [socket] = await opened(1, "127.0.0.1");
       socket?.write(post(1_000_000) + "x".repeat(1_000_000));
       let said = "";

@@ -90,10 +90,10 @@ describe("an HTTP/2 session", () => {
     await clock.run(62_000);
     await session.until(() => session.isClosed());
     await session.until(() => clock.pending > 0);
-    expect(front.server.connections()).toBe(1);
+    expect(front.server.load().all).toBe(1);
     await clock.run(2_000);
-    await session.until(() => front.server.connections() === 0);
-    expect([front.server.connections(), clock.pending]).toEqual([0, 0]);
+    await session.until(() => front.server.load().all === 0);
+    expect([front.server.load().all, clock.pending]).toEqual([0, 0]);
   });
 
   it("with a request under way stays, however long it takes", async () => {

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../../src/runtime/exchange.ts";
-import type { FrontLimits } from "../../src/runtime/front-options.ts";
-import { type FrontServer, startFrontServer } from "../../src/runtime/front-server.ts";
+import { frontLimits, type ServerLimits } from "../../src/runtime/server-options.ts";
+import { type Server, startServer } from "../../src/runtime/server.ts";
 import { testCertificates } from "./gateway-fixture.ts";
 
 /** What a test changes about a front server. */
 export interface FrontFixtureOptions {
-  readonly limits?: Partial<FrontLimits>;
+  readonly limits?: Partial<ServerLimits>;
   readonly clock?: Pick<Clock, "wakeAfter">;
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onUpgrade?: (exchange: UpgradeExchange) => void;
@@ -15,7 +15,7 @@ export interface FrontFixtureOptions {
 
 /** A front server whose exchanges a test handles itself. */
 export interface FrontFixture {
-  readonly server: FrontServer;
+  readonly server: Server;
   readonly port: number;
   readonly ca: string;
   readonly exchanges: readonly Exchange[];
@@ -37,8 +37,9 @@ export async function startFront(options: FrontFixtureOptions = {}): Promise<Fro
   const { ca, tls } = await testCertificates();
   const exchanges: Exchange[] = [];
   const upgrades: UpgradeExchange[] = [];
-  const server = await startFrontServer({
-    ...{ host: "127.0.0.1", port: 0, tls, clock, limits, onRefused },
+  const server = await startServer({
+    ...{ host: "127.0.0.1", port: 0, tls, clock, onRefused },
+    limits: { ...frontLimits, ...limits },
     isUpgrade: (rawHeaders) => rawHeaders.includes("websocket"),
     onExchange(exchange) {
       exchanges.push(exchange);
@@ -51,6 +52,6 @@ export async function startFront(options: FrontFixtureOptions = {}): Promise<Fro
   });
   return {
     ...{ server, port: server.port, ca, exchanges, upgrades },
-    close: () => server.drain(0),
+    close: () => server.drain({ idleMs: 0, mostMs: 0 }),
   };
 }

@@ -17,8 +17,12 @@ import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
 import { gatewayRoutes, type Routes } from "../../src/domain/gateway/request-target.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import type { FrontLimits } from "../../src/runtime/front-options.ts";
-import { type FrontServer, startFrontServer } from "../../src/runtime/front-server.ts";
+import {
+  frontLimits,
+  type ServerLimits,
+  type ServerTls,
+} from "../../src/runtime/server-options.ts";
+import { type Server, startServer } from "../../src/runtime/server.ts";
 import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
 import { observedMetadata } from "./observed-objects.ts";
 import { recordingLog } from "./recording-log.ts";
@@ -29,7 +33,7 @@ import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorde
 /** What a test changes about a gateway. */
 export interface GatewayFixtureOptions {
   readonly clock?: Clock;
-  readonly limits?: Partial<FrontLimits>;
+  readonly limits?: Partial<ServerLimits>;
   readonly inFlightLimits?: Partial<InFlightLimits>;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs?: number;
@@ -60,7 +64,7 @@ export interface GatewayFixture {
   readonly recorder: UpstreamRecorder;
   readonly inFlight: InFlightRequests;
   readonly bodies: BodyShares;
-  readonly front: FrontServer;
+  readonly front: Server;
   readonly log: ReturnType<typeof recordingLog>;
   /** The refusals that were counted, as `<cause> <status>`. */
   readonly refusals: readonly string[];
@@ -94,7 +98,7 @@ export function keyOf(user: string, spec: Partial<ObservedAccessKey["spec"]> = {
 
 interface TestCertificates {
   readonly ca: string;
-  readonly tls: { readonly certificate: string; readonly privateKey: string };
+  readonly tls: ServerTls;
 }
 
 let certificates: Promise<TestCertificates> | undefined;
@@ -110,7 +114,10 @@ async function makeCertificates(): Promise<TestCertificates> {
   const { certificate, privateKey } = await issueCertificate("serving", ca, terms);
   return {
     ca: ca.certificate,
-    tls: { certificate, privateKey: SecretText.reveal(privateKey) },
+    tls: {
+      ...{ certificate, privateKey: SecretText.reveal(privateKey) },
+      clientAuthority: ca.certificate,
+    },
   };
 }
 
@@ -157,8 +164,9 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
       overhead() {},
     },
   });
-  const front = await startFrontServer({
-    ...{ host: "127.0.0.1", port: 0, tls, clock, limits, ...handler },
+  const front = await startServer({
+    ...{ host: "127.0.0.1", port: 0, tls, clock, ...handler },
+    limits: { ...frontLimits, ...limits },
     isUpgrade: asksForUpgrade,
   });
   const fixture: GatewayFixture = {
@@ -177,7 +185,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     forgotten: own.forgotten,
     ...{ isFresh: true, discovery },
     async close() {
-      const drained = front.drain(0);
+      const drained = front.drain({ idleMs: 0, mostMs: 0 });
       if (clock instanceof TestClock) clock.advance(0);
       await drained;
       await Promise.all([forwarder.close(), recorder.close()]);

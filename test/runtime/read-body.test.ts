@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { BodyBudget } from "../../src/runtime/body-budget.ts";
-import { bodyPatience, hasBody, readBody } from "../../src/runtime/serve-request.ts";
+import { bodyPatience, hasBody, readBody } from "../../src/runtime/read-body.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 function reading({

@@ -1,3 +1,4 @@
+import { frontLimits } from "../../src/runtime/server-options.ts";
 import { connect as connectTcp, type Socket } from "node:net";
 import { X509Certificate } from "node:crypto";
 import { connect } from "node:tls";
@@ -82,7 +83,10 @@ describe("a front server", () => {
     const ca = await newCa(terms);
     const made = await issueCertificate("serving", ca, terms);
     const privateKey = SecretText.reveal(made.privateKey);
-    front.server.useTls({ certificate: made.certificate, privateKey });
+    front.server.useTls({
+      ...{ certificate: made.certificate, privateKey },
+      clientAuthority: ca.certificate,
+    });
     const after = await openConnection({ port: front.port, ca: ca.certificate });
     expect(after.getPeerX509Certificate()?.serialNumber).toBe(
       new X509Certificate(made.certificate).serialNumber,
@@ -102,10 +106,11 @@ describe("a front server", () => {
 
   it("rejects when its address is taken", async () => {
     const front = await started();
-    const { startFrontServer } = await import("../../src/runtime/front-server.ts");
-    const taken = startFrontServer({
+    const { startServer } = await import("../../src/runtime/server.ts");
+    const taken = startServer({
       ...{ host: "127.0.0.1", port: front.port, clock: new TestClock() },
-      tls: { certificate: "", privateKey: "" },
+      tls: { certificate: "", privateKey: "", clientAuthority: "" },
+      limits: frontLimits,
       ...{ onExchange: answerOk, onUpgrade() {}, isUpgrade: () => false },
     });
     await expect(taken).rejects.toThrow(/EADDRINUSE|PEM|no start line/);
@@ -124,7 +129,7 @@ describe("a front server that stops", () => {
     idle.write(get);
     await idle.until(({ statuses }) => statuses.length > 0);
     await session.until(() => session.frames().length > 1);
-    await front.server.drain(10_000);
+    await front.server.drain({ idleMs: 10_000, mostMs: 10_000 });
     await session.until(() => session.isClosed() && idle.answer().isClosed);
     expect([idle.answer().isClosed, session.goawayCode(), session.isClosed()]).toEqual([
       ...[true, 0, true],
@@ -140,7 +145,9 @@ describe("a front server that stops", () => {
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 2);
     let isOver = false;
-    const drained = front.server.drain(60_000).then(() => (isOver = true));
+    const drained = front.server
+      .drain({ idleMs: 10_000, mostMs: 60_000 })
+      .then(() => (isOver = true));
     await session.until(() => session.goawayCode() !== undefined);
     expect([session.goawayCode(), isOver]).toEqual([0, false]);
     exchanges.forEach(answerOk);
@@ -157,7 +164,7 @@ describe("a front server that stops", () => {
     const session = await rawSession(front);
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 1);
-    const drained = front.server.drain(60_000);
+    const drained = front.server.drain({ idleMs: 10_000, mostMs: 60_000 });
     await session.until(() => session.goawayCode() !== undefined);
     await clock.run(20_000);
     exchanges.forEach(answerOk);
@@ -169,7 +176,7 @@ describe("a front server that stops", () => {
     await session.until(() => session.isClosed());
     session.socket.end();
     await drained;
-    expect([session.isClosed(), front.server.connections()]).toEqual([true, 0]);
+    expect([session.isClosed(), front.server.load().all]).toEqual([true, 0]);
   });
 
   it("closes what is left after its time", async () => {
@@ -180,14 +187,14 @@ describe("a front server that stops", () => {
     connection.write(get);
     session.write(headers(1, request));
     await session.until(() => exchanges.length === 2);
-    const drained = front.server.drain(55_000);
+    const drained = front.server.drain({ idleMs: 10_000, mostMs: 55_000 });
     await clock.run(54_999);
     expect([connection.answer().isClosed, session.isClosed()]).toEqual([false, false]);
     await clock.run(1);
     await drained;
     await session.until(() => connection.answer().isClosed && session.isClosed());
     expect([connection.answer().isClosed, session.isClosed()]).toEqual([true, true]);
-    expect([session.stream(1).isWhole, front.server.connections()]).toEqual([false, 0]);
+    expect([session.stream(1).isWhole, front.server.load().all]).toEqual([false, 0]);
   });
 });
 

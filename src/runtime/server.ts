@@ -1,0 +1,148 @@
+import type { Server as PlainServer } from "node:http";
+import { type Http2Server } from "node:http2";
+import { Server as SecureServer } from "node:https";
+import type { TLSSocket } from "node:tls";
+import { sleep } from "./clock.ts";
+import { ConnectionPool, recordConnections } from "./connection-pool.ts";
+import { shareHandshakes } from "./handshakes.ts";
+import { contextOf, http1Server } from "./http1.ts";
+import { http2Server } from "./http2.ts";
+import { idOf, peerOf } from "./peer.ts";
+import { lingerMs, type ServerOptions, type ServerTls } from "./server-options.ts";
+import { UnreadAnswers } from "./unread-answers.ts";
+
+/** Durations of a graceful shutdown, in milliseconds from its begin. */
+interface DrainTimes {
+  /** Minimum time to serve, so that load balancers observe that the server is not ready. */
+  readonly leastMs?: number;
+  /** Time for which idle connections stay open: a request may be on its way over them. */
+  readonly idleMs: number;
+  /** Time after which the server takes no more connections. */
+  readonly mostMs: number;
+  /** Additional time for pending requests, after which the rest is closed. */
+  readonly graceMs?: number;
+}
+
+/** A listening server. */
+export interface Server {
+  readonly port: number;
+  /** Current numbers of connections. */
+  load(): ReturnType<ConnectionPool["load"]>;
+  /** Uses other certificates for new connections; open connections are kept. */
+  useTls(material: ServerTls): void;
+  /**
+   * Continues to serve, also on new connections, and ends each connection with its next answer; over
+   * HTTP/2, 2 seconds after its last one. Closes when no connection is left.
+   */
+  drain(times: DrainTimes): Promise<void>;
+  /**
+   * Accepts no more connections, waits for pending requests, and closes the remaining connections
+   * after `graceMs` milliseconds.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Starts a server; rejects when the address cannot be listened on. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { clock, limits, onRefused = () => {} } = options;
+  const sessions = new Set<() => void>();
+  let isDraining = false;
+  let onEmpty = (): void => {};
+  const connections = new ConnectionPool(limits.connections, () => onRefused("connection"));
+  const unread = new UnreadAnswers({ clock, most: limits.unread, mostMs: limits.unreadMs });
+  const isClosing = (): boolean => isDraining || !server.listening;
+  const server = http1Server(options, { connections, unread, isClosing });
+  if (server instanceof SecureServer) {
+    if (limits.protocols.includes("h2"))
+      divideByProtocol(server, http2Server(options, { connections, unread, sessions }), clock);
+    else acceptCertificates(server, connections);
+    shareHandshakes(server);
+  }
+  // After the handshakes, or a connection that waits for its turn would count only then.
+  recordConnections(server, connections, () => {
+    if (connections.load().all === 0) onEmpty();
+  });
+  await listening(server, options);
+  const address = server.address();
+
+  const waitEmpty = async (ms: number): Promise<void> => {
+    const empty = new AbortController();
+    onEmpty = () => empty.abort();
+    if (connections.load().all > 0 && ms > 0) await sleep(ms, { clock, signal: empty.signal });
+  };
+  function close(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel =
+        graceMs > 0 ? clock.wakeAfter(graceMs, () => connections.closeAll()) : (): void => {};
+      server.close(() => {
+        cancel();
+        resolve();
+      });
+      server.closeIdleConnections();
+      if (graceMs <= 0) connections.closeAll();
+    });
+  }
+  return {
+    port: typeof address === "object" && address !== null ? address.port : options.port,
+    load: () => connections.load(),
+    useTls(material) {
+      if (server instanceof SecureServer) server.setSecureContext(contextOf(material, limits));
+    },
+    async drain({ leastMs = 0, idleMs, mostMs, graceMs = 0 }) {
+      isDraining = true;
+      for (const leave of sessions) leave();
+      if (leastMs > 0) await sleep(leastMs, { clock });
+      await waitEmpty(idleMs - leastMs);
+      server.closeIdleConnections();
+      await waitEmpty(mostMs - idleMs);
+      await close(graceMs);
+    },
+    close,
+  };
+}
+
+/** Records the name of each client certificate: a connection with one is authenticated. */
+function acceptCertificates(server: SecureServer, connections: ConnectionPool): void {
+  server.on("secureConnection", (socket: TLSSocket) => {
+    const { clientName } = peerOf(socket);
+    if (clientName !== undefined) connections.of(idOf(socket)).accepted(clientName);
+  });
+}
+
+/** Node ends a session in order and leaves the connection to its client, which may keep it. */
+function closeWhenEnded(socket: TLSSocket, clock: ServerOptions["clock"]): void {
+  socket.once("finish", () =>
+    socket.once(
+      "close",
+      clock.wakeAfter(lingerMs, () => socket.destroy()),
+    ),
+  );
+}
+
+/** Gives each connection to the server of the protocol that its handshake chose (RFC 7301). */
+function divideByProtocol(
+  server: SecureServer,
+  http2: Http2Server,
+  clock: ServerOptions["clock"],
+): void {
+  const [http1] = server.listeners("secureConnection");
+  server.removeAllListeners("secureConnection");
+  server.on("secureConnection", (socket: TLSSocket) => {
+    if (socket.alpnProtocol !== "h2") return void http1?.call(server, socket);
+    closeWhenEnded(socket, clock);
+    http2.emit("connection", socket);
+  });
+}
+
+function listening(
+  server: PlainServer,
+  { host, port }: Pick<ServerOptions, "host" | "port">,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
