@@ -46,13 +46,14 @@ function targetReport(
     target,
     regarding: regardingOf(target, seen, stores),
     state: targetState(seen),
-    ...(seen.request === undefined ? {} : { request: seen.request }),
-    ...(failure === undefined ? {} : { failure }),
-    ...(newer === undefined ? {} : { conflicting: newer.secret.metadata }),
+    request: seen.request,
+    failure,
+    conflicting: newer?.secret.metadata,
     // A placeholder has only its own labels and annotations.
-    ...(seen.request === undefined
-      ? { withheld: withheldKeys(source.options.copyMetadata, seen.allowCopyKeys) }
-      : {}),
+    withheld:
+      seen.request === undefined
+        ? withheldKeys(source.options.copyMetadata, seen.allowCopyKeys)
+        : undefined,
   };
 }
 

@@ -93,14 +93,12 @@ function observedAt(
   const observed = isRemoved(seen)
     ? observeInstead(target, remainderOf(existingAt(seen)), objects)
     : seen;
-  const namespace = objects.namespaces.get(target.namespace);
-  const existing = existingAt(observed)?.metadata;
   return {
     observed,
     target,
     state: targetState(observed),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(existing === undefined ? {} : { existing }),
+    namespace: objects.namespaces.get(target.namespace),
+    existing: existingAt(observed)?.metadata,
   };
 }
 

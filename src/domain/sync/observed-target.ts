@@ -28,11 +28,11 @@ export interface ObservedTarget {
   /** Eligible and permitted sources, the oldest first. */
   readonly candidates: readonly Source[];
   /** The existing Secret, if it has Latchkey's label or is a placeholder. */
-  readonly copy?: ObservedCopy;
+  readonly copy?: ObservedCopy | undefined;
   /** The existing Secret, if it is none of these. */
-  readonly unmanaged?: UnmanagedSecret;
+  readonly unmanaged?: UnmanagedSecret | undefined;
   /** The SharedSecret that the existing Secret says it is a copy of, if it exists. */
-  readonly owner?: Source;
+  readonly owner?: Source | undefined;
   /**
    * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
    */
@@ -40,19 +40,19 @@ export interface ObservedTarget {
   /** Whether the namespace is terminating. */
   readonly isTerminating: boolean;
   /** The annotation `allow-copy-keys` of the namespace, with the keys of `--copy-keys`. */
-  readonly allowCopyKeys?: string;
+  readonly allowCopyKeys?: string | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
-  readonly request?: ObservedRequest;
+  readonly request?: ObservedRequest | undefined;
 }
 
 /** The request of the existing Secret at a target, and what stands against it. */
 export interface ObservedRequest extends PlaceholderRequest {
   /** The source that it asks for, if the source permits it, whether or not it can be synced. */
-  readonly permitted?: Source;
+  readonly permitted?: Source | undefined;
   /** What in its own namespace keeps it from being filled. */
-  readonly obstacle?: NamespaceObstacle;
+  readonly obstacle?: NamespaceObstacle | undefined;
   /** The project of its namespace. */
-  readonly project?: string;
+  readonly project?: string | undefined;
 }
 
 /**
@@ -159,18 +159,18 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
   const mode = request === undefined ? "namespace" : "placeholder";
   const ownerIsNotPermitted =
     owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace, mode);
-  const allowCopyKeys = namespace?.annotations[annotations.allowCopyKeys];
   return {
     candidates:
       request === undefined
         ? candidatesFor(target, objects)
         : [request.permitted].filter((source) => source !== undefined).filter(isEligible),
-    ...(request === undefined ? {} : { request }),
-    ...(copy === undefined ? {} : { copy }),
-    ...(unmanaged === undefined ? {} : { unmanaged }),
-    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
+    request,
+    copy,
+    unmanaged,
+    owner,
+    ownerIsNotPermitted,
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
-    ...(allowCopyKeys === undefined ? {} : { allowCopyKeys }),
+    allowCopyKeys: namespace?.annotations[annotations.allowCopyKeys],
   };
 }
 
@@ -184,13 +184,11 @@ function requestAt(
   if (request?.source === undefined || namespace === undefined) return request;
   const source = sharedSecrets.get(keyOf(request.source));
   const isAllowed = source !== undefined && isPermitted(source, namespace, "placeholder");
-  const obstacle = placeholderObstacle(request.source, namespace);
-  const project = projectOf(namespace);
   return {
     ...request,
-    ...(isAllowed ? { permitted: source } : {}),
-    ...(obstacle === undefined ? {} : { obstacle }),
-    ...(project === undefined ? {} : { project }),
+    permitted: isAllowed ? source : undefined,
+    obstacle: placeholderObstacle(request.source, namespace),
+    project: projectOf(namespace),
   };
 }
 

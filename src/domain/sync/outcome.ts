@@ -41,15 +41,15 @@ export interface OutcomeFacts {
   readonly source?: Source;
   readonly target: Target;
   /** Absent if it does not exist. */
-  readonly namespace?: Metadata;
+  readonly namespace?: Metadata | undefined;
   readonly state: TargetState;
   /** The Secret at the target, if there is one. */
-  readonly existing?: Metadata;
+  readonly existing?: Metadata | undefined;
   /** The source that wins the target, or that pauses it. */
   readonly other?: ObjectRef;
   readonly failure?: SeenFailure;
   /** The source that the Secret asks for, if it is a placeholder for another one. */
-  readonly requested?: ObjectRef;
+  readonly requested?: ObjectRef | undefined;
   /** Why a placeholder cannot have the data. */
   readonly why?: string;
 }
@@ -89,7 +89,7 @@ type TargetOutcome<F extends Failure> =
   | StateOutcome
   | { readonly kind: "refused"; readonly failure: F }
   /** The Secret is a placeholder for another source. */
-  | { readonly kind: "other-request"; readonly requested?: ObjectRef };
+  | { readonly kind: "other-request"; readonly requested: ObjectRef | undefined };
 
 /** A target as an outcome is decided from it. */
 interface SeenTarget<F extends Failure> {
@@ -105,10 +105,8 @@ export function targetOutcome<F extends Failure>(
   { secret: { metadata } }: Source,
   { state, failure, request }: SeenTarget<F>,
 ): TargetOutcome<F> {
-  if (request !== undefined && !asksFor(request, metadata)) {
-    const { source: requested } = request;
-    return { kind: "other-request", ...(requested === undefined ? {} : { requested }) };
-  }
+  if (request !== undefined && !asksFor(request, metadata))
+    return { kind: "other-request", requested: request.source };
   const winner = "source" in state ? state.source.secret.metadata : metadata;
   if (winner.uid !== metadata.uid) return { kind: "older-source", other: winner };
   const outcome = stateOutcome(state);

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "../../api/object.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
-import type { DataVariant, ObservedCopy, Source, TargetSecret, UnmanagedSecret } from "./copy.ts";
+import type { DataVariant, ObservedCopy, Source } from "./copy.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import {
   createSteps,
@@ -13,25 +13,12 @@ import {
   replaceSteps,
   type Steps,
   syncErrorSteps,
+  type ToAnnotate,
+  type ToRelabel,
+  type ToRemove,
+  type ToWrite,
   type Written,
 } from "./target-steps.ts";
-
-/** A copy that is written with the data of a source. */
-interface ToWrite {
-  readonly source: Source;
-  readonly copy: ObservedCopy;
-  /** The copy has data of another source, which may not stay if this one cannot be written. */
-  readonly hasWithdrawnData?: boolean;
-}
-
-/** A Secret whose data is removed. */
-interface ToRemove<T extends TargetSecret = TargetSecret> {
-  readonly copy: T;
-  /** Why a placeholder is emptied. */
-  readonly why?: string;
-  /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
-  readonly isPaused?: boolean;
-}
 
 /** What is known of a target in each state. */
 interface Facts {
@@ -44,31 +31,27 @@ interface Facts {
   /**
    * A copy by its annotation, without the label; its data is compared once the label is restored.
    */
-  unlabelled: { readonly source: Source; readonly unmanaged: UnmanagedSecret };
+  unlabelled: ToRelabel & { readonly source: Source };
   differs: ToWrite;
   "to-recreate": ToWrite;
   /**
    * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
    */
-  "source-invalid": {
-    readonly copy: ObservedCopy;
-    readonly sourceRef: ObjectRef;
-    readonly why: string;
-  };
+  "source-invalid": ToAnnotate & { readonly sourceRef: ObjectRef };
   /** The source exists, but the sync is no longer permitted. */
   withdrawn: ToRemove & { readonly sourceRef: ObjectRef };
   /** The source is not in the cache; confirmed with the API server before the copy is deleted. */
   orphaned: ToRemove & { readonly sourceRef: ObjectRef };
   /** A placeholder without data of Latchkey, and without a source that it may have. */
-  unfilled: { readonly copy: ObservedCopy; readonly why: string };
+  unfilled: ToAnnotate;
   /** A placeholder that cannot have the data that it asks for; what it has is kept. */
-  unfillable: { readonly source: Source; readonly copy: ObservedCopy; readonly why: string };
+  unfillable: ToAnnotate & { readonly source: Source };
   /** A Secret that was filled, and that may not have its data any more or does not ask for it. */
   "to-empty": ToRemove<ObservedCopy>;
   /**
    * A Secret that was filled, and has lost all labels: it is labelled to be observed as a whole.
    */
-  "to-relabel": { readonly unmanaged: UnmanagedSecret; readonly uid: string };
+  "to-relabel": ToRelabel;
 }
 
 type Kind = keyof Facts;
@@ -106,6 +89,10 @@ interface Row<K extends Kind> {
 
 const arrives = (): StateOutcome => ({ kind: "arrives" });
 const notManaged = (): StateOutcome => ({ kind: "not-managed" });
+const unfillable = ({ why }: { readonly why: string }): StateOutcome => ({
+  kind: "unfillable",
+  why,
+});
 
 /** What is said and done in each state: its sentence is that of the outcome in outcome-texts.ts. */
 const states: { readonly [K in Kind]: Row<K> } = {
@@ -116,22 +103,9 @@ const states: { readonly [K in Kind]: Row<K> } = {
     effect: "leave",
   },
   conflict: { outcome: notManaged, effect: "leave" },
-  missing: {
-    outcome: arrives,
-    effect: "create",
-    steps: ({ source }, to) => createSteps(source, to),
-  },
-  unlabelled: {
-    outcome: arrives,
-    effect: "replace",
-    steps: ({ unmanaged, source }) => relabelSteps(unmanaged, source.secret.metadata.uid),
-  },
-  differs: {
-    outcome: arrives,
-    effect: "replace",
-    steps: replaceSteps,
-    rejected: rejectionSteps,
-  },
+  missing: { outcome: arrives, effect: "create", steps: createSteps },
+  unlabelled: { outcome: arrives, effect: "replace", steps: relabelSteps },
+  differs: { outcome: arrives, effect: "replace", steps: replaceSteps, rejected: rejectionSteps },
   "to-recreate": {
     outcome: arrives,
     effect: "replace",
@@ -142,30 +116,18 @@ const states: { readonly [K in Kind]: Row<K> } = {
     // A source with invalid options has no targets: an older one keeps its copy.
     outcome: ({ sourceRef }) => ({ kind: "older-source", other: sourceRef }),
     effect: "leave",
-    steps: ({ copy, why }) => syncErrorSteps(copy, why),
+    steps: syncErrorSteps,
   },
   withdrawn: { outcome: arrives, effect: "remove", steps: removalSteps },
   orphaned: { outcome: arrives, effect: "remove", steps: removalSteps },
-  unfilled: {
-    outcome: arrives,
-    effect: "leave",
-    steps: ({ copy, why }) => notFilledSteps(copy, why),
-  },
-  unfillable: {
-    outcome: ({ why }) => ({ kind: "unfillable", why }),
-    effect: "leave",
-    steps: ({ copy, why }) => fillErrorSteps(copy, why),
-  },
+  unfilled: { outcome: arrives, effect: "leave", steps: notFilledSteps },
+  unfillable: { outcome: unfillable, effect: "leave", steps: fillErrorSteps },
   "to-empty": {
-    outcome: ({ why }) => (why === undefined ? notManaged() : { kind: "unfillable", why }),
+    outcome: ({ why }) => (why === undefined ? notManaged() : unfillable({ why })),
     effect: "remove",
     steps: removalSteps,
   },
-  "to-relabel": {
-    outcome: notManaged,
-    effect: "remove",
-    steps: ({ unmanaged, uid }) => relabelSteps(unmanaged, uid),
-  },
+  "to-relabel": { outcome: notManaged, effect: "remove", steps: relabelSteps },
 };
 
 /** What the source of a state has at the target. */

@@ -21,13 +21,13 @@ export interface TargetReport {
   readonly target: Target;
   readonly regarding: Regarding;
   readonly state: TargetState;
-  readonly failure?: Failure;
+  readonly failure?: Failure | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
-  readonly request?: Pick<PlaceholderRequest, "source">;
+  readonly request?: Pick<PlaceholderRequest, "source"> | undefined;
   /** A newer source with the same target. */
-  readonly conflicting?: ObjectRef;
+  readonly conflicting?: ObjectRef | undefined;
   /** The keys of `copy-labels` and `copy-annotations` that are not allowed in the namespace. */
-  readonly withheld?: readonly string[];
+  readonly withheld?: readonly string[] | undefined;
 }
 
 /** A target with a conflict or a failure. */

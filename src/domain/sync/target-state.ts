@@ -105,7 +105,7 @@ function wanted(observed: ObservedTarget, source: Source): TargetState {
   if (copy === undefined)
     return copiedSource(existing.metadata) === undefined
       ? { kind: "conflict", source }
-      : { kind: "unlabelled", source, unmanaged: existing };
+      : { kind: "unlabelled", source, unmanaged: existing, uid: source.secret.metadata.uid };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
@@ -140,6 +140,12 @@ function unwanted(observed: ObservedTarget): TargetState {
   if (isFinalizing(owner)) return { kind: "not-wanted" };
   if (owner.options.problem === undefined || notPermitted || isBeingDeleted(owner))
     return { kind: "withdrawn", ...removal };
-  if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
+  if (copy === undefined)
+    return {
+      kind: "unlabelled",
+      source: owner,
+      unmanaged: existing,
+      uid: owner.secret.metadata.uid,
+    };
   return { kind: "source-invalid", copy, sourceRef, why: owner.options.problem.message };
 }

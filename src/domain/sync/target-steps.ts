@@ -22,6 +22,35 @@ import { isRefusedType } from "./sync-options.ts";
 /** Writes in order of the steps. */
 export type Steps = readonly (readonly Write[])[];
 
+/** A copy that is written with the data of a source. */
+export interface ToWrite {
+  readonly source: Source;
+  readonly copy: ObservedCopy;
+  /** The copy has data of another source, which may not stay if this one cannot be written. */
+  readonly hasWithdrawnData?: boolean;
+}
+
+/** A Secret whose data is removed. */
+export interface ToRemove<T extends TargetSecret = TargetSecret> {
+  readonly copy: T;
+  /** Why a placeholder is emptied. */
+  readonly why?: string;
+  /** The annotation `disable-sync` is on the Secret, or on the source that is synced next. */
+  readonly isPaused?: boolean;
+}
+
+/** A Secret that gets Latchkey's label, with the uid of its source. */
+export interface ToRelabel {
+  readonly unmanaged: UnmanagedSecret;
+  readonly uid: string;
+}
+
+/** A Secret that gets its error annotation. */
+export interface ToAnnotate {
+  readonly copy: ObservedCopy;
+  readonly why: string;
+}
+
 /** The target, and the data for it, in the variant in which the target has it. */
 export interface Written {
   readonly target: ObjectRef;
@@ -29,25 +58,19 @@ export interface Written {
 }
 
 /** Creates a copy. */
-export function createSteps(source: Source, { target, data }: Written): Steps {
+export function createSteps({ source }: Pick<ToWrite, "source">, { target, data }: Written): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
   return [[{ do: "create", resource: resources.secrets, object }]];
 }
 
-/** An existing Secret, and the source whose data it gets. */
-interface Replaced {
-  readonly source: Source;
-  readonly copy: ObservedCopy;
-}
-
 /** Writes the data and the marks of a copy or a placeholder. */
-export function replaceSteps({ source, copy }: Replaced, { target, data }: Written): Steps {
+export function replaceSteps({ source, copy }: ToWrite, { target, data }: Written): Steps {
   const object = replacement({ source, data: loaded(data) }, target, copy);
   return [[{ do: "replace", resource: resources.secrets, object }], ...filledSteps(copy, source)];
 }
 
 /** Deletes and creates a copy whose type or immutable data differs. */
-export function recreateSteps({ source, copy }: Replaced, { target, data }: Written): Steps {
+export function recreateSteps({ source, copy }: ToWrite, { target, data }: Written): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
   const create = { resource: resources.secrets, object };
   return [
@@ -58,12 +81,12 @@ export function recreateSteps({ source, copy }: Replaced, { target, data }: Writ
 }
 
 /** Sets Latchkey's label. */
-export function relabelSteps({ metadata }: UnmanagedSecret, uid: string): Steps {
-  return [[relabelWrite(metadata, uid)]];
+export function relabelSteps({ unmanaged, uid }: ToRelabel): Steps {
+  return [[relabelWrite(unmanaged.metadata, uid)]];
 }
 
 /** {@link removalWrites}, one after the other. */
-export function removalSteps({ copy, ...how }: Removal & { readonly copy: TargetSecret }): Steps {
+export function removalSteps({ copy, ...how }: ToRemove): Steps {
   return removalWrites(copy, how).map((write) => [write]);
 }
 
@@ -138,19 +161,16 @@ export function remainderOf(secret: TargetSecret | undefined): TargetSecret | un
 }
 
 /** Writes why a placeholder is not filled, and records it: no SharedSecret reports it. */
-export function notFilledSteps(copy: ObservedCopy, why: string): Steps {
-  const steps = fillErrorSteps(copy, why);
-  return steps.length === 0 ? [] : [...steps, [notFilledEvent(copy, why)]];
+export function notFilledSteps({ copy, why }: ToAnnotate): Steps {
+  const steps = fillErrorSteps({ copy, why });
+  const note = `Secret is not filled: ${why}`;
+  return steps.length === 0 ? [] : [...steps, [warning(copy.metadata, "NotFilled", note)]];
 }
 
 /** Writes why a placeholder is not filled. */
-export function fillErrorSteps(copy: ObservedCopy, why: string): Steps {
+export function fillErrorSteps({ copy, why }: ToAnnotate): Steps {
   // Latchkey's account may not write Secrets of these types.
-  return isRefusedType(copy.type) ? [] : syncErrorSteps(copy, why.slice(0, longestError));
-}
-
-function notFilledEvent({ metadata }: ObservedCopy, why: string): Write {
-  return warning(metadata, "NotFilled", `Secret is not filled: ${why}`);
+  return isRefusedType(copy.type) ? [] : syncErrorSteps({ copy, why: why.slice(0, longestError) });
 }
 
 /** Records that a placeholder is filled after an error, which was recorded, too. */
@@ -180,19 +200,16 @@ function loaded(data: SecretData | undefined): SecretData {
 }
 
 /** Records the error of a rejected write at the copy, or removes data that may not stay there. */
-export function rejectionSteps(
-  { copy, hasWithdrawnData = false }: Replaced & { readonly hasWithdrawnData?: boolean },
-  why: string,
-): Steps {
-  const error = why.slice(0, longestError);
-  return hasWithdrawnData ? [[removalWrite(copy, { why: error })]] : syncErrorSteps(copy, error);
+export function rejectionSteps({ copy, hasWithdrawnData = false }: ToWrite, why: string): Steps {
+  const error = { copy, why: why.slice(0, longestError) };
+  return hasWithdrawnData ? [[removalWrite(copy, error)]] : syncErrorSteps(error);
 }
 
 /** Writes the error annotation of the copy, unless it is already there. */
-export function syncErrorSteps({ metadata }: ObservedCopy, error: string): Steps {
-  return metadata.annotations[annotations.syncError] === error
+export function syncErrorSteps({ copy: { metadata }, why }: ToAnnotate): Steps {
+  return metadata.annotations[annotations.syncError] === why
     ? []
-    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: error } })]];
+    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: why } })]];
 }
 
 const longestError = 1024;

@@ -30,7 +30,12 @@ describe("a target counts", () => {
     ],
     [
       "as pending until its label is restored",
-      report("db", { kind: "unlabelled", source: live, unmanaged: observedCopy(live) }),
+      report("db", {
+        kind: "unlabelled",
+        source: live,
+        unmanaged: observedCopy(live),
+        uid: live.secret.metadata.uid,
+      }),
       { pending: 1 },
     ],
     [
