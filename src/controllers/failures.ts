@@ -70,31 +70,30 @@ function enqueueReport(
   queue: QueueName,
   key: Key,
   reported: ReportedFailure | undefined,
-  { enqueuer, queues, memory, log }: World,
+  world: World,
 ): void {
-  switch (queue) {
-    case "copy":
-      indexTarget(key, reported, memory);
-      if (reported !== undefined)
-        log.info(
-          { controller: "copy", object: key, reason: reported.reason, why: reported.message },
-          "writing the target Secret failed",
-        );
-      return enqueuer.statusAt(refOf(key));
-    case "grant":
-      return enqueuer.requestedBy(key);
-    case "revokedTokens":
-      return enqueuer.pendingRevocations();
-    // The failed reconcile reports its failure itself; the end of a failure requires another
-    // reconcile.
-    case "sharedSecret":
-    case "key":
-    case "token":
-    case "signingKeys":
-    case "connectorData":
-      if (reported === undefined) queues[queue].add(key, "high");
-  }
+  const enqueue = reportedElsewhere[queue];
+  if (enqueue !== undefined) enqueue(key, world, reported);
+  // The failed reconcile reports its failure itself; the end requires another reconcile.
+  else if (reported === undefined) world.queues[queue].add(key, "high");
 }
+
+/** The queues whose failures the status of other objects reports. */
+const reportedElsewhere: Readonly<
+  Partial<Record<QueueName, (key: Key, world: World, reported?: ReportedFailure) => void>>
+> = {
+  copy(key, { enqueuer, memory, log }, reported) {
+    indexTarget(key, reported, memory);
+    if (reported !== undefined)
+      log.info(
+        { controller: "copy", object: key, reason: reported.reason, why: reported.message },
+        "writing the target Secret failed",
+      );
+    enqueuer.statusAt(refOf(key));
+  },
+  grant: (key, { enqueuer }) => enqueuer.requestedBy(key),
+  revokedTokens: (_, { enqueuer }) => enqueuer.pendingRevocations(),
+};
 
 function indexTarget(
   target: Key,
