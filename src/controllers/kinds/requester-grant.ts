@@ -160,7 +160,9 @@ function areStoresBehind(
 /**
  * Omits objects that no longer exist. A name without a grant is read from the API server, unless
  * this leader wrote the finalizer of its object: the stores may be older than the end of the last
- * grant, and the next object with the name may be another requester's.
+ * grant, and the next object with the name may be another requester's. Objects that appear while
+ * others are read are left to the next reconcile, which their event enqueues: a requester who
+ * creates one after the other must not keep the grants of the first from being written.
  */
 function withoutGone(
   all: readonly Owned[],
@@ -178,7 +180,8 @@ function withoutGone(
       uncached.metadata.deletionTimestamp === undefined
     );
   };
-  return askFor(reads, answers) ?? all.filter(isThere);
+  const ask = askFor(reads, answers);
+  return ask?.questions.length === reads.length ? ask : all.filter(isThere);
 }
 
 /** The question for an object by its {@link grantKey}. */

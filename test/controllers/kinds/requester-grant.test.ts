@@ -56,6 +56,27 @@ test("grants a requester the keys and tokens that it created", async () => {
   expect(names.toSorted()).toEqual(['"resourceNames":["k"]', '"resourceNames":["t"]']);
 });
 
+test("grants what it has read while another key appears, which the next reconcile grants", async () => {
+  const { client, world, listWatch, reconcile, enqueued } = await fakeWorld(
+    { ...policies, ownedaccesskeys: [rawRequested("k")] },
+    {
+      answer({ verb, ref }) {
+        if (verb !== "getMetadata") return undefined;
+        if (ref.name === "k") listWatch.emit("ownedaccesskeys", "ADDED", rawRequested("later"));
+        return rawRequested(ref.name);
+      },
+    },
+  );
+  await reconcile(requesterGrantReconciler, hash);
+  expect(client.lines).toEqual([
+    "getMetadata ownedaccesskeys k",
+    `create clusterroles ${name}`,
+    `create clusterrolebindings ${name}`,
+  ]);
+  expect(world.stores.keys.has("later")).toBe(true);
+  expect(enqueued).toContain(`grant ${hash} high`);
+});
+
 test.for<[string, Parameters<typeof fakeWorld>[0]]>([
   [
     "without Latchkey's finalizer",
