@@ -18,7 +18,7 @@ import { isUsageError, sentenceOrStack } from "./usage-text.ts";
 export const usageExitCode = 2;
 
 /** The commands and their options, as the help and the documentation show them. */
-export const commands = {
+export const serverCommands = {
   controller: {
     name: "controller",
     brief: "Reconcile SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens",
@@ -47,13 +47,13 @@ export const commands = {
 
 /** The action of each command; it rejects to exit with a code other than 0. */
 export type CommandActions = {
-  readonly [Name in keyof typeof commands]: (
-    config: ConfigOf<(typeof commands)[Name]["options"]>,
+  readonly [Name in keyof typeof serverCommands]: (
+    config: ConfigOf<(typeof serverCommands)[Name]["options"]>,
   ) => Promise<void>;
 };
 
 /** The form of `latchkey <command> --help`. */
-export const helpForm: HelpForm = {
+export const serverHelpForm: HelpForm = {
   program: "latchkey",
   width: { line: Infinity, left: Infinity },
   hasVariables: true,
@@ -68,15 +68,15 @@ export const helpForm: HelpForm = {
 /** The program `latchkey`, whose options are also environment variables. */
 export function serverProgram(actions: CommandActions, env: Environment): Program {
   const starts = new Map([
-    starting(commands.controller, actions.controller, checkControllerConfig),
-    starting(commands.webhook, actions.webhook, checkWebhookConfig),
-    starting(commands.gateway, actions.gateway),
-    starting(commands.directEndpoint, actions.directEndpoint),
+    starting(serverCommands.controller, actions.controller, checkControllerConfig),
+    starting(serverCommands.webhook, actions.webhook, checkWebhookConfig),
+    starting(serverCommands.gateway, actions.gateway),
+    starting(serverCommands.directEndpoint, actions.directEndpoint),
   ]);
   return {
-    commands: Object.values(commands),
-    helpForm,
-    overview: () => overviewHelp(Object.values(commands)),
+    commands: Object.values(serverCommands),
+    helpForm: serverHelpForm,
+    overview: () => serverOverview(Object.values(serverCommands)),
     version: latchkeyVersion,
     switchesTakeValue: true,
     sentenceOf: sentenceOrStack,
@@ -105,7 +105,7 @@ function starting<Table extends OptionTable>(
 }
 
 /** The output of `latchkey --help`. */
-export function overviewHelp(listed: readonly Command[]): string {
+export function serverOverview(listed: readonly Command[]): string {
   const width = Math.max(...listed.map(({ name }) => name.length));
   const options = [
     ["-h, --help".padEnd(width), "print this help, or the help of a command after its name"],
@@ -116,9 +116,9 @@ export function overviewHelp(listed: readonly Command[]): string {
     ...section(
       "Commands:",
       listed.map(({ name, brief }) => [name, brief] as const),
-      helpForm,
+      serverHelpForm,
     ),
-    ...section("Options:", options, helpForm),
+    ...section("Options:", options, serverHelpForm),
     "",
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { commandHelp } from "../../src/cli/help.ts";
-import { helpForm, overviewHelp } from "../../src/cli/server-program.ts";
+import { serverHelpForm, serverOverview } from "../../src/cli/server-program.ts";
 import { text, trueOrFalse } from "../../src/runtime/config-values.ts";
 
 const command = {
@@ -14,7 +14,7 @@ const command = {
 };
 
 test("the help of a command shows each option with its value, default and variable", () => {
-  expect(commandHelp(command, helpForm).split("\n").slice(0, 9)).toEqual([
+  expect(commandHelp(command, serverHelpForm).split("\n").slice(0, 9)).toEqual([
     "Usage: latchkey greet [options]",
     "",
     "Print a greeting.",
@@ -28,5 +28,5 @@ test("the help of a command shows each option with its value, default and variab
 });
 
 test("the help of the program lists the commands", () => {
-  expect(overviewHelp([command])).toContain("\n  greet  Print a greeting\n");
+  expect(serverOverview([command])).toContain("\n  greet  Print a greeting\n");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { commands as programCommands } from "../../src/cli/server-program.ts";
+import { serverCommands } from "../../src/cli/server-program.ts";
 import { commands } from "../../src/cli/kubectl/commands.ts";
 
 /** The verbs that begin the help of a command, in the imperative as in the help of kubectl. */
@@ -17,7 +17,7 @@ function problemOf(brief: string): string | undefined {
 }
 
 const described = [
-  ...Object.values(programCommands).map(({ name, brief }) => [`latchkey ${name}`, brief] as const),
+  ...Object.values(serverCommands).map(({ name, brief }) => [`latchkey ${name}`, brief] as const),
   ...Object.values(commands).map(({ name, brief }) => [`kubectl latchkey ${name}`, brief] as const),
 ];
 

@@ -25,7 +25,7 @@ import {
   reportStatesOf,
   targetStates,
 } from "../../src/api/report.ts";
-import { commands as programCommands, usageExitCode } from "../../src/cli/server-program.ts";
+import { serverCommands, usageExitCode } from "../../src/cli/server-program.ts";
 import { commands } from "../../src/cli/kubectl/commands.ts";
 import { argumentsUsage } from "../../src/cli/command.ts";
 import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
@@ -121,7 +121,7 @@ function claimNames(): readonly string[] {
 
 function programNames(): readonly string[] {
   const codes = [0, 1, usageExitCode].map((code) => `exit-code latchkey ${code}`);
-  const found = Object.values(programCommands).flatMap(({ name, options }) => {
+  const found = Object.values(serverCommands).flatMap(({ name, options }) => {
     const table: OptionTable = options;
     return [
       `command latchkey ${name}`,

@@ -8,7 +8,7 @@ import { allows } from "../../src/domain/scope/allows.ts";
 import type { RequestLocation } from "../../src/domain/scope/scoped-request.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { reportReasons, reportStates, reportStatesOf } from "../../src/api/report.ts";
-import { commands } from "../../src/cli/server-program.ts";
+import { serverCommands } from "../../src/cli/server-program.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
 import { sourceFiles } from "./source-files.ts";
@@ -108,7 +108,7 @@ describe("docs/cli.md", () => {
 describe("docs/options.md", () => {
   const page = readFileSync(new URL("options.md", docs), "utf8");
 
-  test.each(Object.values(commands))(
+  test.each(Object.values(serverCommands))(
     "has a row for each option of latchkey $name, as its help says it",
     ({ name, options }) => {
       const [, section = ""] = page.split(`\n## Options of \`latchkey ${name}\`\n`);

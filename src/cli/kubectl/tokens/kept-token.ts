@@ -61,7 +61,7 @@ function parsedToken(text: string | undefined): MintedToken | undefined {
 }
 
 /** Whether half of the lifetime of a token is left at `now`, in milliseconds since the epoch. */
-export function isFresh({ startsAt, expiresAt }: MintedToken, now: number): boolean {
+export function isHalfLeft({ startsAt, expiresAt }: MintedToken, now: number): boolean {
   const [start, end] = [instantOf(startsAt) ?? 0, instantOf(expiresAt) ?? 0];
   return now < start + (end - start) / 2;
 }

@@ -12,7 +12,7 @@ import { Failure, sentenceOf } from "../failure.ts";
 import { scopeOf } from "../keys/scope-options.ts";
 import { endText, jsonText, printValue } from "../output.ts";
 import { waitUntil } from "../progress.ts";
-import { isFresh, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
+import { isHalfLeft, isUsable, type KeptToken, keptToken, type MintedToken } from "./kept-token.ts";
 
 const resource = resources.endpointTokens;
 
@@ -28,7 +28,7 @@ export const createToken: Action<"tokenCreate"> = async ({ flags, args: [name] }
   const { env, terminal } = cli;
   if (flags.execCredential) {
     const minted = name === undefined ? await reusedToken(deps) : await newToken({ name }, deps);
-    printValue(jsonText(execCredential(minted, env["KUBERNETES_EXEC_INFO"])), terminal);
+    printValue(jsonText(execCredentialOf(minted, env["KUBERNETES_EXEC_INFO"])), terminal);
     return;
   }
   const minted = await newToken(name === undefined ? generated : { name }, deps);
@@ -45,7 +45,7 @@ function tokenEnd(ttl: number, { startsAt, expiresAt }: MintedToken): string {
 }
 
 /** An ExecCredential in the version that the caller asks for in KUBERNETES_EXEC_INFO. */
-export function execCredential(
+export function execCredentialOf(
   { token, expiresAt }: Pick<MintedToken, "token" | "expiresAt">,
   info: string | undefined,
 ): Readonly<Record<string, unknown>> {
@@ -84,7 +84,7 @@ async function reusedToken(deps: TokenRequest): Promise<MintedToken> {
   const file = keptToken([...terms, flags.ttl, scopeOf(flags), flags.forCluster], cli.env);
   const kept = file?.read();
   try {
-    if (kept !== undefined && isFresh(kept, cli.clock.now()) && (await isStored(kept, deps)))
+    if (kept !== undefined && isHalfLeft(kept, cli.clock.now()) && (await isStored(kept, deps)))
       return kept;
     const minted = await newToken(generated, deps);
     keep(minted, file, cli);
