@@ -18,7 +18,7 @@ import {
   headersFor,
   refusalOfFailure,
   sharerOf,
-} from "./forward-terms.ts";
+} from "./forwarding.ts";
 import { completesBody, OwnBodyReader } from "./own-body.ts";
 import { ClientPace, pacedBody, bodyTooSlow } from "./request-body.ts";
 import { sendRefusal } from "./send-refusal.ts";

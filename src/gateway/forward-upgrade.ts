@@ -15,7 +15,7 @@ import {
   type ForwardResult,
   headersFor,
   refusalOfFailure,
-} from "./forward-terms.ts";
+} from "./forwarding.ts";
 import { closeAnswered, headText, sendPlainAnswer, sendUpgradeRefusal } from "./upgrade-answer.ts";
 
 /** Milliseconds to the head of an answer; kube-apiserver gives up after 60 s. */

@@ -4,7 +4,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
 import { admitRequest, type AdmitRequestDeps } from "./admit-request.ts";
 import { ForwardedExchange } from "./forward-exchange.ts";
-import type { ForwardDeps } from "./forward-terms.ts";
+import type { ForwardDeps } from "./forwarding.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
 import { completesBody } from "./own-body.ts";
 import {
@@ -39,11 +39,11 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
         refuse: (refused) => sendRefusal(exchange, refused),
         onClose: (listener) => exchange.onClose(listener),
         forward(admitted, onEnd) {
-          const terms = { upstream: admitted.server, clock, bodies, onEnd };
+          const forwarding = { upstream: admitted.server, clock, bodies, onEnd };
           return mintsToken(admitted.request, admitted.target.query) &&
             completesBody(admitted, exchange)
-            ? new TokenMint(exchange, admitted, terms)
-            : new ForwardedExchange(exchange, admitted, terms);
+            ? new TokenMint(exchange, admitted, forwarding)
+            : new ForwardedExchange(exchange, admitted, forwarding);
         },
       });
     },

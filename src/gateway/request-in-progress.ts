@@ -19,7 +19,7 @@ import {
   type UnderstoodRequest,
 } from "./admit-request.ts";
 import { type Credential, type Decision, refusalOf } from "./credential.ts";
-import type { ForwardResult } from "./forward-terms.ts";
+import type { ForwardResult } from "./forwarding.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 

@@ -17,7 +17,7 @@ import {
   headersFor,
   refusalOfFailure,
   sharerOf,
-} from "./forward-terms.ts";
+} from "./forwarding.ts";
 import { type OwnBody, OwnBodyReader } from "./own-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 

@@ -1,5 +1,5 @@
 import type { Server as PlainServer } from "node:http";
-import { type Http2Server } from "node:http2";
+import type { Http2Server } from "node:http2";
 import { Server as SecureServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { sleep } from "./clock.ts";

@@ -1,5 +1,5 @@
+import { BoundedWaits } from "./bounded-waits.ts";
 import type { Clock } from "./clock.ts";
-import { ItemsByOwner } from "./items-by-owner.ts";
 
 /** What {@link UnreadAnswers} is made of. */
 interface UnreadAnswersOptions {
@@ -16,28 +16,27 @@ interface UnreadAnswersOptions {
  */
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions;
-  readonly #unread = new ItemsByOwner<() => void>();
+  readonly #waits: BoundedWaits;
 
   constructor(options: UnreadAnswersOptions) {
     this.#options = options;
+    this.#waits = new BoundedWaits(options.most);
   }
 
   /** Follows an answer to this owner until the returned function is called. */
   add(owner: string, abort: () => void): () => void {
-    const { clock, most, mostMs } = this.#options;
-    const end = (): void => {
-      remove();
+    const { clock, mostMs } = this.#options;
+    const cancel = clock.wakeAfter(mostMs, () => {
+      end();
       abort();
+    });
+    const end = this.#waits.begin(owner, () => {
+      cancel();
+      abort();
+    });
+    return () => {
+      cancel();
+      end();
     };
-    const cancel = clock.wakeAfter(mostMs, end);
-    const remove = (): void => {
-      if (this.#unread.remove(owner, end)) cancel();
-    };
-    this.#unread.add(owner, end);
-    if (this.#unread.size > most) {
-      const [oldest] = this.#unread.ofLargestOwner();
-      oldest?.();
-    }
-    return remove;
   }
 }

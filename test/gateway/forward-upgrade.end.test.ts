@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ForwardResult } from "../../src/gateway/forward-terms.ts";
+import type { ForwardResult } from "../../src/gateway/forwarding.ts";
 import { ForwardedUpgrade, type UpgradedRequest } from "../../src/gateway/forward-upgrade.ts";
 import { createForwarder } from "../../src/kube/forward/forwarder.ts";
 import { bodyShares } from "../../src/gateway/own-body.ts";
