@@ -111,27 +111,6 @@ export function createConnectorKey({
   log,
 }: ConnectorKeyDeps): ConnectorKey {
   let loaded: SecretText | undefined;
-  const read = async (): Promise<SecretText> =>
-    parseConnectorKey(
-      await client.get(resources.secrets, { namespace, name: ownObjects.connectorKey }),
-    );
-
-  async function load(): Promise<SecretText> {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-    }
-    try {
-      return parseConnectorKey(
-        await client.create(resources.secrets, connectorKeySecret(namespace)),
-      );
-    } catch (error) {
-      if (!isKubeError(error, "AlreadyExists")) throw error;
-    }
-    return read();
-  }
-
   return {
     current: () => loaded,
     async run(signal) {
@@ -141,7 +120,7 @@ export function createConnectorKey({
         pauseMs = Math.min(pauseMs * 2, retryMs.longest)
       ) {
         try {
-          loaded = await load();
+          loaded = await loadConnectorKey(client, namespace);
         } catch (error) {
           log.warn(
             isKubeError(error) ? { code: error.code, why: error.message } : { error },
@@ -152,4 +131,26 @@ export function createConnectorKey({
       }
     },
   };
+}
+
+/** Reads the key, or creates it; another replica may create it first. */
+async function loadConnectorKey(
+  client: ConnectorKeyDeps["client"],
+  namespace: string,
+): Promise<SecretText> {
+  const read = async (): Promise<SecretText> =>
+    parseConnectorKey(
+      await client.get(resources.secrets, { namespace, name: ownObjects.connectorKey }),
+    );
+  try {
+    return await read();
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+  try {
+    return parseConnectorKey(await client.create(resources.secrets, connectorKeySecret(namespace)));
+  } catch (error) {
+    if (!isKubeError(error, "AlreadyExists")) throw error;
+  }
+  return read();
 }
