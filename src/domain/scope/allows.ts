@@ -2,7 +2,7 @@ import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { type Protection, protectionOf } from "./derived-credentials.ts";
 import { type Dimension, type EntryKind } from "./dimension.ts";
-import { mapKinds } from "./entry-kinds.ts";
+import { entryKinds } from "./entry-kinds.ts";
 import { ruleKind } from "./rule-kind.ts";
 import { qualifiedResource } from "./patterns.ts";
 import type { ScopeContext } from "./scope-roles.ts";
@@ -30,11 +30,13 @@ export function allows(
   if (limit === "none" || (limit !== "unreadable" && isAlwaysAllowed(request))) return allowed;
   if (limit === "unreadable") return denied(request, "the scope is invalid");
   const asked = askedOf(request, context);
-  const isAllowed = mapKinds(
-    (kind) =>
-      isOpenTo(kind, asked) &&
-      kind.entriesOf(limit).some((entry) => entryCovers(kind, entry, asked)),
-  ).includes(true);
+  const isAllowed = entryKinds.some((of) =>
+    of(
+      (kind) =>
+        isOpenTo(kind, asked) &&
+        kind.entriesOf(limit).some((entry) => entryCovers(kind, entry, asked)),
+    ),
+  );
   return isAllowed ? allowed : denied(request, denialOf(limit, asked));
 }
 

@@ -99,14 +99,19 @@ const roleKind: EntryKind<ScopeRole> = {
   ],
 };
 
-/** Calls a function with each kind of entries, in the order in which an explanation names them. */
-export function mapKinds<T>(read: <Entry>(kind: EntryKind<Entry>) => T): readonly T[] {
-  return [
-    read(ruleKind),
-    read(projectKind),
-    read(spaceKind),
-    read(virtualClusterKind),
-    read(clusterKind),
-    read(roleKind),
-  ];
+/** A kind of entries, given to a function that does not know what its entries are. */
+type OneKind = <T>(read: <Entry>(kind: EntryKind<Entry>) => T) => T;
+
+function oneKind<Entry>(kind: EntryKind<Entry>): OneKind {
+  return (read) => read(kind);
 }
+
+/** All kinds of entries, in the order in which an explanation names them. */
+export const entryKinds: readonly OneKind[] = [
+  oneKind(ruleKind),
+  oneKind(projectKind),
+  oneKind(spaceKind),
+  oneKind(virtualClusterKind),
+  oneKind(clusterKind),
+  oneKind(roleKind),
+];

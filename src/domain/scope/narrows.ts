@@ -7,7 +7,7 @@ import {
 } from "./derived-credentials.ts";
 import { ruleKind } from "./rule-kind.ts";
 import { type Dimension, type EntryKind } from "./dimension.ts";
-import { mapKinds } from "./entry-kinds.ts";
+import { entryKinds } from "./entry-kinds.ts";
 import { NameSets } from "./patterns.ts";
 
 /**
@@ -20,16 +20,18 @@ export function narrows(child: ScopeLimit, parent: ScopeLimit, ownNamespace: str
   if (parent === "unreadable" || child === "none") return false;
   const sets = new NameSets();
   const isOpen = parent.rules.some(restrictsNothing) && parent.rules.some(coversAllSecrets);
-  return mapKinds((kind) => {
-    if (kind.list !== "rules") return isOpen || placesNarrow(kind, { child, parent }, sets);
-    return child.rules.every((rule) =>
-      parent.rules.some(
-        (other) =>
-          ruleKind.dimensions.every((dimension) => dimension.narrows(rule, other, sets)) &&
-          namedOnesNarrow(rule, other, ownNamespace),
-      ),
-    );
-  }).every((isWithin) => isWithin);
+  return entryKinds.every((of) =>
+    of((kind) => {
+      if (kind.list !== "rules") return isOpen || placesNarrow(kind, { child, parent }, sets);
+      return child.rules.every((rule) =>
+        parent.rules.some(
+          (other) =>
+            ruleKind.dimensions.every((dimension) => dimension.narrows(rule, other, sets)) &&
+            namedOnesNarrow(rule, other, ownNamespace),
+        ),
+      );
+    }),
+  );
 }
 
 function placesNarrow<Entry>(

@@ -2,7 +2,7 @@ import type { ScopeLimit } from "../../api/scope.ts";
 import { askedOf, type AskedRequest, dimensionCovers, entryCovers, isOpenTo } from "./allows.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { type EntryKind } from "./dimension.ts";
-import { mapKinds } from "./entry-kinds.ts";
+import { entryKinds } from "./entry-kinds.ts";
 import type { ScopeContext } from "./scope-roles.ts";
 import type { ScopedRequest } from "./scoped-request.ts";
 
@@ -33,14 +33,17 @@ export function scopeEntries(
 ): readonly EntryVerdict[] {
   if (limit === "none" || limit === "unreadable") return [];
   const asked = askedOf(request, context);
-  return mapKinds((kind) =>
-    kind.entriesOf(limit).map((entry, at) => {
-      const field = `spec.scope.${kind.list}[${at}]`;
-      return isAlwaysAllowed(request) || (isOpenTo(kind, asked) && entryCovers(kind, entry, asked))
-        ? { field, isAllowed: true, mismatches: [] }
-        : { field, isAllowed: false, mismatches: mismatchesOf(kind, entry, { field, asked }) };
-    }),
-  ).flat();
+  return entryKinds.flatMap((of) =>
+    of((kind) =>
+      kind.entriesOf(limit).map((entry, at) => {
+        const field = `spec.scope.${kind.list}[${at}]`;
+        return isAlwaysAllowed(request) ||
+          (isOpenTo(kind, asked) && entryCovers(kind, entry, asked))
+          ? { field, isAllowed: true, mismatches: [] }
+          : { field, isAllowed: false, mismatches: mismatchesOf(kind, entry, { field, asked }) };
+      }),
+    ),
+  );
 }
 
 /**
