@@ -29,8 +29,8 @@ export interface Entry {
   /** Records that a credential of this user was accepted, whatever becomes of the request. */
   accepted(username: string): void;
   /**
-   * Returns the reason if there is no room for the request, else a signal that aborts when it is over
-   * before it was admitted: then nothing waits for it any more.
+   * Returns the reason if there is no room for the request, else a signal that aborts when it is
+   * over before it was admitted: then nothing waits for it any more.
    */
   enter(understood: UnderstoodRequest, credential: Credential): Refusal | AbortSignal;
 }
@@ -134,7 +134,8 @@ function identityProblem(
     return refusal(
       403,
       "impersonation",
-      `forbidden: impersonation headers are not supported with ${noun}, which acts as one user; remove --as and --as-group`,
+      `forbidden: impersonation headers are not supported with ${noun}, ` +
+        "which acts as one user; remove --as and --as-group",
     );
   const name = unforwardableName(user);
   return name === undefined
@@ -142,6 +143,8 @@ function identityProblem(
     : refusal(
         403,
         "identity",
-        `forbidden: the name ${JSON.stringify(name)} cannot be sent in a header; user and groups must not be empty, begin or end with a blank, or contain control characters`,
+        `forbidden: the name ${JSON.stringify(name)} cannot be sent in a header; ` +
+          "user and groups must not be empty, begin or end with a blank, " +
+          "or contain control characters",
       );
 }

@@ -17,7 +17,9 @@ import { SecretGuard } from "./secret-guard.ts";
 /** Connections to one cluster for requests with a short answer. */
 export const clusterAnswers = 64;
 const requestTimeoutMs = 10_000;
-/** Answers of up to this size, such as the discovery documents of most clusters, wait for no others. */
+/**
+ * Answers of up to this size, such as the discovery documents of most clusters, wait for no others.
+ */
 const smallBytes = 256 * 1024;
 /** Maximum size of a discovery document: one of 10,000 resources has less. */
 export const mostDocumentBytes = 4 * 1024 * 1024;

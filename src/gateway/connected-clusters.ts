@@ -62,9 +62,9 @@ interface Connection {
 const nameIndex = "connection";
 
 /**
- * The connected clusters: kubeconfigs in Secrets of a namespace of their own. A cluster is connected
- * when it is first used; another kubeconfig is another connection, and ends what the former one
- * carries.
+ * The connected clusters: kubeconfigs in Secrets of a namespace of their own. A cluster is
+ * connected when it is first used; another kubeconfig is another connection, and ends what the
+ * former one carries.
  */
 export class ConnectedClusters {
   readonly #deps: ConnectedClustersDeps;
@@ -175,7 +175,8 @@ export class ConnectedClusters {
         this.#report(
           secret,
           "DuplicateCluster",
-          `Secret ${JSON.stringify(keyOf(current.metadata))} is older and connects the same cluster, so this one is not used. Delete one of them, or change its labels.`,
+          `Secret ${JSON.stringify(keyOf(current.metadata))} is older and connects the same ` +
+            "cluster, so this one is not used. Delete one of them, or change its labels.",
         );
     }
   }

@@ -20,7 +20,9 @@ export interface Destination {
 /** A valid credential that a client has presented. */
 export interface Credential {
   readonly kind: "credential";
-  /** The uid of its object: of the access key, or of the direct token (`jti`); limits count by it. */
+  /**
+   * The uid of its object: of the access key, or of the direct token (`jti`); limits count by it.
+   */
   readonly id: string;
   readonly user: UserInfo;
   /** Whether a scope limits it. */
@@ -28,8 +30,8 @@ export interface Credential {
   /** Its name in messages. */
   readonly noun: LimitOptions["noun"];
   /**
-   * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects with
-   * the reason of `left` if the client leaves meanwhile.
+   * Authorizes a request; a resource that discovery does not know waits for one refresh. Rejects
+   * with the reason of `left` if the client leaves meanwhile.
    */
   authorize(
     request: ReviewedRequest,

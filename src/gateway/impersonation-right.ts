@@ -49,7 +49,8 @@ const retryMs = 5_000;
 
 /**
  * Checks whether the gateway or the direct endpoint may act as users, so that a missing right is a
- * reason in /readyz instead of a 403 of every user. Nothing is checked again once the right is there.
+ * reason in /readyz instead of a 403 of every user. Nothing is checked again once the right is
+ * there.
  */
 export class ImpersonationRight {
   readonly #deps: ImpersonationRightDeps;
@@ -79,7 +80,9 @@ export class ImpersonationRight {
       if (await this.#mayAll(unconstrained)) return undefined;
       return (await this.#mayAll(constrained))
         ? await this.#unsupported()
-        : `this program's ServiceAccount may not impersonate users and groups with ${extras.credentialId}; apply config/${directory}, or config/${directory}-before-1.36 before Kubernetes 1.36`;
+        : `this program's ServiceAccount may not impersonate users and groups with ` +
+            `${extras.credentialId}; apply config/${directory}, ` +
+            `or config/${directory}-before-1.36 before Kubernetes 1.36`;
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return "the right to impersonate users could not be checked";
@@ -94,7 +97,9 @@ export class ImpersonationRight {
     });
     return (minorOf(version) ?? constrainedSince) >= constrainedSince
       ? undefined
-      : `Kubernetes ${version} has no constrained impersonation, and this program's ServiceAccount has no other; apply config/${this.#deps.directory}-before-1.36`;
+      : `Kubernetes ${version} has no constrained impersonation, ` +
+          `and this program's ServiceAccount has no other; ` +
+          `apply config/${this.#deps.directory}-before-1.36`;
   }
 
   async #mayAll(rights: readonly Right[]): Promise<boolean> {

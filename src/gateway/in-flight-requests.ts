@@ -20,7 +20,9 @@ export interface InFlightRequest {
   endsAt(): number;
   /** Ends it as if the API server had, where the protocol allows it. */
   end(): void;
-  /** Ends it for one of another user; false if the client could not know whether it had an effect. */
+  /**
+   * Ends it for one of another user; false if the client could not know whether it had an effect.
+   */
   giveWay(): boolean;
   /** Ends it because its key or scope allows it no more. */
   cut(decision: Decision): void;
@@ -43,8 +45,8 @@ const spacingMs = 250;
 const freshnessEveryMs = 1_000;
 
 /**
- * The requests under way. After each change of what decides, all of them are decided again: there is
- * no dependency that could be forgotten. What is not allowed any more is cut within 250 ms.
+ * The requests under way. After each change of what decides, all of them are decided again: there
+ * is no dependency that could be forgotten. What is not allowed any more is cut within 250 ms.
  */
 export class InFlightRequests {
   readonly #deps: InFlightRequestsDeps;

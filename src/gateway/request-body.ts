@@ -63,8 +63,8 @@ export interface ClientPaceDeps {
 }
 
 /**
- * Measures how long the gateway waits for a client, all in all: a client that moves a byte every few
- * seconds would otherwise hold what others wait for.
+ * Measures how long the gateway waits for a client, all in all: a client that moves a byte every
+ * few seconds would otherwise hold what others wait for.
  */
 export class ClientPace {
   readonly #pace: Pace;

@@ -23,7 +23,9 @@ import type { ForwardResult } from "./forwarding.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 
-/** What carries a request and its answer: an exchange, or a connection that changes its protocol. */
+/**
+ * What carries a request and its answer: an exchange, or a connection that changes its protocol.
+ */
 export interface ResponseWriter {
   readonly head: Exchange["head"];
   /** Records that a credential of this user was accepted. */
@@ -49,8 +51,8 @@ export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstr
 const isOver = new Error("the request is over");
 
 /**
- * A request from its head to its end. It counts from the moment at which its credential is known, so
- * also while it waits for the decision about it.
+ * A request from its head to its end. It counts from the moment at which its credential is known,
+ * so also while it waits for the decision about it.
  */
 export class RequestInProgress implements Entry, InFlightRequest {
   kind: InFlightKind = "answer";

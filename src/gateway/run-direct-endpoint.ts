@@ -27,7 +27,9 @@ interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOpti
   readonly prefixes: NamePrefixes;
 }
 
-/** Runs `latchkey direct-endpoint` until SIGTERM; throws a ConfigError for an unreadable CA file. */
+/**
+ * Runs `latchkey direct-endpoint` until SIGTERM; throws a ConfigError for an unreadable CA file.
+ */
 export async function runDirectEndpoint(
   config: DirectEndpointConfig,
   process: ServerProcess,

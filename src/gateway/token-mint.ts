@@ -102,7 +102,8 @@ export class TokenMint {
     const name = nameOfObject(object);
     if (name === undefined) return created;
     const path = objectPath(resources.endpointTokens, { name });
-    // The object exists: a client that cannot read it gets what the API server answered to its POST.
+    // The object exists: a client that cannot read it gets what the API server answered to its
+    // POST.
     const shown = await this.#minted(path).catch(() => undefined);
     return shown?.status === 200 ? { ...shown, status: 201 } : created;
   }

@@ -21,8 +21,9 @@ interface BodyShare {
 }
 
 /**
- * Limits the bytes in memory of all bodies. Above the limit, the sender that has the most bytes loses
- * its oldest incomplete body, so that slow bodies of one sender do not take the room of others.
+ * Limits the bytes in memory of all bodies. Above the limit, the sender that has the most bytes
+ * loses its oldest incomplete body, so that slow bodies of one sender do not take the room of
+ * others.
  */
 export class BodyBudget {
   readonly #most: number;

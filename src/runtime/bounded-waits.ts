@@ -6,8 +6,8 @@ interface Wait {
 }
 
 /**
- * A limited number of waits. A new wait always begins: above the limit, the oldest wait of the owner
- * that has the most is let go, so that one owner cannot take the waits of the others.
+ * A limited number of waits. A new wait always begins: above the limit, the oldest wait of the
+ * owner that has the most is let go, so that one owner cannot take the waits of the others.
  */
 export class BoundedWaits {
   readonly #most: number;

@@ -1,6 +1,7 @@
 /**
  * Collects the parts of a body in one buffer, up to a maximum number of bytes. The parts themselves
- * are not kept: one of a single byte takes a hundred, and may hold the 64 KiB that it was read with.
+ * are not kept: one of a single byte takes a hundred, and may hold the 64 KiB that it was read
+ * with.
  */
 export class ByteCollector {
   readonly #mostBytes: number;

@@ -5,7 +5,10 @@ import { idOf } from "./peer.ts";
 /** Maximum numbers of open connections of a server. */
 export interface ConnectionLimits {
   readonly all: number;
-  /** Those of clients that have presented no accepted credential, unfinished TLS handshakes included. */
+  /**
+   * Those of clients that have presented no accepted credential, unfinished TLS handshakes
+   * included.
+   */
   readonly unauthenticated: number;
   /**
    * So many connections without an accepted credential are not closed for the sake of others: a
@@ -16,10 +19,11 @@ export interface ConnectionLimits {
 }
 
 /**
- * The limits of every server. A TLS connection takes about 50 kB, so clients without a credential take
- * at most 50 MB, and all clients 205 MB of the 512 MiB that a container may have. A kube-apiserver
- * opens a connection for each of its concurrent requests, 600 by default
- * (`--max-requests-inflight`, `--max-mutating-requests-inflight`), at once after a replica has stopped.
+ * The limits of every server. A TLS connection takes about 50 kB, so clients without a credential
+ * take at most 50 MB, and all clients 205 MB of the 512 MiB that a container may have. A
+ * kube-apiserver opens a connection for each of its concurrent requests, 600 by default
+ * (`--max-requests-inflight`, `--max-mutating-requests-inflight`), at once after a replica has
+ * stopped.
  */
 export const connectionLimits: ConnectionLimits = {
   all: 4_096,
@@ -56,11 +60,11 @@ interface OpenRequest {
 }
 
 /**
- * Limits the connections of a server. A new connection is never refused: above a limit, another one is
- * closed. Of the clients without an accepted credential, it is the oldest connection of the address
- * that has the most; of the users with one, the oldest connection of the user that has the most. In
- * both cases, a connection without a request under way goes first. So a client that opens many
- * connections closes its own, and clients that share the address of a load balancer lose only
+ * Limits the connections of a server. A new connection is never refused: above a limit, another one
+ * is closed. Of the clients without an accepted credential, it is the oldest connection of the
+ * address that has the most; of the users with one, the oldest connection of the user that has the
+ * most. In both cases, a connection without a request under way goes first. So a client that opens
+ * many connections closes its own, and clients that share the address of a load balancer lose only
  * connections that have not presented a credential yet.
  */
 export class ConnectionPool {
@@ -83,8 +87,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Records a new connection; `id` is unique among the open ones. Returns a function that records its
-   * end.
+   * Records a new connection; `id` is unique among the open ones. Returns a function that records
+   * its end.
    */
   opened(id: string, address: string, socket: Endable): () => void {
     const connection = new OpenConnection(address, { socket, accepted: this.#accepted });
@@ -128,7 +132,9 @@ export class ConnectionPool {
 
 type Group = ItemsByOwner<OpenConnection>;
 
-/** The oldest connection of the owner that has the most, if possible without a request under way. */
+/**
+ * The oldest connection of the owner that has the most, if possible without a request under way.
+ */
 function oldest(group: Group, except: OpenConnection): OpenConnection | undefined {
   let first: OpenConnection | undefined;
   for (const connection of group.ofLargestOwner()) {

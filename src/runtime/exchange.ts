@@ -30,8 +30,8 @@ export interface Exchange {
   /** Answers `Expect: 100-continue`, if the client sent it; without it, does nothing. */
   acceptBody(): void;
   /**
-   * Takes no request after this one from a connection of HTTP/1.1: two servers could see its begin at
-   * two places. To be called before `respond`.
+   * Takes no request after this one from a connection of HTTP/1.1: two servers could see its begin
+   * at two places. To be called before `respond`.
    */
   closeAfterResponse(): void;
   /** Sends the head of the answer; header names and values in turn. */

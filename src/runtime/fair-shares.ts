@@ -24,13 +24,13 @@ export interface Share {
 /**
  * Shares a limited resource among users, and the share of a user among the user's keys.
  *
- * A user gets at most as much as is left free: half if alone, a third beside another one. So there is
- * room for the next user, who need not wait for the slow work of those who came first. The rule is the
- * dynamic threshold of shared-memory switches (Choudhury and Hahne, 1998).
+ * A user gets at most as much as is left free: half if alone, a third beside another one. So there
+ * is room for the next user, who need not wait for the slow work of those who came first. The rule
+ * is the dynamic threshold of shared-memory switches (Choudhury and Hahne, 1998).
  *
  * Work without room waits; users take turns, and so do the keys of a user, whatever the number of
- * pieces that each has waiting. So between the arrival of a user's first piece and its start, at most
- * one piece of each other user starts.
+ * pieces that each has waiting. So between the arrival of a user's first piece and its start, at
+ * most one piece of each other user starts.
  */
 export class FairShares {
   readonly #limits: ShareLimits;

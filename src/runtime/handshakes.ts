@@ -7,9 +7,9 @@ import { idOf } from "./peer.ts";
 export const mostHandshakes = 256;
 
 /**
- * Lets the TLS handshakes of a server take turns by address. Otherwise a flood of connections from one
- * address keeps the process from the handshakes of the others until their time is over. A connection
- * that waits is open, and what its client sends is read when its turn comes.
+ * Lets the TLS handshakes of a server take turns by address. Otherwise a flood of connections from
+ * one address keeps the process from the handshakes of the others until their time is over. A
+ * connection that waits is open, and what its client sends is read when its turn comes.
  */
 export function shareHandshakes(server: Server, most = mostHandshakes): void {
   const shares = new FairShares({ all: most });

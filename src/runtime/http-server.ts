@@ -139,8 +139,8 @@ async function serve(
 const noBody: Body = { kind: "whole", text: "", release() {} };
 
 /**
- * Parses method, path and query; undefined for an unknown method and for a target that is not a path: `*`,
- * an authority or an absolute URL (RFC 9112, section 3.2).
+ * Parses method, path and query; undefined for an unknown method and for a target that is not a
+ * path: `*`, an authority or an absolute URL (RFC 9112, section 3.2).
  */
 function headOf({
   method = "GET",

@@ -108,7 +108,9 @@ function closeWhenIdle(
   return leave;
 }
 
-/** Ends a session whose client makes the server answer frames that carry nothing (CVE-2019-9512). */
+/**
+ * Ends a session whose client makes the server answer frames that carry nothing (CVE-2019-9512).
+ */
 function limitControlFrames(
   session: ServerHttp2Session,
   { clock }: Pick<ServerOptions, "clock">,
@@ -168,8 +170,8 @@ function http2Exchange({ stream, connection, unread, ...read }: Http2Request): E
   const request = connection.began();
   stream.once("close", () => request.closed());
   const expectsContinue = hasExpect(head.rawHeaders);
-  // Node resets a stream whose body nothing reads as soon as its answer is written, and then the end
-  // of an answer that waits for the flow control of its client is never sent.
+  // Node resets a stream whose body nothing reads as soon as its answer is written, and then the
+  // end of an answer that waits for the flow control of its client is never sent.
   if (stream.endAfterHeaders) stream.resume();
   // After a RST_STREAM with NO_ERROR, Node waits until what was written is sent: it never is.
   stream.once("aborted", () => stream.destroy());
@@ -199,9 +201,9 @@ function http2Exchange({ stream, connection, unread, ...read }: Http2Request): E
         "close",
         unread.add(request.owner, () => stream.destroy()),
       );
-      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not before the
-      // answer was sent: Node resets no stream that is destroyed after its close, and then sends empty
-      // frames of it without an end.
+      // Or else the stream stays for as long as the client sends (RFC 9113, section 8.1). Not
+      // before the answer was sent: Node resets no stream that is destroyed after its close, and
+      // then sends empty frames of it without an end.
       if (!stream.endAfterHeaders && !stream.readableEnded)
         stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
     },

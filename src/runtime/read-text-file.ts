@@ -45,8 +45,8 @@ export function readFileBytes({ option, path }: NamedFile, most = mostFileBytes)
 const chunkBytes = 64 * 1024;
 
 /**
- * Reads a file whose size is not known in advance, such as a pipe or a device without an end; throws
- * the error of the system, or a RangeError if there are more than `most` bytes.
+ * Reads a file whose size is not known in advance, such as a pipe or a device without an end;
+ * throws the error of the system, or a RangeError if there are more than `most` bytes.
  */
 export function readAtMost(path: string, most: number): Buffer {
   const file = openSync(path, "r");

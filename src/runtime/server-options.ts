@@ -23,8 +23,8 @@ export interface ServerOptions {
   readonly onRefused?: (refused: "connection") => void;
   readonly onExchange?: (exchange: Exchange) => void;
   /**
-   * Handles requests over HTTP/1.1 instead: an exchange, which can carry any answer, takes about 30 µs
-   * of processor time more.
+   * Handles requests over HTTP/1.1 instead: an exchange, which can carry any answer, takes about 30
+   * µs of processor time more.
    */
   readonly onRequest?: (
     incoming: IncomingMessage,
@@ -95,14 +95,16 @@ export const frontLimits: ServerLimits = {
 const idleMs = 120_000;
 
 /**
- * The limits of a server that answers requests itself. Node.js counts the time for a request from the
- * start of a connection, and client-go keeps a connection that it has opened and not used; a slow body
- * has limits of its own.
+ * The limits of a server that answers requests itself. Node.js counts the time for a request from
+ * the start of a connection, and client-go keeps a connection that it has opened and not used; a
+ * slow body has limits of its own.
  */
 export const httpLimits: ServerLimits = {
   ...frontLimits,
   protocols: ["http/1.1"],
-  /** Longer than kube-apiserver waits for a handshake (10 s, `TLSHandshakeTimeout` of client-go). */
+  /**
+   * Longer than kube-apiserver waits for a handshake (10 s, `TLSHandshakeTimeout` of client-go).
+   */
   handshakeMs: 12_000,
   headMs: idleMs,
   requestMs: idleMs,

@@ -31,8 +31,8 @@ export interface Server {
   /** Uses other certificates for new connections; open connections are kept. */
   useTls(material: ServerTls): void;
   /**
-   * Continues to serve, also on new connections, and ends each connection with its next answer; over
-   * HTTP/2, 2 seconds after its last one. Closes when no connection is left.
+   * Continues to serve, also on new connections, and ends each connection with its next answer;
+   * over HTTP/2, 2 seconds after its last one. Closes when no connection is left.
    */
   drain(times: DrainTimes): Promise<void>;
   /**

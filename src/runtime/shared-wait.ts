@@ -6,8 +6,8 @@ interface Waiter<T> {
 }
 
 /**
- * One promise that many wait for, and each may leave: a promise itself refers to all that wait for it
- * until it settles. If it rejects and none waits, that is no error.
+ * One promise that many wait for, and each may leave: a promise itself refers to all that wait for
+ * it until it settles. If it rejects and none waits, that is no error.
  */
 export class SharedWait<T> {
   readonly #promise: Promise<T>;
@@ -28,8 +28,8 @@ export class SharedWait<T> {
   }
 
   /**
-   * Waits for the promise. When `left` aborts, the wait rejects with its reason at once, and nothing
-   * refers to it any more.
+   * Waits for the promise. When `left` aborts, the wait rejects with its reason at once, and
+   * nothing refers to it any more.
    */
   wait(left?: AbortSignal): Promise<T> {
     if (left?.aborted === true) return Promise.reject(left.reason);

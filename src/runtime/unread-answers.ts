@@ -10,9 +10,9 @@ interface UnreadAnswersOptions {
 }
 
 /**
- * Answers that were ended and that their clients have not read. A client that reads takes its answer
- * within a round trip; the answers of clients that do not are aborted: of too many, the oldest of the
- * owner that has the most.
+ * Answers that were ended and that their clients have not read. A client that reads takes its
+ * answer within a round trip; the answers of clients that do not are aborted: of too many, the
+ * oldest of the owner that has the most.
  */
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions;
