@@ -137,8 +137,9 @@ export const labelKeys: ParseValue<readonly string[]> = (value, option) => {
   );
 };
 
-const labelKey =
-  /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/\*|(?:[A-Za-z0-9][-A-Za-z0-9.]*\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?)$/;
+const domainWithStar = /[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/\*/;
+const keyOfLabel = /(?:[A-Za-z0-9][-A-Za-z0-9.]*\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?/;
+const labelKey = new RegExp(`^(?:${domainWithStar.source}|${keyOfLabel.source})$`);
 
 /** The texts between commas, without empty ones. */
 function listed(value: string): readonly string[] {

@@ -76,8 +76,18 @@ const secretFields: ReadonlySet<string> = new Set([
  * Patterns of secrets in texts: JWTs (RFC 7519), generated access keys, digests of keys, bearer
  * headers, PEM keys.
  */
-const secretTexts =
-  /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f.]{64,}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
+const secretTexts = new RegExp(
+  [
+    /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/,
+    /\blk_[A-Za-z0-9]+_\w+/,
+    /\bsha256:[0-9a-f.]{64,}/,
+    /\bBearer +\S+/,
+    /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gi",
+);
 
 /**
  * Returns a copy of `fields` without secrets: no values of fields with secret names, no texts that

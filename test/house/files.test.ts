@@ -13,6 +13,7 @@ import {
 } from "./source-files.ts";
 
 const longest = 300;
+const widest = 100;
 const junkDrawers = [
   "index",
   "utils",
@@ -85,6 +86,15 @@ describe("files of src", () => {
       exportedNames(file).filter((name) => !imported.has(name) && !imported.has(`${file.path}#*`));
     expect(sourceFiles.flatMap(unused)).toEqual([]);
     expect(unused(sourceFile("domain/breach.ts", "export const a = 1;"))).toHaveLength(1);
+  });
+
+  test(`have lines of at most ${widest} columns`, () => {
+    const wide = ({ path, text }: SourceFile) =>
+      text
+        .split("\n")
+        .flatMap((line, index) => (line.length > widest ? [`${path}:${index + 1}`] : []));
+    expect(sourceFiles.flatMap(wide)).toEqual([]);
+    expect(wide(sourceFile("domain/breach.ts", "-".repeat(widest + 1)))).toHaveLength(1);
   });
 
   test("take the keys of labels and annotations from the table of names", () => {

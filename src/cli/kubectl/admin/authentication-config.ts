@@ -1,7 +1,7 @@
 import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag, YAMLException } from "js-yaml";
 import { ownObjects } from "../../../api/names.ts";
 import { resources } from "../../../api/resources.ts";
-import { mergeAuthenticationConfiguration } from "../../../domain/endpoint-token/authentication-configuration-merge.ts";
+import { mergeAuthenticationConfig } from "../../../domain/endpoint-token/authentication-merge.ts";
 import {
   authenticationConfiguration,
   type AuthenticationConfiguration,
@@ -126,7 +126,7 @@ async function certificateAuthority(
 
 function merged(path: string, ours: AuthenticationConfiguration, minor: number): object {
   const existing = yamlOf(path, readTextFile({ option: "--merge", path }));
-  const result = mergeAuthenticationConfiguration(existing, ours, { minor });
+  const result = mergeAuthenticationConfig(existing, ours, { minor });
   if (result.kind === "refused") throw new ConfigError("--merge", path, result.problem);
   return result.content;
 }

@@ -28,7 +28,7 @@ const egressSelectorTypeSince = 34;
  * Replaces the entry of our issuer in an existing file, or appends it, and keeps everything else.
  * The result has the `apiVersion` of `ours`; all versions have the same fields.
  */
-export function mergeAuthenticationConfiguration(
+export function mergeAuthenticationConfig(
   existing: unknown,
   ours: AuthenticationConfiguration,
   { minor }: { readonly minor: number },

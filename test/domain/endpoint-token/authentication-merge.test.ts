@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mergeAuthenticationConfiguration } from "../../../src/domain/endpoint-token/authentication-configuration-merge.ts";
+import { mergeAuthenticationConfig } from "../../../src/domain/endpoint-token/authentication-merge.ts";
 import { authenticationConfiguration } from "../../../src/domain/endpoint-token/authentication-configuration.ts";
 
 const issuer = "https://latchkey.example.com";
@@ -21,7 +21,7 @@ function ours(minor: number) {
 }
 
 function merge(existing: unknown, minor = 36) {
-  return mergeAuthenticationConfiguration(existing, ours(minor), { minor });
+  return mergeAuthenticationConfig(existing, ours(minor), { minor });
 }
 
 function file(more: object = {}): object {
