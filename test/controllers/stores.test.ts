@@ -140,7 +140,7 @@ describe("the observed target", () => {
       sourceOf(stores, "db"),
       sourceOf(stores, "db"),
     ]);
-    expect(seen).not.toHaveProperty("unmanaged");
+    expect(seen.unmanaged).toBeUndefined();
   });
 
   test("contains the keys of labels and annotations that its namespace allows", async () => {
@@ -151,7 +151,7 @@ describe("the observed target", () => {
     const allowing = await storesOf({ namespaces: [namespace] });
     expect(observeTarget(target, allowing).allowCopyKeys).toBe("synator/*");
     const plain = { namespaces: [projectNamespace("pay")] };
-    expect(observeTarget(target, await storesOf(plain))).not.toHaveProperty("allowCopyKeys");
+    expect(observeTarget(target, await storesOf(plain)).allowCopyKeys).toBeUndefined();
     const { informers } = await syncedInformers(plain, () => {}, {
       ...{ requireSyncFrom: false, copyKeys: ["tier"] },
     });
@@ -172,7 +172,7 @@ describe("the observed target", () => {
       ownerIsNotPermitted: true,
     });
     expect(seen.owner).toBe(sourceOf(stores, "db"));
-    expect(seen).not.toHaveProperty("copy");
+    expect(seen.copy).toBeUndefined();
   });
 
   test("has no owner if the Secret names none, or its source is gone", async () => {
@@ -182,8 +182,8 @@ describe("the observed target", () => {
       sharedsecrets: [rawSharedSecret("db")],
       secrets: [foreign, rawCopy("gone", "pay")],
     });
-    expect(observeTarget(target, stores)).not.toHaveProperty("owner");
-    expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("owner");
+    expect(observeTarget(target, stores).owner).toBeUndefined();
+    expect(observeTarget({ namespace: "pay", name: "gone" }, stores).owner).toBeUndefined();
   });
 
   test("is terminating if its namespace is, or is unknown", async () => {
