@@ -37,6 +37,12 @@ export const devPaths = {
   directCa: join(devDirectory, "direct-ca.crt"),
 } as const;
 
+/** Where processes write which files they pass, if LATCHKEY_FLOWS is set. */
+export const flowsDirectory = join(devDirectory, "flows");
+
+/** What a process imports to write them. */
+export const flowRecorder = join(import.meta.dirname, "flow-recorder.ts");
+
 const lockName = "lock";
 
 /** Locks the directory and empties it; throws while another run holds the lock. */
@@ -49,6 +55,7 @@ export function claimDevDirectory(): TakenLock {
     rmSync(join(devDirectory, entry), { recursive: true, force: true, maxRetries: 5 });
   }
   mkdirSync(devPaths.logs, { recursive: true });
+  mkdirSync(flowsDirectory);
   return lock;
 }
 

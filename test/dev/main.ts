@@ -19,6 +19,8 @@ import {
   type ConnectedAddresses,
   devDirectory,
   devPaths,
+  flowRecorder,
+  flowsDirectory,
   writeDevFiles,
 } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
@@ -172,8 +174,13 @@ async function startConnectedFor(
   return connected;
 }
 
-/** A process with the settings of the image. */
+/** A process with the settings of the image; with LATCHKEY_FLOWS, from `src` as `flows.ts` needs it. */
 function asInImage(program: string) {
+  if (process.env["LATCHKEY_FLOWS"] !== undefined)
+    return {
+      ...{ program: join(repository, "src/main.ts"), nodeFlags: ["--import", flowRecorder] },
+      env: { LATCHKEY_FLOWS: flowsDirectory },
+    };
   return { program, nodeFlags: imageNodeFlags(), env: { NODE_ENV: "production" } };
 }
 
