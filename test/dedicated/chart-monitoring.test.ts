@@ -7,6 +7,7 @@ import {
 } from "../support/dedicated-cluster.ts";
 import { findHelm } from "../support/helm.ts";
 import { repository } from "../support/install.ts";
+import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { operatorCrds, operatorKinds } from "../support/operator-crds.ts";
 import { hasTools } from "../support/tools.ts";
@@ -36,7 +37,11 @@ describe.skipIf(!isRun)("a cluster with the CRDs of the Prometheus Operator", ()
     const { controlPlane } = cluster;
     await kubectl(controlPlane, ["create", "--filename=-"], { input: crds });
     const names = operatorKinds.map((plural) => `crd/${plural}.monitoring.coreos.com`);
-    await kubectl(controlPlane, ["wait", ...names, "--for=condition=Established"]);
+    const wait = ["wait", ...names, "--for=condition=Established"];
+    // kubectl fails on a CRD without conditions, which a new one is for a moment.
+    await eventually(async () => (await tryKubectl(controlPlane, wait)).code === 0, {
+      what: "the CRDs to be established",
+    });
     await kubectl(controlPlane, ["create", "namespace", "latchkey-system"]);
   });
   afterAll(async () => {
