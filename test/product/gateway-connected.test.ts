@@ -179,15 +179,14 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     await connect(named(unusable), {});
     const isShown = (text: string, name: string, value: 0 | 1) =>
       text.includes(`latchkey_connected_cluster_reachable{cluster="cluster/${name}"} ${value}\n`);
-    await eventually(
-      async () => {
-        const text = await (await fetch(`${inject("gateway")?.metricsUrls[0]}/metrics`)).text();
-        return (
-          [refused, unusable].every((name) => isShown(text, name, 0)) && isShown(text, cluster, 1)
-        );
-      },
-      { what: "the state of the clusters in the metrics" },
-    );
+    const isWhole = async () => {
+      const text = await (await fetch(`${inject("gateway")?.metricsUrls[0]}/metrics`)).text();
+      return (
+        [refused, unusable].every((name) => isShown(text, name, 0)) && isShown(text, cluster, 1)
+      );
+    };
+    const what = "the state of the clusters in the metrics";
+    expect(await eventually(isWhole, { what })).toBe(true);
   });
 
   it("ends its streams when its Secret changes or goes", async () => {
