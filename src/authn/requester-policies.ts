@@ -3,10 +3,14 @@ import type { Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Requester } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/requester.ts";
-import { requesterOf } from "../domain/requester/requester.ts";
-import { Informer } from "../kube/informer/informer.ts";
+import {
+  oldest,
+  type PoliciesAge,
+  policiesAge,
+  requesterOf,
+} from "../domain/requester/requester.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
+import { Informer } from "../kube/informer/informer.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
 
 /** Stores of the objects that must exist for a requester to be verified. */

@@ -1,11 +1,11 @@
 import { type Key, refOf } from "../api/object.ts";
+import type { FailedRequest } from "../domain/plan/failed-request.ts";
 import {
   type ObservedFailure,
   recordFailure,
   reportAfterMs,
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
-import { type FailedRequest } from "../domain/plan/failed-request.ts";
 import { isRefusal, isRejection, isTooLarge, type KubeError } from "../kube/client/kube-error.ts";
 import type { LeaderMemory } from "./memory.ts";
 import type { QueueName } from "./queues.ts";

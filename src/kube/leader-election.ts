@@ -4,10 +4,15 @@ import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Client } from "./client/client.ts";
 import { isKubeError } from "./client/kube-error.ts";
-import { newLease, nextLease, parseLease } from "./lease-record.ts";
-import type { LeaseRecord, LeaseSpec } from "./lease-record.ts";
-import { microTime } from "./micro-time.ts";
 import { isOlder } from "./informer/raw-object.ts";
+import {
+  newLease,
+  nextLease,
+  parseLease,
+  type LeaseRecord,
+  type LeaseSpec,
+} from "./lease-record.ts";
+import { microTime } from "./micro-time.ts";
 
 /**
  * Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod`

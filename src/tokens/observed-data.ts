@@ -7,10 +7,9 @@ import {
   mostDataKeys,
   type SharedSecretWithData,
 } from "../api/shared-secret.ts";
-import type { ObservedCopy, Source, CopiedData } from "../domain/sync/copy.ts";
-import { sourceOf } from "../domain/sync/copy.ts";
-import { derivedText, syncFormatOf } from "../domain/sync/sync-format.ts";
+import { type ObservedCopy, type Source, type CopiedData, sourceOf } from "../domain/sync/copy.ts";
 import { isPlaceholder, mostKeysToPickFrom, mostPickedKeys } from "../domain/sync/placeholder.ts";
+import { derivedText, syncFormatOf } from "../domain/sync/sync-format.ts";
 import type { DataDigest } from "./data-digest.ts";
 
 /** Parses a SharedSecret into its cached form, with digests instead of large data. */

@@ -25,13 +25,12 @@ import {
   reportStatesOf,
   targetStates,
 } from "../../src/api/report.ts";
-import { serverCommands, usageExitCode } from "../../src/cli/server-program.ts";
+import { argumentsUsage, type CommandOptions } from "../../src/cli/command.ts";
+import { optionUsage } from "../../src/cli/help.ts";
 import { commands } from "../../src/cli/kubectl/commands.ts";
-import { argumentsUsage } from "../../src/cli/command.ts";
 import { connectionOptions } from "../../src/cli/kubectl/connection/connection-options.ts";
 import { exitCodes, runExitCodes } from "../../src/cli/kubectl/failure.ts";
-import type { CommandOptions } from "../../src/cli/command.ts";
-import { optionUsage } from "../../src/cli/help.ts";
+import { serverCommands, usageExitCode } from "../../src/cli/server-program.ts";
 import { tokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directKeys } from "../../src/domain/gateway/direct-address.ts";
 import { directRoutes, gatewayRoutes } from "../../src/domain/gateway/request-target.ts";

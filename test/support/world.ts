@@ -1,24 +1,22 @@
-import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import type { Event } from "../../src/api/event.ts";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { Resource } from "../../src/api/resources.ts";
 import type { Result } from "../../src/api/result.ts";
-import type { Outcome } from "../../src/controllers/reconcile.ts";
-import type { ControllerOptions } from "../../src/controllers/world.ts";
+import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
 import type { Request as Sent } from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue } from "../../src/controllers/queues.ts";
-import { reconcile } from "../../src/controllers/reconcile.ts";
+import { type Outcome, reconcile } from "../../src/controllers/reconcile.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { send } from "../../src/controllers/send.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
-import type { World } from "../../src/controllers/world.ts";
+import type { ControllerOptions, World } from "../../src/controllers/world.ts";
 import { Yielder } from "../../src/runtime/yielder.ts";
 import { controllerOptions } from "./controller-options.ts";
 import { FakeClient, type Request } from "./fake-client.ts";
-import { rawObject } from "./fake-list-watch.ts";
 import { type FakeInformers, syncedInformers } from "./fake-informers.ts";
+import { rawObject } from "./fake-list-watch.ts";
 
 /** A world over a fake API server: the stores have what is listed. */
 export interface FakeWorld extends Omit<FakeInformers, "informers"> {

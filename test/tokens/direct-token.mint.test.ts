@@ -2,11 +2,10 @@ import fc from "fast-check";
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
-import { tokenLength } from "../../src/domain/endpoint-token/token-claims.ts";
+import { type TokenClaims, tokenLength } from "../../src/domain/endpoint-token/token-claims.ts";
+import { mintToken } from "../../src/tokens/direct-token.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
-import { mintToken } from "../../src/tokens/direct-token.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 
 const createdAt = "2026-01-01T00:00:00Z";

@@ -2,8 +2,8 @@ import { apiVersion, components, labels } from "../../api/names.ts";
 import { refOf, type Key, keyOf } from "../../api/object.ts";
 import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { connectorDataRef } from "../../domain/access-key/connector-data.ts";
 import {
+  connectorDataRef,
   type ObservedConnectorSecret,
   type ConnectorDecision,
   removeConnectorDataRef,

@@ -1,13 +1,10 @@
-import type { Result } from "../../api/result.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import type { Key, Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
-import type { ObservedRoleBinding, GrantedKind, GrantedObject, GrantRole } from "../../api/role.ts";
 import { resources } from "../../api/resources.ts";
+import type { Result } from "../../api/result.ts";
+import type { ObservedRoleBinding, GrantedKind, GrantedObject, GrantRole } from "../../api/role.ts";
 import { observePolicies } from "../../authn/requester-policies.ts";
-import { hasFinalizer } from "../../domain/plan/finalizer.ts";
-import type { Plan } from "../../domain/plan/plan.ts";
-import type { PoliciesAge } from "../../domain/requester/requester.ts";
 import {
   grantKey,
   grantedNames,
@@ -15,11 +12,13 @@ import {
   hashInName,
   requesterHashOf,
 } from "../../domain/grants/granted-names.ts";
-import { requesterOf } from "../../domain/requester/requester.ts";
 import {
   planRequesterGrant,
   type RequesterGrantPlan,
 } from "../../domain/grants/requester-grant.ts";
+import { hasFinalizer } from "../../domain/plan/finalizer.ts";
+import type { Plan } from "../../domain/plan/plan.ts";
+import { type PoliciesAge, requesterOf } from "../../domain/requester/requester.ts";
 import { deletionOf } from "../finalization.ts";
 import {
   type Answers,

@@ -2,8 +2,11 @@ import { components, labels } from "../../api/names.ts";
 import { parseLatchkeyMetadata, recordAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { RevokedEntry } from "../../domain/endpoint-token/revocation.ts";
-import { parseEntry, planRevokedTokens } from "../../domain/endpoint-token/revoked-tokens.ts";
-import { type RevokedTokensConfigMap } from "../../domain/endpoint-token/revoked-tokens.ts";
+import {
+  parseEntry,
+  planRevokedTokens,
+  type RevokedTokensConfigMap,
+} from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import type { Decision } from "../question.ts";

@@ -3,10 +3,6 @@ import { labels } from "../../api/names.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
-import type { Prefixes } from "./key-identity.ts";
-import { stalled, timestamp } from "../plan/conditions.ts";
-import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
-import { identityOf } from "./key-identity.ts";
 import {
   endBeforeCreation,
   endedBy,
@@ -17,6 +13,9 @@ import {
   lifetimeOf,
   lifetimeStart,
 } from "../lifetime.ts";
+import { stalled, timestamp } from "../plan/conditions.ts";
+import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
+import { type Prefixes, identityOf } from "./key-identity.ts";
 
 /** An OwnedAccessKey and the state that decides whether it is accepted. */
 export interface ResolvedKey {

@@ -9,8 +9,7 @@ import { conditionEvents } from "../plan/events.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { requeueAt, nothingToDo, type Plan, deleteWrite, statusWrites } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
-import { type TokenClaims, tokenClaims } from "./token-claims.ts";
-import { longestToken, tokenLength } from "./token-claims.ts";
+import { type TokenClaims, tokenClaims, longestToken, tokenLength } from "./token-claims.ts";
 import {
   type ObservedEndpointToken,
   expiredConditions,

@@ -1,10 +1,10 @@
 import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { type Protection, protectionOf } from "./derived-credentials.ts";
-import { type Dimension, type EntryKind } from "./dimension.ts";
+import type { Dimension, EntryKind } from "./dimension.ts";
 import { entryKinds } from "./entry-kinds.ts";
-import { ruleKind } from "./rule-kind.ts";
 import { qualifiedResource } from "./patterns.ts";
+import { ruleKind } from "./rule-kind.ts";
 import type { ScopeContext } from "./scope-roles.ts";
 import type { ScopedRequest } from "./scoped-request.ts";
 

@@ -5,10 +5,10 @@ import {
   isImpersonation,
   isSecrets,
 } from "./derived-credentials.ts";
-import { ruleKind } from "./rule-kind.ts";
-import { type Dimension, type EntryKind } from "./dimension.ts";
+import type { Dimension, EntryKind } from "./dimension.ts";
 import { entryKinds } from "./entry-kinds.ts";
 import { NameSets } from "./patterns.ts";
+import { ruleKind } from "./rule-kind.ts";
 
 /**
  * Whether `parent` allows everything that `child` allows, regardless of the rules of the roles that

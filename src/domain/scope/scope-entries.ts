@@ -1,7 +1,7 @@
 import type { ScopeLimit } from "../../api/scope.ts";
 import { askedOf, type AskedRequest, dimensionCovers, entryCovers, isOpenTo } from "./allows.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
-import { type EntryKind } from "./dimension.ts";
+import type { EntryKind } from "./dimension.ts";
 import { entryKinds } from "./entry-kinds.ts";
 import type { ScopeContext } from "./scope-roles.ts";
 import type { ScopedRequest } from "./scoped-request.ts";

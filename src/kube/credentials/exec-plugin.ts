@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { recordAt, stringAt } from "../../api/parse.ts";
-import { errorCode } from "../../runtime/read-text-file.ts";
-import { mostFileBytes } from "../../runtime/read-text-file.ts";
+import { errorCode, mostFileBytes } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 import type { ExecPlugin } from "./kubeconfig.ts";
 

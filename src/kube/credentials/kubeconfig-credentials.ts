@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { Clock } from "../../runtime/clock.ts";
-import { errorCode } from "../../runtime/read-text-file.ts";
 import type { Environment } from "../../runtime/options.ts";
-import { mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
+import { errorCode, mostFileBytes, readAtMost } from "../../runtime/read-text-file.ts";
 import {
   cachedAuthorization,
   type Credentials,

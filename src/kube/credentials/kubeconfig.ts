@@ -2,9 +2,8 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt, isTrueAt, stringsAt } from "../../api/parse.ts";
-import { errorCode } from "../../runtime/read-text-file.ts";
 import type { Environment } from "../../runtime/options.ts";
-import { mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
+import { errorCode, mostInputBytes, readAtMost } from "../../runtime/read-text-file.ts";
 import { CredentialsError, userFix } from "./credentials.ts";
 
 /** A parsed kubeconfig file; relative paths in it start at `directory`. */

@@ -1,8 +1,8 @@
 import type { Key } from "../../api/object.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { Fifo } from "../../runtime/fifo.ts";
 import type { QueueMetrics } from "../../runtime/work-metrics.ts";
 import { DelayQueue } from "./delay-queue.ts";
-import { Fifo } from "../../runtime/fifo.ts";
 import * as core from "./queue-state.ts";
 import type { Item, Priority } from "./queue-state.ts";
 

@@ -1,7 +1,7 @@
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
-import { type ScopeContext } from "../../../src/domain/scope/scope-roles.ts";
+import type { ScopeContext } from "../../../src/domain/scope/scope-roles.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/scoped-request.ts";
 
 const nothing = { apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] };

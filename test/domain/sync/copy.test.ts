@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
-import { parseSharedSecret } from "../../../src/api/shared-secret.ts";
 import { SecretText } from "../../../src/api/secret-text.ts";
+import { parseSharedSecret } from "../../../src/api/shared-secret.ts";
 import {
   copiedSource,
   copyManifest,
@@ -9,15 +9,15 @@ import {
   isCurrent,
   isCopiedByUser,
   sourceFor,
+  sourceOf,
 } from "../../../src/domain/sync/copy.ts";
-import { sourceOf } from "../../../src/domain/sync/copy.ts";
-import { observedMetadata } from "../../support/observed-objects.ts";
 import {
   type CopyChanges,
   observedCopy,
   observedSource,
   target,
 } from "../../support/observed-copies.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 
 const data = { password: new SecretText("bmV3") };
 const source = observedSource({
