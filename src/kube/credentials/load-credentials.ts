@@ -54,7 +54,9 @@ async function processCredentials(
     return await kubeconfigCredentials(choice, { env, clock, isInteractive: false });
   } catch (error) {
     if (!(error instanceof CredentialsError)) throw error;
-    throw new CredentialsError(error.problem.replace("the kubeconfig", `kubeconfig "${path}"`));
+    throw new CredentialsError(
+      error.problem.replace("the kubeconfig", () => `kubeconfig "${path}"`),
+    );
   }
 }
 

@@ -26,6 +26,14 @@ test("a kubeconfig takes precedence over the pod", async () => {
   expect(server).toBe("https://a.example.com");
 });
 
+test("a problem names the file as it is called", async () => {
+  const odd = join(directory, "$&-config");
+  writeFileSync(odd, "current-context: a");
+  await expect(loadCredentials({ kubeconfig: odd, env: {} }, new TestClock())).rejects.toThrow(
+    `kubeconfig "${odd}" has no current context with a cluster`,
+  );
+});
+
 test("credentials require a kubeconfig or a pod", async () => {
   await expect(
     loadCredentials({ kubeconfig: undefined, env: {} }, new TestClock()),
