@@ -15,7 +15,7 @@ import { ObjectController, type ObjectControllerDeps } from "../kube/object-cont
 import type { ServerTls } from "../runtime/server-options.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { caFingerprints } from "../tokens/certificate-pem.ts";
-import type { CertificateTerms } from "../tokens/certificate-signing.ts";
+import type { SigningOptions } from "../tokens/certificate-signing.ts";
 import { isSameText } from "../tokens/random-text.ts";
 import {
   newServerCertificates,
@@ -70,7 +70,7 @@ export class Certificates {
   readonly #deps: CertificatesDeps;
   readonly #options: CertificatesOptions;
   readonly #secretName: CertificatesSecretName;
-  readonly #terms: Omit<CertificateTerms, "now">;
+  readonly #signing: Omit<SigningOptions, "now">;
   readonly #inUse: CertificatesInUse;
   #secret: ObjectController<StoredCertificates> | undefined;
   #injector: CaBundleInjector | undefined;
@@ -84,7 +84,7 @@ export class Certificates {
     this.#deps = deps;
     this.#options = options;
     this.#secretName = certificateSecrets[owner];
-    this.#terms = { dnsNames: dnsNamesOf(options), clientName };
+    this.#signing = { dnsNames: dnsNamesOf(options), clientName };
     this.#inUse = new CertificatesInUse(deps, this.#secretName.name);
   }
 
@@ -153,7 +153,7 @@ export class Certificates {
           fingerprints: caFingerprints(bundles.join("\n")),
         },
         waitedMs: this.#waitingSince === undefined ? 0 : clock.monotonic() - this.#waitingSince,
-        dnsNames: this.#terms.dnsNames,
+        dnsNames: this.#signing.dnsNames,
       },
       clock.now(),
     );
@@ -177,8 +177,8 @@ export class Certificates {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
     const isNew = certificates === undefined;
-    const terms = { ...this.#terms, now: clock.now() };
-    const made = isNew ? await newServerCertificates(terms) : certificates;
+    const signing = { ...this.#signing, now: clock.now() };
+    const made = isNew ? await newServerCertificates(signing) : certificates;
     const place = { namespace, ...this.#secretName };
     const secret = serverCertificatesSecret(made, place, former);
     try {
@@ -212,10 +212,10 @@ export class Certificates {
     const { clock, client, log } = this.#deps;
     const { namespace } = this.#options;
     const { uid, resourceVersion } = metadata;
-    const terms = { ...this.#terms, now: clock.now() };
+    const signing = { ...this.#signing, now: clock.now() };
     const renewed = renew.includes("ca")
-      ? await newServerCertificates(terms, before)
-      : await renewCertificates({ ca: before.ca, names: renew, terms, before });
+      ? await newServerCertificates(signing, before)
+      : await renewCertificates({ ca: before.ca, names: renew, signing, before });
     const place = { namespace, ...this.#secretName, uid, resourceVersion };
     const secret = serverCertificatesSecret(renewed, place, former);
     this.#secret?.observe(name, await client.replace(resources.secrets, secret));

@@ -4,7 +4,7 @@ import type { Published } from "./published-kinds.ts";
 import type { RevokedPolls } from "./revoked-polls.ts";
 
 /** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
-interface OpenidTerms {
+interface OpenidOptions {
   readonly issuer: string;
   readonly jwksUrl: string | undefined;
 }
@@ -17,7 +17,7 @@ interface OpenidTerms {
  * and closes the connection: the next request of the client may reach another replica.
  */
 export function publishedKeyRoutes(
-  terms: OpenidTerms,
+  options: OpenidOptions,
   keys: () => ObservedSigningKeys | undefined,
   { isFresh }: Pick<Published, "isFresh">,
 ): readonly Route[] {
@@ -29,11 +29,11 @@ export function publishedKeyRoutes(
     const last = isFresh() ? {} : { connection: "close" };
     return json(answer(seen), { "cache-control": "public, max-age=60", etag, ...last });
   };
-  return prefixes(terms).flatMap((prefix) => [
+  return prefixes(options).flatMap((prefix) => [
     {
       method: "GET",
       path: `${prefix}/.well-known/openid-configuration`,
-      handler: published(() => openidConfiguration(terms)),
+      handler: published(() => openidConfiguration(options)),
     },
     { method: "GET", path: `${prefix}/openid/v1/jwks`, handler: published(publicJwks) },
   ]);
@@ -46,7 +46,7 @@ export function publishedKeyRoutes(
 function openidConfiguration({
   issuer,
   jwksUrl,
-}: OpenidTerms): Readonly<Record<string, string | readonly string[]>> {
+}: OpenidOptions): Readonly<Record<string, string | readonly string[]>> {
   return {
     issuer,
     jwks_uri: jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`,
@@ -58,10 +58,10 @@ function openidConfiguration({
 
 /** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
 export function revokedTokensRoutes(
-  terms: Pick<OpenidTerms, "issuer">,
+  options: Pick<OpenidOptions, "issuer">,
   polls: Pick<RevokedPolls, "respond">,
 ): readonly Route[] {
-  return prefixes(terms).map((prefix) => ({
+  return prefixes(options).map((prefix) => ({
     method: "GET",
     path: `${prefix}/openid/v1/revoked`,
     handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
@@ -69,6 +69,6 @@ export function revokedTokensRoutes(
 }
 
 /** The root, and the path of the issuer if it has one. */
-function prefixes({ issuer }: Pick<OpenidTerms, "issuer">): readonly string[] {
+function prefixes({ issuer }: Pick<OpenidOptions, "issuer">): readonly string[] {
   return [...new Set(["", new URL(issuer).pathname.replace(/\/+$/, "")])];
 }

@@ -19,7 +19,7 @@ import type { CertificateName } from "../domain/certificates/certificate-plan.ts
 import type { KeyPair } from "./certificate-pem.ts";
 
 /** The names in new certificates, and their issue time. */
-export interface CertificateTerms {
+export interface SigningOptions {
   /** DNS names or IP addresses of the server. */
   readonly dnsNames: readonly string[];
   /** Common name of kube-apiserver's client certificate. */
@@ -43,7 +43,7 @@ const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
 const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
 
 /** Creates a self-signed CA. */
-export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
+export async function newCa({ now }: SigningOptions): Promise<KeyPair> {
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     ...frame("ca", now),
@@ -63,7 +63,7 @@ export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
 export async function issueCertificate(
   name: "serving" | "client",
   ca: KeyPair,
-  { dnsNames, clientName, now }: CertificateTerms,
+  { dnsNames, clientName, now }: SigningOptions,
 ): Promise<KeyPair> {
   const { signingKey, verificationKey } = await signerOf(ca);
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);

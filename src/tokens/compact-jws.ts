@@ -21,7 +21,7 @@ export const jwsProblems = [
 type JwsProblem = (typeof jwsProblems)[number];
 
 /** What a signed text has to be. */
-interface JwsTerms {
+interface JwsOptions {
   readonly keys: VerificationKeys;
   /** The header `typ`, exactly. */
   readonly typ: string;
@@ -53,11 +53,11 @@ const members: ReadonlySet<string> = new Set(["alg", "typ", "kid"]);
  * like any other member. Header and payload have to be as JSON.stringify writes them, as in each
  * text that Latchkey signs: no member appears twice and no number is out of range.
  */
-export async function verifyJws(text: string, terms: JwsTerms): Promise<VerifiedJws> {
-  if (text.length > terms.mostCharacters) return refused("oversized");
+export async function verifyJws(text: string, options: JwsOptions): Promise<VerifiedJws> {
+  if (text.length > options.mostCharacters) return refused("oversized");
   if (!form.test(text)) return refused("malformed");
   const [header = "", payload = ""] = text.split(".");
-  const found = headerOf(header, terms);
+  const found = headerOf(header, options);
   if (typeof found === "string") return refused(found);
   if (!(await isSignedWith(text, found.key))) return refused("signature");
   const claims = objectIn(payload);
@@ -91,7 +91,7 @@ function hasNumbers(signature: Buffer): boolean {
   return !isZero(signature.subarray(0, 32)) && !isZero(signature.subarray(32));
 }
 
-function headerOf(encoded: string, { keys, typ }: JwsTerms): JwsHeader | JwsProblem {
+function headerOf(encoded: string, { keys, typ }: JwsOptions): JwsHeader | JwsProblem {
   const header = objectIn(encoded);
   if (header === undefined) return "malformed";
   if (ownValue(header, "alg") !== "ES256") return "algorithm";

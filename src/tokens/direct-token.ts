@@ -66,7 +66,7 @@ export interface TokenOrigin {
 }
 
 /** What a token is verified against; `now` in milliseconds since the epoch. */
-interface VerificationTerms extends TokenOrigin {
+interface VerificationOptions extends TokenOrigin {
   readonly keys: VerificationKeys;
   readonly now: number;
 }
@@ -92,15 +92,15 @@ const lastSecond = 8_640_000_000_000;
  */
 export async function verifyDirectToken(
   token: SecretText,
-  terms: VerificationTerms,
+  options: VerificationOptions,
 ): Promise<TokenVerification> {
   const verified = await verifyJws(SecretText.reveal(token), {
-    keys: terms.keys,
+    keys: options.keys,
     typ: "JWT",
     mostCharacters: longestToken,
   });
   if (!verified.ok) return verified;
-  const read = readClaims(verified.payload, terms);
+  const read = readClaims(verified.payload, options);
   return typeof read === "string"
     ? { ok: false, reason: read }
     : { ok: true, token: read, kid: verified.kid };
@@ -110,7 +110,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 function readClaims(
   payload: Json,
-  { issuer, audiences, now }: VerificationTerms,
+  { issuer, audiences, now }: VerificationOptions,
 ): VerifiedToken | TokenProblem {
   const [iss, sub, jti] = ["iss", "sub", "jti"].map((name) => textAt(payload, name));
   const [exp, nbf, iat] = ["exp", "nbf", "iat"].map((name) => instantAt(payload, name));

@@ -19,7 +19,7 @@ export interface RevokedToken {
 }
 
 /** What is signed; `now` in milliseconds since the epoch. */
-export interface RevokedListTerms {
+export interface RevokedListOptions {
   readonly issuer: string;
   readonly now: number;
   readonly seq: RevocationSeq;
@@ -47,7 +47,7 @@ export type ListVerification =
   | { readonly ok: false; readonly reason: ListProblem };
 
 /** What a list is verified against; `now` in milliseconds since the epoch. */
-interface ListVerificationTerms {
+interface ListVerificationOptions {
   readonly keys: VerificationKeys;
   readonly issuer: string;
   readonly now: number;
@@ -84,7 +84,7 @@ export function revokedToken(jti: string, expiresAt: number): RevokedToken {
  * Throws a RangeError for more than {@link mostRevoked} tokens, because no verifier accepts them.
  */
 export async function signRevokedList(
-  { issuer, now, seq, revoked }: RevokedListTerms,
+  { issuer, now, seq, revoked }: RevokedListOptions,
   { signing }: ObservedSigningKeys,
 ): Promise<string> {
   const current = revoked.filter(({ expiresAt }) => expiresAt > now);
@@ -104,7 +104,7 @@ export async function signRevokedList(
 /** Verifies a list of {@link signRevokedList}, and drops the tokens that have expired. */
 export async function verifyRevokedList(
   text: string,
-  { keys, issuer, now }: ListVerificationTerms,
+  { keys, issuer, now }: ListVerificationOptions,
 ): Promise<ListVerification> {
   const verified = await verifyJws(text, { keys, typ, mostCharacters: mostListCharacters });
   if (!verified.ok) return verified;

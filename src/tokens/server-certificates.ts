@@ -23,12 +23,7 @@ import {
   namesIn,
   validityOf,
 } from "./certificate-pem.ts";
-import {
-  type CertificateTerms,
-  issueCertificate,
-  newCa,
-  validityMs,
-} from "./certificate-signing.ts";
+import { type SigningOptions, issueCertificate, newCa, validityMs } from "./certificate-signing.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./random-text.ts";
 
 /**
@@ -134,24 +129,24 @@ export function caOfSecret(raw: unknown): string | undefined {
  * because kube-apiserver trusts only the former CA until its files are updated.
  */
 export async function newServerCertificates(
-  terms: CertificateTerms,
+  signing: SigningOptions,
   before?: ServerCertificates,
 ): Promise<ServerCertificates> {
-  const made = await newCa(terms);
-  if (before === undefined || before.validities.ca.endsAt <= terms.now)
-    return renewCertificates({ ca: made, names: certificateNames, terms, before });
+  const made = await newCa(signing);
+  if (before === undefined || before.validities.ca.endsAt <= signing.now)
+    return renewCertificates({ ca: made, names: certificateNames, signing, before });
   const ca = { ...made, certificate: made.certificate + firstCertificate(before.ca.certificate) };
-  if (before.validities.ca.endsAt < terms.now + validityMs.serving)
-    return renewCertificates({ ca, names: certificateNames, terms, before });
-  const served = await renewCertificates({ ca: before.ca, names: ["serving"], terms, before });
-  return renewCertificates({ ca, names: ["client"], terms, before: served });
+  if (before.validities.ca.endsAt < signing.now + validityMs.serving)
+    return renewCertificates({ ca, names: certificateNames, signing, before });
+  const served = await renewCertificates({ ca: before.ca, names: ["serving"], signing, before });
+  return renewCertificates({ ca, names: ["client"], signing, before: served });
 }
 
 /** The certificates to renew, and the CA that signs them. */
 interface Renewal {
   readonly ca: KeyPair;
   readonly names: readonly CertificateName[];
-  readonly terms: CertificateTerms;
+  readonly signing: SigningOptions;
   readonly before?: ServerCertificates | undefined;
 }
 
@@ -162,12 +157,12 @@ interface Renewal {
 export async function renewCertificates({
   ca,
   names,
-  terms,
+  signing,
   before,
 }: Renewal): Promise<ServerCertificates> {
   const pair = async (name: "serving" | "client"): Promise<KeyPair> =>
     before === undefined || names.includes(name)
-      ? await issueCertificate(name, ca, terms)
+      ? await issueCertificate(name, ca, signing)
       : before[name];
   const [serving, client] = [await pair("serving"), await pair("client")];
   return certificatesOf({ ca, serving, client }, before?.admissionSegment ?? newAdmissionSegment());

@@ -350,7 +350,7 @@ describe("over TLS", () => {
     const past = await renewCertificates({
       ca: made.ca,
       names: ["client"],
-      terms: { ...names, now: Date.now() - 400 * 86_400_000 },
+      signing: { ...names, now: Date.now() - 400 * 86_400_000 },
       before: made,
     });
     expect(await ask(shown(past, "client"))).toBe("you are undefined\n");

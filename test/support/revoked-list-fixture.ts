@@ -15,7 +15,7 @@ import {
   HttpsDocumentError,
 } from "../../src/kube/client/https-document.ts";
 import {
-  type RevokedListTerms,
+  type RevokedListOptions,
   type RevokedToken,
   revokedToken,
   signRevokedList,
@@ -67,7 +67,7 @@ export class FakeIssuer {
   async publish(
     seq: string,
     jtis: readonly string[] = [],
-    changes: Partial<RevokedListTerms> = {},
+    changes: Partial<RevokedListOptions> = {},
   ): Promise<string> {
     const now = this.clock.now();
     const revoked = revokedUntil(now, jtis);

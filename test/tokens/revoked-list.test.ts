@@ -6,7 +6,7 @@ import {
   isRevoked,
   listProblems,
   mostRevoked,
-  type RevokedListTerms,
+  type RevokedListOptions,
   type RevokedToken,
   revokedToken,
   signRevokedList,
@@ -33,7 +33,7 @@ const terms = { keys: publishedKeys(signingKeys), issuer: "https://issuer", now 
 const [one, other] = [randomUUID(), randomUUID()];
 const revoked = [revokedToken(one, now + 60_000), revokedToken(other, now + 1000)];
 
-const sign = (changes: Partial<RevokedListTerms> = {}, keys = signingKeys) =>
+const sign = (changes: Partial<RevokedListOptions> = {}, keys = signingKeys) =>
   signRevokedList(
     { issuer: terms.issuer, now, seq: { epoch: 1, n: 20 }, revoked, ...changes },
     keys,

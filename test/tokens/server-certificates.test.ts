@@ -83,7 +83,7 @@ describe("new certificates", () => {
     const renewed = await renewCertificates({
       ca: made.ca,
       names: ["serving"],
-      terms: { ...terms, now: now + year / 2 },
+      signing: { ...terms, now: now + year / 2 },
       before: made,
     });
     expect(renewed.client).toBe(made.client);

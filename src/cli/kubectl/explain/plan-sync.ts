@@ -25,25 +25,28 @@ import type { DataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
 import { isHidden, type MissingRight } from "../missing-right.ts";
 import type { AppliedManifest } from "./plan-apply.ts";
-import { type LiveSync, liveSecret } from "./sync-objects.ts";
+import { type LiveSync, readTargetSecret } from "./sync-objects.ts";
 
 /** How the controller reads objects. */
-interface ReadTerms extends NamespaceOptions {
+interface ReadOptions extends NamespaceOptions {
   readonly digestOf: DataDigest;
 }
 
 /** The change of an object as the functions of the domain take it. */
-export function changeOf({ kind, ref, object }: AppliedManifest, terms: ReadTerms): ObjectChange {
+export function changeOf(
+  { kind, ref, object }: AppliedManifest,
+  options: ReadOptions,
+): ObjectChange {
   const key = keyOf(ref);
   switch (kind) {
     case "SharedSecret":
-      return { kind, key, after: observedSource(object, terms.digestOf) };
+      return { kind, key, after: observedSource(object, options.digestOf) };
     case "Namespace": {
-      const after = readNamespace(parseLatchkeyMetadata(object), terms);
+      const after = readNamespace(parseLatchkeyMetadata(object), options);
       return { kind, key, after };
     }
     case "Secret":
-      return { kind, key, after: liveSecret(object, terms.digestOf) };
+      return { kind, key, after: readTargetSecret(object, options.digestOf) };
   }
 }
 

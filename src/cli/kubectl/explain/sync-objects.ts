@@ -179,7 +179,7 @@ class SyncReader {
       if (listed.missing.length > 0) return { found: [], missing: listed.missing };
       found.push(...listed.found);
     }
-    return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing: [] };
+    return { found: found.map((raw) => readTargetSecret(raw, this.#digestOf)), missing: [] };
   }
 
   async #secretsAt(targets: readonly Target[]): Promise<Readable<readonly TargetSecret[]>> {
@@ -189,7 +189,7 @@ class SyncReader {
         return isWhole(metadata) ? this.#cluster.get(secretResource, ref) : metadata;
       }),
     );
-    return { found: found.map((raw) => liveSecret(raw, this.#digestOf)), missing };
+    return { found: found.map((raw) => readTargetSecret(raw, this.#digestOf)), missing };
   }
 
   #list(options: ListOptions): Promise<Readable<readonly unknown[]>> {
@@ -210,7 +210,7 @@ class SyncReader {
 }
 
 /** Parses a Secret as the controller stores it. */
-export function liveSecret(raw: unknown, digestOf: DataDigest): TargetSecret {
+export function readTargetSecret(raw: unknown, digestOf: DataDigest): TargetSecret {
   return isWhole(raw) ? observedCopy(raw, digestOf) : { metadata: parseLatchkeyMetadata(raw) };
 }
 
