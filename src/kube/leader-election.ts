@@ -6,6 +6,7 @@ import type { Client } from "./client/client.ts";
 import { isKubeError } from "./client/kube-error.ts";
 import { isOlder } from "./informer/raw-object.ts";
 import {
+  heldSpec,
   newLease,
   nextLease,
   parseLease,
@@ -233,26 +234,14 @@ export class LeaderElection {
   }
 
   async #write(observed: LeaseRecord | undefined): Promise<Attempt> {
-    const { client, clock, lease } = this.#options;
+    const { client, clock, lease, identity } = this.#options;
     const sentAt = clock.monotonic();
-    const spec = this.#nextSpec(observed?.spec);
+    const { leaseDuration } = this.#times;
+    const spec = heldSpec(observed?.spec, { identity, leaseDuration, now: clock.now() });
     const answer = await (observed === undefined
       ? client.create(resources.leases, newLease(lease, spec))
       : client.replace(resources.leases, nextLease(observed, spec)));
     return { kind: "ours", sentAt, record: parseLease(answer) };
-  }
-
-  #nextSpec(observed: LeaseSpec | undefined): LeaseSpec {
-    const { clock, identity } = this.#options;
-    const now = microTime(clock.now());
-    const isOurs = observed?.holderIdentity === identity;
-    return {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(this.#times.leaseDuration / 1000),
-      acquireTime: (isOurs ? observed.acquireTime : undefined) ?? now,
-      renewTime: now,
-      leaseTransitions: observed === undefined ? 0 : observed.leaseTransitions + (isOurs ? 0 : 1),
-    };
   }
 
   /** Releases the Lease, so that another candidate takes it at once; after a failure it expires. */

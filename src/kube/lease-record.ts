@@ -1,6 +1,7 @@
 import type { Manifest, Metadata, ObjectRef } from "../api/object.ts";
 import { numberAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
+import { microTime } from "./micro-time.ts";
 
 /** LeaseSpec (Kubernetes API reference, Lease); times are MicroTime. */
 export interface LeaseSpec {
@@ -35,6 +36,26 @@ export function parseLease(raw: unknown): LeaseRecord {
       ...(renewTime === undefined ? {} : { renewTime }),
       leaseTransitions: numberAt(spec, "leaseTransitions") ?? 0,
     },
+  };
+}
+
+/** The spec with which a candidate takes or renews a Lease; times are in milliseconds. */
+export function heldSpec(
+  observed: LeaseSpec | undefined,
+  {
+    identity,
+    leaseDuration,
+    now: epochMs,
+  }: { readonly identity: string; readonly leaseDuration: number; readonly now: number },
+): LeaseSpec {
+  const now = microTime(epochMs);
+  const isOurs = observed?.holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.ceil(leaseDuration / 1000),
+    acquireTime: (isOurs ? observed.acquireTime : undefined) ?? now,
+    renewTime: now,
+    leaseTransitions: observed === undefined ? 0 : observed.leaseTransitions + (isOurs ? 0 : 1),
   };
 }
 
