@@ -1,12 +1,13 @@
 import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
 import { issuerFollowingOptions } from "../published/issuer-options.ts";
-import { duration, hostPort, namePrefix, text } from "../runtime/config-values.ts";
+import { namePrefix, text } from "../runtime/config-values.ts";
 import {
   clientServerOptions,
   type ConfigOf,
   type OptionTable,
   processOptions,
 } from "../runtime/options.ts";
+import { clientAddress, drainTimeoutOf } from "./gateway-options.ts";
 
 const { issuer, audience } = directTokenOptions;
 
@@ -28,12 +29,7 @@ export const directEndpointOptions = {
     help: "prefix of the groups of tokens in this cluster",
     parse: namePrefix,
   },
-  endpointAddress: {
-    value: "<host:port>",
-    initial: "0.0.0.0:8443",
-    help: "address for requests of clients, over TLS",
-    parse: hostPort,
-  },
+  endpointAddress: clientAddress,
   serviceName: {
     value: "<name>",
     initial: "latchkey-direct-endpoint",
@@ -43,14 +39,7 @@ export const directEndpointOptions = {
   externalNames: clientServerOptions.externalNames,
   certificateDirectory: clientServerOptions.certificateDirectory,
   /** Milliseconds. */
-  drainTimeout: {
-    value: "<duration>",
-    initial: "55s",
-    help:
-      "maximum time after SIGTERM for requests and connections to end; " +
-      "the endpoint serves for 5s, then ends open watches one by one within 10s; 0 ends at once",
-    parse: duration({ unit: 1000, least: 0 }),
-  },
+  drainTimeout: drainTimeoutOf("endpoint"),
 } as const satisfies OptionTable;
 
 /** Configuration of `latchkey direct-endpoint`. */

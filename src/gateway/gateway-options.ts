@@ -7,16 +7,31 @@ import {
   processOptions,
 } from "../runtime/options.ts";
 
+/** The address at which a process that forwards requests serves its clients. */
+export const clientAddress = {
+  value: "<host:port>",
+  initial: "0.0.0.0:8443",
+  help: "address for requests of clients, over TLS",
+  parse: hostPort,
+} as const;
+
+/** How long a process that forwards requests ends its connections, in milliseconds. */
+export function drainTimeoutOf(what: "gateway" | "endpoint") {
+  return {
+    value: "<duration>",
+    initial: "55s",
+    help:
+      "maximum time after SIGTERM for requests and connections to end; " +
+      `the ${what} serves for 5s, then ends open watches one by one within 10s; 0 ends at once`,
+    parse: duration({ unit: 1000, least: 0 }),
+  } as const;
+}
+
 /** Every option of `latchkey gateway`. */
 export const gatewayOptions = {
   ...processOptions,
   ...keyOptions,
-  gatewayAddress: {
-    value: "<host:port>",
-    initial: "0.0.0.0:8443",
-    help: "address for requests of clients, over TLS",
-    parse: hostPort,
-  },
+  gatewayAddress: clientAddress,
   serviceName: {
     value: "<name>",
     initial: "latchkey-gateway",
@@ -36,14 +51,7 @@ export const gatewayOptions = {
   },
   certificateDirectory: clientServerOptions.certificateDirectory,
   /** Milliseconds. */
-  drainTimeout: {
-    value: "<duration>",
-    initial: "55s",
-    help:
-      "maximum time after SIGTERM for requests and connections to end; " +
-      "the gateway serves for 5s, then ends open watches one by one within 10s; 0 ends at once",
-    parse: duration({ unit: 1000, least: 0 }),
-  },
+  drainTimeout: drainTimeoutOf("gateway"),
 } as const satisfies OptionTable;
 
 /** Configuration of `latchkey gateway`. */
