@@ -10,7 +10,11 @@ import { connectorDataRef } from "../domain/access-key/connector-data.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
-import { locationOf, type RequestLocation } from "../domain/scope/scoped-request.ts";
+import {
+  locationOf,
+  managementLocation,
+  type RequestLocation,
+} from "../domain/scope/scoped-request.ts";
 import { isFresh, staleReason } from "../kube/informer/cache-freshness.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
@@ -121,7 +125,8 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
     countOf: (requester) => counts.of(requester),
     references: (secret) => keys.store.by(refIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
-    locationOf: (namespace) => locationOf(namespaces.store.get(namespace)?.labels),
+    locationOf: (namespace) =>
+      locationOf(managementLocation, namespaces.store.get(namespace)?.labels),
     roles: () => scopeRoles.roles(),
   };
 }

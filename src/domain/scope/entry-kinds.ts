@@ -2,7 +2,7 @@ import type { Scope, ScopeRole } from "../../api/scope.ts";
 import type { Dimension, EntryKind } from "./dimension.ts";
 import { hasPlainPath, selectsName } from "./patterns.ts";
 import { ruleKind } from "./rule-kind.ts";
-import { rolePermits } from "./scope-roles.ts";
+import { haveRoles, rolePermits } from "./scope-roles.ts";
 import type { ScopedRequest } from "./scoped-request.ts";
 
 /** A field with one name or `*`, which selects the name of a request. */
@@ -91,7 +91,7 @@ const roleKind: EntryKind<ScopeRole> = {
       valuesOf: ({ role }) => [role],
       askedOf: () => undefined,
       covers: ({ role }, request, { roles }) => rolePermits(role, request, roles),
-      applies: (request) => request.target === "Management" && hasPlainPath(request),
+      applies: (request) => haveRoles(request) && hasPlainPath(request),
       narrows: (child, parent) => child.role === parent.role,
     },
     selecting("projects", ({ projects }) => projects, projectOf),

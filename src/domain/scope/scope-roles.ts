@@ -3,7 +3,7 @@ import { resources } from "../../api/resources.ts";
 import type { PolicyRule } from "../../api/role.ts";
 import { type ScopeLimit, serviceCLI } from "../../api/scope.ts";
 import { isSecrets } from "./derived-credentials.ts";
-import { coversPath, qualifiedResource } from "./patterns.ts";
+import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
 
 /**
@@ -52,9 +52,17 @@ export function unknownRoles(
   );
 }
 
-/** Whether a role permits a request to the central cluster; an unknown role permits nothing. */
+/**
+ * Whether roles apply to a request: to all in the central cluster, and elsewhere to those in a
+ * project.
+ */
+export function haveRoles({ target, project }: ScopedRequest): boolean {
+  return target === "Management" || selectsName("*", project);
+}
+
+/** Whether a role permits a request; an unknown role permits nothing. */
 export function rolePermits(role: string, request: ScopedRequest, roles: ScopeRoles): boolean {
-  if (request.target !== "Management") return false;
+  if (!haveRoles(request)) return false;
   return rulesOf(role, roles)?.some((rule) => permits(rule, request)) === true;
 }
 

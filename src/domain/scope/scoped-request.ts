@@ -3,9 +3,9 @@ import type { ResourceScope } from "../../api/discovery.ts";
 import { labels } from "../../api/names.ts";
 
 /**
- * The location of a request. On the central cluster, project, space and virtual cluster are those
- * in the labels of the namespace; on other targets they identify the target. Unknown ones are
- * absent and match nothing.
+ * The location of a request. In the central cluster and in connected clusters, project, space and
+ * virtual cluster are those in the labels of the namespace; on other targets they identify the
+ * target. Unknown ones are absent and match nothing.
  */
 export interface RequestLocation {
   /** Specification, requestTargets. */
@@ -28,18 +28,25 @@ export type PathRequest = RequestLocation & ReviewedPath;
 /** A request to check against a scope. */
 export type ScopedRequest = ResourceRequest | PathRequest;
 
+/** The location of a request to the central cluster that is in no project. */
+export const managementLocation: RequestLocation = { target: "Management" };
+
 /**
- * The location of a request to the central cluster: the project, space and virtual cluster in the
- * labels of its namespace, if any.
+ * The location of a request in a namespace with these labels, which name its project, space and
+ * virtual cluster. `base` is the location of every request to the cluster. Labels only count if
+ * only administrators can set them. A `base` that has a project ignores them: they are those of a
+ * tenant of that project.
  */
 export function locationOf(
+  base: RequestLocation,
   namespaceLabels: Readonly<Record<string, string>> = {},
 ): RequestLocation {
+  if (base.project !== undefined) return base;
   const named = {
     project: namespaceLabels[labels.project],
     space: namespaceLabels[labels.space],
     virtualCluster: namespaceLabels[labels.virtualCluster],
   };
   const known = Object.entries(named).filter(([, name]) => name !== undefined && name !== "");
-  return { target: "Management", ...Object.fromEntries(known) };
+  return { ...base, ...Object.fromEntries(known) };
 }

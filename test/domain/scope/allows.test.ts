@@ -89,6 +89,13 @@ describe.each<Group>([
       is restricted to projects | role viewer projects=web | pod project=web
       is restricted to each of several projects | role viewer projects=pay,web | pod project=web
       is restricted to virtual clusters | role viewer virtualClusters=vc | pod virtualCluster=vc
+      covers a space | role viewer projects=web | pod target=ProjectSpace project=web space=blue
+      covers a virtual cluster | role viewer virtualClusters=vc
+        | pod target=ProjectVirtualCluster project=web virtualCluster=vc
+      covers paths of a virtual cluster | role viewer
+        | get /metrics target=ProjectVirtualCluster project=web virtualCluster=vc
+      covers namespaces of projects in a connected cluster | role viewer
+        | pod target=Cluster cluster=c1 project=web
       serviceCLI reads SharedSecrets | role serviceCLI | list sharedsecrets.management.service in ns
       allowServiceCli is the same role | allowServiceCli true
         | list sharedsecrets.management.service in ns
@@ -96,7 +103,12 @@ describe.each<Group>([
     requestRows(`
       does not cover more than its rules | role viewer | delete pods p in ns
       covers no other names | role viewer | get deployments.apps db in ns
-      covers only the central cluster | role viewer | pod target=Cluster cluster=c1
+      covers nothing outside of projects in a connected cluster | role viewer
+        | pod target=Cluster cluster=c1
+      covers no path of a connected cluster | role viewer | get /metrics target=Cluster cluster=c1
+      covers no other virtual cluster | role viewer virtualClusters=vc
+        | pod target=ProjectVirtualCluster project=web virtualCluster=wc
+      covers no project without a name | role viewer | pod target=Cluster cluster=c1 project=
       that does not exist covers nothing | role nobody | pod
       covers nothing outside of its projects | role viewer projects=web | pod
       must match both lists | role viewer projects=web virtualClusters=vc | pod project=web

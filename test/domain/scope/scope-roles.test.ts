@@ -27,7 +27,10 @@ describe("the built-in role serviceCLI", () => {
     ["another kind", { group: own, resource: "ownedaccesskeys" }],
     ["another kind of the core group", { group: "", resource: "secrets" }],
     ["another subresource", { group: own, resource: "sharedsecrets", subresource: "scale" }],
-    ["another target", { target: "Cluster", group: own, resource: "sharedsecrets" }],
+    [
+      "a connected cluster outside of projects",
+      { target: "Cluster", group: own, resource: "sharedsecrets" },
+    ],
   ])("does not cover %s", (_what, changes) => {
     expect(covers(changes)).toBe(false);
   });

@@ -1,19 +1,32 @@
 import { expect, test } from "vitest";
-import { locationOf } from "../../../src/domain/scope/scoped-request.ts";
+import {
+  locationOf,
+  managementLocation,
+  type RequestLocation,
+} from "../../../src/domain/scope/scoped-request.ts";
 
-test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
-  ["has no project without a namespace", undefined, {}],
-  ["has no project without labels", { team: "a" }, {}],
-  ["ignores an empty label", { "management.service/project": "" }, {}],
-  [
-    "takes project, space and virtual cluster from the labels",
-    {
-      "management.service/project": "p",
-      "management.service/space": "s",
-      "management.service/virtual-cluster": "v",
-    },
-    { project: "p", space: "s", virtualCluster: "v" },
-  ],
-])("the location of a request %s", (_rule, namespaceLabels, place) => {
-  expect(locationOf(namespaceLabels)).toEqual({ target: "Management", ...place });
+const labelled = {
+  "management.service/project": "p",
+  "management.service/space": "s",
+  "management.service/virtual-cluster": "v",
+};
+const named = { project: "p", space: "s", virtualCluster: "v" };
+const east = { target: "Cluster", cluster: "east" } as const;
+const ofVirtualCluster = {
+  target: "ProjectVirtualCluster",
+  project: "web",
+  virtualCluster: "vc",
+} as const;
+const ofProject = { ...east, project: "web" };
+
+test.each<[string, RequestLocation, Readonly<Record<string, string>> | undefined, object]>([
+  ["has no project without a namespace", managementLocation, undefined, {}],
+  ["has no project without labels", managementLocation, { team: "a" }, {}],
+  ["ignores an empty label", managementLocation, { "management.service/project": "" }, {}],
+  ["is in what the labels name", managementLocation, labelled, named],
+  ["is in what the labels name in a connected cluster", east, labelled, named],
+  ["is in the project of a virtual cluster, whatever its labels", ofVirtualCluster, labelled, {}],
+  ["is in the project of a cluster, whatever its labels", ofProject, labelled, {}],
+])("the location of a request %s", (_rule, base, namespaceLabels, place) => {
+  expect(locationOf(base, namespaceLabels)).toEqual({ ...base, ...place });
 });

@@ -132,7 +132,8 @@ function linesOfRole(entry: unknown): readonly string[] {
   const role = stringAt(entry, "role") ?? "";
   const bundle: readonly unknown[] = role === "serviceCLI" ? client : (roles.get(role) ?? []);
   const narrowed = (field: string) => orAny(stringsAt(entry, field).map(name));
-  const place = `Management\\|[^|]*\\|${narrowed("projects")}\\|[^|]*\\|${narrowed("virtualClusters")}\\|[^|]*\\|\\|`;
+  const where = "(?=Management\\||[^|]*\\|[^|]*\\|[^|])";
+  const place = `${where}[^|]*\\|[^|]*\\|${narrowed("projects")}\\|[^|]*\\|${narrowed("virtualClusters")}\\|[^|]*\\|\\|`;
   const wild = (patterns: readonly string[], one: (pattern: string) => string) =>
     patterns.includes("*") ? "[^|]*" : oneOf(patterns.map(one));
   return bundle.flatMap((rule) => {

@@ -15,7 +15,11 @@ import { effectiveScopes } from "../../../domain/access-key/key-state.ts";
 import { isObserved, notObserved, readyOf } from "../../../domain/object-state.ts";
 import { requestText } from "../../../domain/scope/allows.ts";
 import { unknownRoles } from "../../../domain/scope/scope-roles.ts";
-import { locationOf, type ScopedRequest } from "../../../domain/scope/scoped-request.ts";
+import {
+  locationOf,
+  managementLocation,
+  type ScopedRequest,
+} from "../../../domain/scope/scoped-request.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { type Readable, readObject, readWith } from "../missing-right.ts";
 import type { LiveKey } from "./live-keys.ts";
@@ -130,7 +134,7 @@ function scopedBy(
   labels: Readonly<Record<string, string>>,
 ): ScopedRequest {
   const scoped = scopedRequest(reviewed, {
-    locationOf: () => locationOf(labels),
+    locationOf: () => locationOf(managementLocation, labels),
     discovery: {
       known: (group, plural) => scopeIn(served, group, plural),
       find: () => Promise.resolve("Unknown"),
