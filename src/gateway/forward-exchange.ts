@@ -77,8 +77,8 @@ export class ForwardedExchange implements ForwardHandler {
   cut(decision: Decision): void {
     if (this.#isOver) return;
     const refused = refusalOf(decision, this.#admitted.credential);
-    if (!this.#exchange.hasResponded) sendRefusal(this.#exchange, refused);
-    else if (this.#isAtLineEnd && !this.#isEnded) {
+    if (!this.#exchange.hasResponded) return this.#refuse(refused, "cut");
+    if (this.#isAtLineEnd && !this.#isEnded) {
       this.#exchange.write(`${JSON.stringify({ type: "ERROR", object: statusObject(refused) })}\n`);
       this.#exchange.end();
     } else this.#exchange.abort();
@@ -208,11 +208,14 @@ export class ForwardedExchange implements ForwardHandler {
     this.#refuse(refusal(502, "upstream", message));
   }
 
-  #refuse(refused: Refusal): void {
+  #refuse(
+    refused: Refusal,
+    cause: ForwardResult["cause"] = refused.status === 502 ? "upstream" : "timeout",
+  ): void {
     if (this.#isOver) return;
     this.#status = refused.status;
     sendRefusal(this.#exchange, refused);
-    this.#finish(refused.status === 502 ? "upstream" : "timeout");
+    this.#finish(cause);
   }
 
   #finish(cause: ForwardResult["cause"]): void {

@@ -232,6 +232,7 @@ describe("a request that is not allowed any more", () => {
     const { deps, exchange } = setup;
     expect([exchange.answer?.status, deps.forwarder.last().isAborted]).toEqual([401, true]);
     expect([deps.inFlight.count("answer"), deps.cuts]).toEqual([0, ["denied"]]);
+    expect(deps.answers).toEqual(["list 401"]);
   });
 
   it("ends as a watch with an ERROR event between two lines", async () => {
