@@ -17,6 +17,7 @@ import { newcomer } from "./newcomer.ts";
 import { latency } from "./repair.ts";
 import { replication } from "./replicators.ts";
 import { ratioOf, type Row, table } from "./report.ts";
+import { resident } from "./resident.ts";
 import { reviews } from "./reviews.ts";
 import { scrape } from "./scrape.ts";
 import { sizeNamed } from "./sizes.ts";
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   mint,
   start,
   memory: copiesMemory,
+  resident,
   metrics: scrape,
   keys,
   reviews,
