@@ -5,7 +5,7 @@
  * in that revision are changed, so that the same changes are made to both.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { shuffled } from "../support/seeded-random.ts";
@@ -40,6 +40,12 @@ function targetOf(room: string): Target {
   return { files: files.filter((file) => !differing.has(file)), tests: [`test/${room}`] };
 }
 
+/** The test that mirrors a file, if there is one. */
+function mirrorOf(file: string): readonly string[] {
+  const mirror = file.replace(/^src\//, "test/").replace(/\.ts$/, ".test.ts");
+  return existsSync(join(repository, mirror)) ? [mirror] : [];
+}
+
 /** The timeout is long, and it also ends an endless loop. */
 const deadlineMs = 120_000;
 
@@ -65,7 +71,10 @@ async function work(bed: string, jobs: Job[], survivors: string[]): Promise<void
     const path = join(bed, job.file);
     const original = readFileSync(path, "utf8");
     writeFileSync(path, job.mutation.text);
-    if (await unitTestsPass(bed, job.tests)) survivors.push(nameOf(job));
+    const mirror = mirrorOf(job.file);
+    // Most changes fail the test of their file, which takes a tenth of the time of all.
+    const passesMirror = mirror.length === 0 || (await unitTestsPass(bed, mirror));
+    if (passesMirror && (await unitTestsPass(bed, job.tests))) survivors.push(nameOf(job));
     writeFileSync(path, original);
     if (jobs.length % 50 === 0) process.stdout.write(`${jobs.length} mutants left\n`);
   }
