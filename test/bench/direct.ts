@@ -6,9 +6,16 @@ import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { post } from "../support/bare-client.ts";
 import { home, namesOf, ownPath, tokenRequest } from "../support/bench-objects.ts";
-import type { Bench, BenchFixture, RunningServer } from "./bench-fixture.ts";
+import type { Bench, BenchFixture, RunningController, RunningServer } from "./bench-fixture.ts";
 import { requestRows } from "./gateway-requests.ts";
-import { getThrough, grantAdmins, openWaysTo, secretCa, type Way } from "./gateway-ways.ts";
+import {
+  getThrough,
+  grantAdmins,
+  type OpenWays,
+  openWaysTo,
+  secretCa,
+  type Way,
+} from "./gateway-ways.ts";
 import { type Row, row } from "./report.ts";
 
 const admins = "direct-bench";
@@ -20,24 +27,17 @@ const concurrencies = [1, 16, 64];
  * has not, beside the same requests to the API server.
  */
 export async function direct({ fixture, size: { gateway: size }, report }: Bench): Promise<void> {
-  const { admin, controlPlane } = fixture;
+  const { admin } = fixture;
   await grantAdmins(fixture, admins);
   const path = `/api/v1/namespaces/${home}/configmaps/direct`;
   const object = { metadata: { name: "direct" }, data: { text: "x".repeat(600) } };
   await admin.send(post(path.slice(0, path.lastIndexOf("/")), object));
   const controller = await fixture.start();
   await controller.ready();
-  const authority = join(controlPlane.directory, "issuer-ca.crt");
-  writeFileSync(authority, await secretCa(fixture, ownObjects.issuerCertificates));
-  const endpoint = await fixture.startDirectEndpoint([
-    "--cluster-name=bench",
-    `--jwks-url=${controller.issuerUrl}/openid/v1/jwks`,
-    `--certificate-authority=${authority}`,
-  ]);
-  const tokens = await mintedTokens(fixture, size.cuts);
-  const ca = await secretCa(fixture, ownObjects.directCertificates);
+  const endpoint = await startEndpointOf(fixture, controller);
+  const tokens = await mintedTokens(fixture, size.credentials);
   const [credential = ""] = tokens;
-  const ways = openWaysTo(fixture, { url: endpoint.url, ca, prefix, credential });
+  const ways = await openWaysToEndpoint(fixture, endpoint, credential);
   for (const concurrency of concurrencies) {
     fixture.say(`GET 1 KB, ${concurrency} at a time`);
     const requests = { name: "GET 1 KB", path, requests: size.small, concurrency };
@@ -48,19 +48,54 @@ export async function direct({ fixture, size: { gateway: size }, report }: Bench
   await Promise.all([endpoint.stop(), controller.stop()]);
 }
 
-/** Tokens of an administrator. */
-async function mintedTokens({ admin }: BenchFixture, count: number): Promise<readonly string[]> {
-  const collection = ownPath("directclusterendpointtokens");
+/** Starts a direct endpoint that trusts the tokens of this controller. */
+export async function startEndpointOf(
+  fixture: BenchFixture,
+  { issuerUrl }: RunningController,
+): Promise<RunningServer> {
+  const authority = join(fixture.controlPlane.directory, "issuer-ca.crt");
+  writeFileSync(authority, await secretCa(fixture, ownObjects.issuerCertificates));
+  return fixture.startDirectEndpoint([
+    "--cluster-name=bench",
+    `--jwks-url=${issuerUrl}/openid/v1/jwks`,
+    `--certificate-authority=${authority}`,
+  ]);
+}
+
+/** Opens the ways through a direct endpoint, and past it, with a token. */
+export async function openWaysToEndpoint(
+  fixture: BenchFixture,
+  { url }: RunningServer,
+  credential: string,
+): Promise<OpenWays> {
+  const ca = await secretCa(fixture, ownObjects.directCertificates);
+  return openWaysTo(fixture, { url, ca, prefix, credential });
+}
+
+/** Creates tokens of an administrator. */
+async function mintedTokens(fixture: BenchFixture, count: number): Promise<readonly string[]> {
   const names = namesOf("direct", count + 1);
-  const by = { user: admins, groups: [admins] };
-  for (const name of names) await admin.send({ ...tokenRequest(name, ""), by });
-  const tokenOf = async (name: string): Promise<string | undefined> => {
-    const object = await admin.get(`${collection}/${name}`);
+  for (const name of names) await createToken(fixture, name, admins);
+  return Promise.all(names.map((name) => mintedToken(fixture, name)));
+}
+
+/** Creates the token of this name as a member of this group. */
+export async function createToken(
+  { admin }: BenchFixture,
+  name: string,
+  group: string,
+): Promise<void> {
+  const by = { user: group, groups: [group] };
+  await admin.send({ ...tokenRequest(name, ""), by });
+}
+
+/** Waits until the token of this name is minted. */
+export function mintedToken({ admin }: BenchFixture, name: string): Promise<string> {
+  const tokenOf = async (): Promise<string | undefined> => {
+    const object = await admin.get(ownPath("directclusterendpointtokens", name));
     return stringAt(recordAt(object, "status"), "token");
   };
-  return Promise.all(
-    names.map((name) => eventually(() => tokenOf(name), { what: `${name} to be minted` })),
-  );
+  return eventually(tokenOf, { what: `${name} to be minted`, every: 20 });
 }
 
 /** One request with each token, which the endpoint verifies first. */

@@ -2,11 +2,9 @@ import { performance } from "node:perf_hooks";
 import { Pool } from "undici";
 import { eventually } from "../support/eventually.ts";
 import { patch } from "../support/bare-client.ts";
-import { keyRequest, ownPath, plainKeyOf } from "../support/bench-objects.ts";
-import { repeated } from "../support/measured-run.ts";
 import type { BenchFixture, RunningServer } from "./bench-fixture.ts";
 import { makeAdminKey, type Way, type Ways } from "./gateway-ways.ts";
-import { latencyRow, type Row, row } from "./report.ts";
+import { type Row, row } from "./report.ts";
 
 /** As many as a key may have. */
 const watchesOfKey = 250;
@@ -60,10 +58,10 @@ async function works(way: Way, collection: string): Promise<void> {
   await (await openOnce(way, collection, 10)).close();
 }
 
-/** Opens watches as soon as the gateway knows their key. */
-function openOnce(way: Way, collection: string, watches: number): Promise<OpenWatches> {
+/** Opens watches as soon as their credential is accepted. */
+export function openOnce(way: Way, collection: string, watches: number): Promise<OpenWatches> {
   const open = () => openWatches(way, collection, watches).catch(() => false as const);
-  return eventually(open, { what: "a key to work", every: 20 });
+  return eventually(open, { what: "a credential to work", every: 20 });
 }
 
 interface OpenWatches {
@@ -108,24 +106,4 @@ function linesIn(chunk: Buffer): number {
   let lines = 0;
   for (const byte of chunk) if (byte === 0x0a) lines += 1;
   return lines;
-}
-
-/** From the answer to `disabled: true` to the end of a watch under the key. */
-export async function cutRow(
-  { admin }: BenchFixture,
-  { http1 }: Ways,
-  { collection, cuts, user }: Watched & { readonly cuts: number; readonly user: string },
-): Promise<Row> {
-  const times = await repeated(cuts, async (cut) => {
-    const name = `cut-${cut}`;
-    await admin.send(keyRequest(name, user, 86_400, { groups: [user] }));
-    const way = { ...http1, authorization: `Bearer ${plainKeyOf(name)}` };
-    const opened = await openOnce(way, collection, 1);
-    await admin.send(patch(ownPath("ownedaccesskeys", name), { spec: { disabled: true } }));
-    const asked = performance.now();
-    const waited = Math.max(0, (await opened.ended) - asked);
-    await opened.close();
-    return waited;
-  });
-  return latencyRow("disabled key to the end of its watch", times, { goal: "< 500 ms" });
 }

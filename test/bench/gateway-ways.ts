@@ -26,8 +26,12 @@ export interface Ways {
 }
 
 /** Creates the key of this name, of an administrator of this name. */
-export async function makeAdminKey({ admin }: BenchFixture, name: string): Promise<string> {
-  await admin.send(keyRequest(name, name, day, { groups: [admins] }));
+export async function makeAdminKey(
+  { admin }: BenchFixture,
+  name: string,
+  group = admins,
+): Promise<string> {
+  await admin.send(keyRequest(name, name, day, { groups: [group] }));
   return plainKeyOf(name);
 }
 
@@ -44,15 +48,20 @@ export async function grantAdmins({ admin }: BenchFixture, name = admins): Promi
 }
 
 /** Sends a GET and reads its response; throws on another status. */
-export async function getThrough(
+export async function getThrough(way: Way, path: string, expected = 200): Promise<void> {
+  const status = await statusThrough(way, path);
+  if (status !== expected) throw new Error(`GET ${path}: ${status}`);
+}
+
+/** Sends a GET and reads its response; returns the status. */
+export async function statusThrough(
   { pool, prefix, authorization }: Way,
   path: string,
-  expected = 200,
-): Promise<void> {
+): Promise<number> {
   const headers = { authorization };
   const { statusCode, body } = await pool.request({ method: "GET", path: prefix + path, headers });
   await body.dump({ limit: Number.MAX_SAFE_INTEGER });
-  if (statusCode !== expected) throw new Error(`GET ${path}: ${statusCode}`);
+  return statusCode;
 }
 
 /** Opens the three ways with an access key; `close` ends their connections. */

@@ -11,7 +11,7 @@ import { execRows } from "./gateway-exec.ts";
 import { garbageRow, mintRow } from "./gateway-keys.ts";
 import { neighbourRows } from "./gateway-neighbours.ts";
 import { requestRows } from "./gateway-requests.ts";
-import { cutRow, type Watched, watchRows } from "./gateway-streams.ts";
+import { type Watched, watchRows } from "./gateway-streams.ts";
 import { grantAdmins, makeAdminKey, openWays, type Ways } from "./gateway-ways.ts";
 import type { Size } from "./sizes.ts";
 
@@ -71,12 +71,11 @@ async function measureRequests(terms: Terms): Promise<void> {
 }
 
 async function measureStreams(terms: Terms): Promise<void> {
-  const { fixture, ways, size, paths, report } = terms;
-  fixture.say("unknown keys, cuts, exec, tokens");
+  const { fixture, ways, size, report } = terms;
+  fixture.say("unknown keys, exec, tokens");
   report([await garbageRow(ways, terms.gateway, size.small)]);
-  report([await cutRow(fixture, ways, { ...paths, cuts: size.cuts, user })]);
   report(await execRows(fixture, ways));
-  await withController(fixture, async () => report([await mintRow(ways, size.cuts)]));
+  await withController(fixture, async () => report([await mintRow(ways, size.credentials)]));
 }
 
 interface Paths extends Watched {

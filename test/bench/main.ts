@@ -19,6 +19,7 @@ import { replication } from "./replicators.ts";
 import { ratioOf, type Row, table } from "./report.ts";
 import { resident } from "./resident.ts";
 import { reviews } from "./reviews.ts";
+import { revocation } from "./revocation.ts";
 import { scrape } from "./scrape.ts";
 import { sizeNamed } from "./sizes.ts";
 import { start } from "./start.ts";
@@ -43,6 +44,8 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   cli: clientStart,
   // Its keys and tokens stay.
   admission,
+  // Its kube-apiserver keeps running.
+  revocation,
 };
 
 function partsNamed(text: string | undefined): readonly string[] {

@@ -24,7 +24,7 @@ export interface Size {
     readonly small: number;
     readonly lists: number;
     readonly watches: readonly number[];
-    readonly cuts: number;
+    readonly credentials: number;
   };
   /** Keys, and tokens, of each stage of admission in each round. */
   readonly admission: { readonly rounds: number; readonly count: number };
@@ -55,7 +55,7 @@ const tiny: Size = {
     fanOuts: [copiesOf(220, 20), copiesOf(900, 20)],
     unsynced: { count: 10, kilobytes: 1000 },
   },
-  gateway: { small: 300, lists: 60, watches: [50], cuts: 5 },
+  gateway: { small: 300, lists: 60, watches: [50], credentials: 5 },
   admission: { rounds: 1, count: 60 },
   idleSeconds: 10,
   tokens: 100,
@@ -77,7 +77,7 @@ const small: Size = {
     fanOuts: [copiesOf(220, 100), copiesOf(900, 100)],
     unsynced: { count: 50, kilobytes: 1000 },
   },
-  gateway: { small: 3000, lists: 300, watches: [200, 2000], cuts: 30 },
+  gateway: { small: 3000, lists: 300, watches: [200, 2000], credentials: 50 },
   admission: { rounds: 3, count: 150 },
   idleSeconds: 30,
   tokens: 1000,
@@ -99,7 +99,7 @@ const full: Size = {
     fanOuts: [copiesOf(220, 500), copiesOf(900, 600)],
     unsynced: { count: 300, kilobytes: 1000 },
   },
-  gateway: { small: 15_000, lists: 1500, watches: [200, 2000], cuts: 100 },
+  gateway: { small: 15_000, lists: 1500, watches: [200, 2000], credentials: 100 },
   admission: { rounds: 8, count: 240 },
   idleSeconds: 30,
   tokens: 1000,
