@@ -1,5 +1,11 @@
 import { describe, expect, inject, test } from "vitest";
-import { collectionOf, type KindName, kinds, objectOf } from "../support/crd-requests.ts";
+import {
+  collectionOf,
+  everyKind,
+  type KindName,
+  kinds,
+  objectOf,
+} from "../support/crd-requests.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
   admin,
@@ -12,11 +18,6 @@ import {
 } from "../support/policy-request.ts";
 
 const canary = "canary-7d1f0e";
-const everyKind: readonly KindName[] = [
-  "SharedSecret",
-  "OwnedAccessKey",
-  "DirectClusterEndpointToken",
-];
 const controlPlane = inject("controlPlane");
 /** Can write the status even if a policy denies it to other users. */
 const controller = { ...latchkeyAccount("latchkey-controller"), groups: ["system:masters"] };
@@ -34,6 +35,17 @@ describe.each(everyKind)("the status of a %s", (kind) => {
   test("is Unknown until a controller writes it", async () => {
     const created = await create(kind, { status: { observedGeneration: 7 } });
     expect(created.status).toEqual({ observedGeneration: -1 });
+  });
+
+  test("may be empty", async () => {
+    const { metadata, status } = await create(kind, { status: {} });
+    expect(status).toEqual({ observedGeneration: -1 });
+    const path = `${collectionOf(kind)}/${metadata.name}`;
+    const emptied = await ask(controller, {
+      ...{ method: "PUT", path: `${path}/status` },
+      body: { ...objectOf(kind, metadata.name ?? "", {}), metadata, status: {} },
+    });
+    expect([emptied.code, emptied.status]).toEqual([200, {}]);
   });
 
   test("is written through its subresource, which changes nothing else", async () => {

@@ -11,6 +11,13 @@ export const kinds = {
 /** The name of one of the three kinds. */
 export type KindName = keyof typeof kinds;
 
+/** The names of the three kinds. */
+export const everyKind = [
+  "SharedSecret",
+  "OwnedAccessKey",
+  "DirectClusterEndpointToken",
+] as const satisfies readonly KindName[];
+
 /** A manifest of one of the three kinds; without a spec if `spec` is undefined. */
 export function objectOf(kind: KindName, name: string, spec: unknown) {
   return { apiVersion: apiVersionOf(kinds[kind]), kind, metadata: { name }, spec };
