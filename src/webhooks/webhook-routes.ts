@@ -3,7 +3,8 @@ import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.
 import type { KeyMismatches } from "../authn/key-mismatch.ts";
 import type { LastActivity } from "../authn/last-activity.ts";
 import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
-import { dataValueProblem } from "../domain/shared-secret/data-values.ts";
+import { dataValueProblem, type FieldProblem } from "../domain/shared-secret/data-values.ts";
+import { laterDeletionProblem } from "../domain/webhook/deletion-timestamp.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -105,6 +106,7 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
     route(webhookPaths.requesterStamp, [newObject, stamp]),
     route(webhookPaths.connectorData, [extractConnectorData()]),
     route(webhookPaths.ownerAdmission, [checkBlockOwnerDeletion]),
+    route(webhookPaths.deletionTimestamp, [laterDeletion]),
     route(webhookPaths.scopeAdmission, [awaitNewKey, enforceScope]),
   ];
 }
@@ -113,7 +115,17 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
  * Refuses values of a SharedSecret's data that are not base64; the schema rejects them, too, but
  * its message names no fix.
  */
-export const base64Data: AdmissionStep = (request) => {
-  const problem = dataValueProblem(request.object, request.oldObject);
-  return problem === undefined ? admitted(request) : refusedField(problem);
-};
+export const base64Data = refusing(dataValueProblem);
+
+/** Refuses a later deletionTimestamp, instead of which kube-apiserver stores the former one. */
+const laterDeletion = refusing(laterDeletionProblem);
+
+/** The step that refuses a write with a problem in one field. */
+function refusing(
+  problemOf: (object: unknown, oldObject: unknown) => FieldProblem | undefined,
+): AdmissionStep {
+  return (request) => {
+    const problem = problemOf(request.object, request.oldObject);
+    return problem === undefined ? admitted(request) : refusedField(problem);
+  };
+}

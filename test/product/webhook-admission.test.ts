@@ -2,11 +2,22 @@ import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
+import { collectionOf, type KindName, objectOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { allowRequesters, make, tryToMake } from "../support/keys-and-tokens.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { api, as, admin, replace, unique } from "../support/policy-request.ts";
+import { withoutAdmission } from "../support/trust.ts";
+import {
+  admin,
+  type Answer,
+  api,
+  as,
+  ask,
+  patchTypes,
+  replace,
+  unique,
+} from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 const alice = { user: "alice", groups: [requesters] };
@@ -116,3 +127,84 @@ describe.skipIf(inject("webhook") === undefined)("the key of another object", ()
     expect(await change(newKey())).toMatchObject({ code: 200 });
   });
 });
+
+describe
+  .skipIf(inject("webhook") === undefined)
+  .each<KindName>(["SharedSecret", "OwnedAccessKey", "DirectClusterEndpointToken"])(
+  "the deletionTimestamp of a %s",
+  (kind) => {
+    const spec = kind === "OwnedAccessKey" ? { user: "alice" } : {};
+    const held = { finalizers: ["example.com/held"] };
+    const hourMs = 3_600_000;
+
+    /** An object in deletion, and the path of it and the begin of its deletion. */
+    async function inDeletion(labels: object = {}): Promise<{ path: string; stored: string }> {
+      const object = objectOf(kind, unique("leaving"), spec);
+      const metadata = { ...object.metadata, ...held, labels };
+      const path = `${collectionOf(kind)}/${object.metadata.name}`;
+      await api.create(collectionOf(kind), { ...object, metadata });
+      await api.delete(path);
+      return { path, stored: String((await api.get(path)).metadata.deletionTimestamp) };
+    }
+
+    const moved = (stored: string, byMs: number): string =>
+      new Date(Date.parse(stored) + byMs).toISOString().replace(".000Z", "Z");
+    const send = (path: string, deletionTimestamp: unknown): Promise<Answer> =>
+      as(admin).merge(path, { metadata: { deletionTimestamp } });
+
+    it("cannot be set to a later time, in any kind of update", async () => {
+      const { path, stored } = await inDeletion();
+      const later = moved(stored, hourMs);
+      const pointer = "/metadata/deletionTimestamp";
+      const name = path.split("/").at(-1) ?? "";
+      const metadata = { name, deletionTimestamp: later };
+      const answers = [
+        await send(path, later),
+        await send(`${path}?dryRun=All`, later),
+        await ask(admin, {
+          ...{ method: "PATCH", path, type: patchTypes.json },
+          body: [{ op: "replace", path: pointer, value: later }],
+        }),
+        await ask(admin, {
+          ...{ method: "PATCH", path: `${path}?fieldManager=test&force=true` },
+          ...{ type: patchTypes.apply, body: { ...objectOf(kind, name, spec), metadata } },
+        }),
+        await replace(admin, path, (object) => ({
+          ...object,
+          metadata: { ...object.metadata, deletionTimestamp: later },
+        })),
+      ];
+      for (const answer of answers)
+        expect(answer).toMatchObject({
+          code: 422,
+          reason: "Invalid",
+          message: expect.stringContaining(
+            `metadata.deletionTimestamp: must not be later than the stored "${stored}", ` +
+              `but is "${later}"; leave it out, or send the stored value`,
+          ),
+          details: { name, causes: [{ field: "metadata.deletionTimestamp" }] },
+        });
+      expect((await api.get(path)).metadata.deletionTimestamp).toBe(stored);
+      await as(admin).merge(path, { metadata: { finalizers: null } });
+    });
+
+    it("stays as it is if it is sent earlier, the same, or not at all", async () => {
+      const { path, stored } = await inDeletion();
+      for (const sent of [moved(stored, -hourMs), stored, null])
+        expect(await send(path, sent)).toMatchObject({
+          code: 200,
+          metadata: { deletionTimestamp: stored },
+        });
+      await as(admin).merge(path, { metadata: { finalizers: null } });
+    });
+
+    it("is put back by kube-apiserver without the webhook, which holds back nothing else", async () => {
+      const { path, stored } = await inDeletion(withoutAdmission);
+      expect(await send(path, moved(stored, hourMs))).toMatchObject({
+        code: 200,
+        metadata: { deletionTimestamp: stored },
+      });
+      await as(admin).merge(path, { metadata: { finalizers: null } });
+    });
+  },
+);

@@ -4,6 +4,7 @@ export const webhookPaths = {
   accessReview: "/access-review",
   keyAdmission: "/admit/ownedaccesskeys",
   ownerAdmission: "/admit/owner-references",
+  deletionTimestamp: "/admit/deletion-timestamp",
   scopeAdmission: "/admit/scope",
   connectorData: "/admit/connector-data",
   sharedSecretData: "/admit/sharedsecret-data",
