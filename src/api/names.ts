@@ -77,6 +77,12 @@ export const requesterPolicies = {
  */
 export const derivedCredentialsPolicy = "latchkey-derived-credentials";
 
+/**
+ * The name of the policy, and of its binding, that decides who may set the labels of a namespace
+ * that scopes and copies go by.
+ */
+export const projectAssignmentPolicy = "latchkey-project-assignment";
+
 /** Usernames of Latchkey's own service accounts in its namespace, as the policies name them. */
 export function ownAccounts(namespace: string): readonly string[] {
   return ["controller", "webhook", "gateway"].map(

@@ -1,7 +1,7 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { bearerOf } from "../domain/gateway/bearer.ts";
-import { writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
+import { secretWriteRefusal, writesSecret } from "../domain/gateway/derived-credentials-policy.ts";
 import { asksForImpersonation, unforwardableName } from "../domain/gateway/forwarded-headers.ts";
 import { withDefaultNamespace } from "../domain/gateway/object-defaults.ts";
 import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
@@ -93,7 +93,7 @@ export async function admitRequest(
     return refusal(404, "not-found", "no cluster of this name is connected");
   if (credential.isScoped && writesSecret(understood.request)) {
     const problem = await server.secrets?.problem(left);
-    if (problem !== undefined) return problem;
+    if (problem !== undefined) return secretWriteRefusal(problem);
   }
   return {
     ...{ ...understood, upstream, server, required, credential, subprotocols },

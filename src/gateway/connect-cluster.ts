@@ -1,5 +1,7 @@
 import { gatewayFieldManager } from "../api/names.ts";
+import { PolicyGuard } from "../authn/policy-guard.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
+import { connectedPolicies } from "../domain/gateway/connected-policy.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
@@ -12,7 +14,6 @@ import type { Logger } from "../runtime/log.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
-import { SecretGuard } from "./secret-guard.ts";
 
 /** Connections to one cluster for requests with a short answer. */
 export const clusterAnswers = 64;
@@ -67,6 +68,7 @@ export function connectCluster(
     large: { fromBytes: smallBytes, shares: large, sharer: { user: server, key: "" } },
   });
   const objects = createTransport({ ...shared, mostBytes: smallBytes });
+  const client = createClient(objects, gatewayFieldManager);
   const warn: Logger["warn"] = (fields, message) => log.warn({ server, ...fields }, message);
   const forwarder = createForwarder({
     credentials,
@@ -80,7 +82,7 @@ export function connectCluster(
     discovery: createDiscovery({
       ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
     }),
-    secrets: new SecretGuard({ client: createClient(objects, gatewayFieldManager), clock }),
+    secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),
     close: async () =>
       void (await Promise.all([documents.close(), objects.close(), forwarder.close()])),

@@ -1,10 +1,10 @@
 import type { AuthorizeKeyDeps } from "../authn/authorize-request.ts";
+import type { PolicyGuard } from "../authn/policy-guard.ts";
 import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import type { Forwarder } from "../kube/forward/forwarder.ts";
-import type { SecretGuard } from "./secret-guard.ts";
 
 /** The API server that a request is forwarded to. */
 export interface UpstreamServer {
@@ -16,7 +16,7 @@ export interface UpstreamServer {
 export interface GatewayUpstream extends UpstreamServer {
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Of a connected cluster, whose administrator may not have applied the policies of Latchkey. */
-  readonly secrets?: Pick<SecretGuard, "problem">;
+  readonly secrets?: Pick<PolicyGuard, "problem">;
 }
 
 /** The API server of an upstream; undefined if no cluster of that name is connected. */

@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
-import { answered, makeNamespace, unique } from "../support/policy-request.ts";
+import { connectedPolicies, policyDigest } from "../../src/domain/gateway/connected-policy.ts";
+import { answered, api, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   collectionOf,
   dryCreate,
@@ -86,4 +87,14 @@ withPolicies("a key or token of a direct token", () => {
     for (const caller of ofToken) expect(await merge(caller, path, change)).toMatchObject(refused);
     expect(await merge(root, path, change)).toMatchObject({ code: 200 });
   });
+});
+
+withPolicies("a policy that Latchkey asks a connected cluster for", () => {
+  it.each(Object.values(connectedPolicies))(
+    "has the digest of the shipped one as the API server stores it: $name",
+    async ({ name, digests }) => {
+      const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${name}`;
+      expect(digests).toContain(policyDigest(await api.get(path)));
+    },
+  );
 });

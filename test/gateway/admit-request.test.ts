@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { unknownPolicy } from "../../src/domain/gateway/derived-credentials-policy.ts";
+import { connectedPolicies, unknownPolicy } from "../../src/domain/gateway/connected-policy.ts";
+import { secretWriteRefusal } from "../../src/domain/gateway/derived-credentials-policy.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
@@ -169,14 +170,15 @@ describe("where the policy about Secrets is missing", () => {
     deps.keys.set(aliceKey, keyOf("alice", spec));
     const server = deps.findUpstream({ kind: "management" });
     if (server === undefined) throw new Error("no server");
-    const secrets = { problem: () => Promise.resolve(unknownPolicy) };
+    const problem = unknownPolicy(connectedPolicies.derivedCredentials);
+    const secrets = { problem: () => Promise.resolve(problem) };
     const target = "/kubernetes/cluster/east/api/v1/namespaces/web/secrets";
     const admitted = await admitRequest(
       { ...headOf({ ...request, key: aliceKey }), target },
       { ...deps, findUpstream: () => ({ ...server, secrets }) },
       openEntry,
     );
-    expect(admitted).toMatchObject(kind === "refusal" ? unknownPolicy : { kind });
+    expect(admitted).toMatchObject(kind === "refusal" ? secretWriteRefusal(problem) : { kind });
   });
 });
 

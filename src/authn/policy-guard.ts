@@ -1,18 +1,18 @@
-import { derivedCredentialsPolicy } from "../api/names.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import {
+  type ConnectedPolicy,
+  type PolicyProblem,
   policyProblem,
   unknownPolicy,
   unreadablePolicy,
-} from "../domain/gateway/derived-credentials-policy.ts";
-import type { Refusal } from "../domain/gateway/refusal.ts";
+} from "../domain/gateway/connected-policy.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 
-/** Dependencies of {@link SecretGuard}; the client is that of the guarded cluster. */
-interface SecretGuardDeps {
+/** What asking a cluster for a policy needs; the client is that of the cluster. */
+interface PolicyGuardDeps {
   readonly client: Pick<Client, "get">;
   readonly clock: Pick<Clock, "now" | "monotonic">;
 }
@@ -24,23 +24,25 @@ const seenForMs = 60_000;
 const missedForMs = 1_000;
 
 /**
- * Asks a connected cluster for the policy that keeps scoped credentials from writing Secrets that
- * become other credentials. Requests at the same time wait for one question.
+ * Asks a connected cluster whether it enforces a policy of Latchkey. Requests at the same time wait
+ * for one question.
  */
-export class SecretGuard {
-  readonly #deps: SecretGuardDeps;
-  #asked: SharedWait<Refusal | undefined> | undefined;
+export class PolicyGuard {
+  readonly #policy: ConnectedPolicy;
+  readonly #deps: PolicyGuardDeps;
+  #asked: SharedWait<PolicyProblem | undefined> | undefined;
   #countsUntil = -Infinity;
 
-  constructor(deps: SecretGuardDeps) {
+  constructor(policy: ConnectedPolicy, deps: PolicyGuardDeps) {
+    this.#policy = policy;
     this.#deps = deps;
   }
 
   /**
-   * Why a scoped credential may not write Secrets there now; undefined if it may. Rejects with the
-   * reason of `left` as soon as it aborts: nothing refers to a caller that has left.
+   * Why what needs the policy is not allowed there now; undefined if it is. Rejects with the reason
+   * of `left` as soon as it aborts: nothing refers to a caller that has left.
    */
-  problem(left?: AbortSignal): Promise<Refusal | undefined> {
+  problem(left?: AbortSignal): Promise<PolicyProblem | undefined> {
     if (this.#asked === undefined || this.#deps.clock.monotonic() >= this.#countsUntil) {
       this.#countsUntil = Infinity;
       this.#asked = new SharedWait(this.#askAgain());
@@ -48,7 +50,7 @@ export class SecretGuard {
     return this.#asked.wait(left);
   }
 
-  async #askAgain(): Promise<Refusal | undefined> {
+  async #askAgain(): Promise<PolicyProblem | undefined> {
     let countsFor = 0;
     try {
       const problem = await this.#ask();
@@ -59,22 +61,23 @@ export class SecretGuard {
     }
   }
 
-  async #ask(): Promise<Refusal | undefined> {
+  async #ask(): Promise<PolicyProblem | undefined> {
     try {
       const [policy, binding] = await Promise.all([
         this.#find(resources.validatingPolicies),
         this.#find(resources.validatingPolicyBindings),
       ]);
-      return policyProblem({ policy, binding }, this.#deps.clock.now());
+      return policyProblem(this.#policy, { policy, binding }, this.#deps.clock.now());
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      return isKubeError(error, "Forbidden") ? unreadablePolicy : unknownPolicy;
+      const problem = isKubeError(error, "Forbidden") ? unreadablePolicy : unknownPolicy;
+      return problem(this.#policy);
     }
   }
 
   async #find(resource: Resource): Promise<unknown> {
     try {
-      return await this.#deps.client.get(resource, { name: derivedCredentialsPolicy });
+      return await this.#deps.client.get(resource, { name: this.#policy.name });
     } catch (error) {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;

@@ -1,25 +1,24 @@
 import { expect, test } from "vitest";
-import { SecretGuard } from "../../src/gateway/secret-guard.ts";
+import { PolicyGuard } from "../../src/authn/policy-guard.ts";
+import { connectedPolicies } from "../../src/domain/gateway/connected-policy.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
+import { shippedPolicy } from "../support/connected-policies.ts";
 import { TestClock } from "../support/test-clock.ts";
 
-const metadata = {
-  ...{ name: "latchkey-derived-credentials", uid: "u", resourceVersion: "1" },
-  creationTimestamp: "1970-01-01T00:00:00Z",
-};
-const spec = { policyName: metadata.name, validationActions: ["Deny"] };
+const { derivedCredentials } = connectedPolicies;
+const { policy, binding } = shippedPolicy(derivedCredentials.name, "1970-01-01T00:00:00Z");
 
 /** A guard of a cluster that answers with this error, or has the policy. */
 function guarded(answer: { error?: unknown }) {
   const clock = new TestClock();
   const asked: string[] = [];
-  const guard = new SecretGuard({
+  const guard = new PolicyGuard(derivedCredentials, {
     clock,
     client: {
       async get({ plural }, { name }) {
         asked.push(`${plural} ${name}`);
         if (answer.error !== undefined) throw answer.error;
-        return { metadata, spec };
+        return plural === "validatingadmissionpolicies" ? policy : binding;
       },
     },
   });
@@ -39,12 +38,12 @@ test("asks for the policy and its binding by name, once for requests at the same
 });
 
 test.each([
-  ["is missing", kubeError("NotFound", 404), 403, "config/connected-policies"],
-  ["may not be read", kubeError("Forbidden", 403), 403, "config/connected-cluster"],
-  ["is unknown", kubeError("Network", 0), 503, "could not be checked"],
-])("refuses while the policy %s", async (_what, error, status, text) => {
+  ["is missing", kubeError("NotFound", 404), "not-enforced", "does not exist"],
+  ["may not be read", kubeError("Forbidden", 403), "unreadable", "may not read"],
+  ["is unknown", kubeError("Network", 0), "unknown", "could not be checked"],
+])("there is a problem while the policy %s", async (_what, error, kind, text) => {
   const problem = await guarded({ error }).guard.problem();
-  expect([problem?.status, problem?.message]).toEqual([status, expect.stringContaining(text)]);
+  expect([problem?.kind, problem?.fact]).toEqual([kind, expect.stringContaining(text)]);
 });
 
 test("asks again after a second where the policy is missing, and after a minute where it is there", async () => {
