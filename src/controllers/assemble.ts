@@ -68,7 +68,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const election = newElection(options, transports, { ...deps, recovery });
   const [copies, rest] = openFenced(options, transports, { election, metrics });
   // Not fenced by the Lease: every replica reports, and every replica keeps the certificates.
-  const ownTransport = transports.open({ connections: 3 });
+  const ownTransport = transports.open(3);
   const events = new EventRecorder({
     client: createClient(ownTransport, fieldManager),
     clock,
@@ -126,11 +126,7 @@ class Transports {
     this.#requests = requestMetrics(new URL(deps.credentials.server).host, deps.metrics);
   }
 
-  open(
-    rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & {
-      readonly timeoutMs?: number;
-    },
-  ): Transport {
+  open(connections: number, special: Partial<TransportOptions> = {}): Transport {
     const { credentials, clock } = this.#deps;
     const transport = createTransport({
       credentials,
@@ -139,7 +135,8 @@ class Transports {
       timeoutMs: requestTimeoutMs,
       mostBytes: mostOwnResponseBytes,
       metrics: this.#requests,
-      ...rest,
+      ...special,
+      connections,
     });
     this.#opened.push(transport);
     return transport;
@@ -160,7 +157,7 @@ function newElection(
   transports: Transports,
   { clock, random, log, metrics, recovery }: AssemblyDeps & { readonly recovery: Recovery },
 ): LeaderElection {
-  const transport = transports.open({ connections: 1, timeoutMs: times.renewDeadline / 2 });
+  const transport = transports.open(1, { timeoutMs: times.renewDeadline / 2 });
   return new LeaderElection({
     client: createClient(transport, fieldManager),
     clock,
@@ -187,9 +184,8 @@ function openFenced(
   const open = (pool: "copies" | "rest"): Transport => {
     const limit = metrics.gauge("latchkey_request_concurrency_limit", { pool });
     limit.set(writers);
-    return transports.open({
+    return transports.open(writers, {
       bodies,
-      connections: writers,
       fence: () => election.remainingMs(),
       onLimit: (concurrent) => limit.set(concurrent),
     });
@@ -204,7 +200,7 @@ const largestObject = 1.5 * 1024 * 1024;
  * Returns a function for the approximate size of an object in bytes, from the stores; 0 for kinds
  * with small objects.
  */
-export function sizeOfIn({ sharedSecrets }: Pick<Stores, "sharedSecrets">): SizeOf {
+export function sizeOfIn({ sharedSecrets }: Stores): SizeOf {
   return (resource, ref) => {
     if (resource === resources.sharedSecrets)
       return (

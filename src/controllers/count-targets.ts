@@ -12,8 +12,8 @@ import {
 import { summarize, type SyncSummary, type TargetReport } from "../domain/sync/sync-summary.ts";
 import { targetState } from "../domain/sync/target-state.ts";
 import { failureAt } from "./failures.ts";
+import type { LeaderState } from "./memory.ts";
 import type { Stores } from "./stores.ts";
-import type { World } from "./world.ts";
 
 /** Calls a function with each item, and may give way to other work in between. */
 export type ForEach = <T>(items: Iterable<T>, work: (item: T) => void) => Promise<void>;
@@ -24,23 +24,20 @@ export type ForEach = <T>(items: Iterable<T>, work: (item: T) => void) => Promis
  */
 export async function countTargets(
   source: Source,
-  world: Pick<World, "stores" | "memory">,
+  leader: LeaderState,
   forEach: ForEach,
 ): Promise<SyncSummary> {
   const reports: TargetReport[] = [];
-  await forEach(targetsOf(source, world.stores), (target) => {
-    reports.push(targetReport(source, target, world));
+  await forEach(targetsOf(source, leader.stores), (target) => {
+    reports.push(targetReport(source, target, leader));
   });
-  return summarize(source, reports, emptyProjectsOf(source, world.stores));
+  return summarize(source, reports, emptyProjectsOf(source, leader.stores));
 }
 
-function targetReport(
-  source: Source,
-  target: Target,
-  { stores, memory }: Pick<World, "stores" | "memory">,
-): TargetReport {
+function targetReport(source: Source, target: Target, leader: LeaderState): TargetReport {
+  const { stores } = leader;
   const seen = observeTarget(target, stores);
-  const failure = failureAt("copy", keyOf(target), memory);
+  const failure = failureAt("copy", keyOf(target), leader);
   const [, newer] = seen.candidates[0] === source ? seen.candidates : [];
   return {
     target,

@@ -7,7 +7,7 @@ import {
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
 import { isRefusal, isRejection, isTooLarge, type KubeError } from "../kube/client/kube-error.ts";
-import type { LeaderMemory } from "./memory.ts";
+import type { LeaderState } from "./memory.ts";
 import type { QueueName } from "./queues.ts";
 import type { World } from "./world.ts";
 
@@ -15,9 +15,9 @@ import type { World } from "./world.ts";
 export function failureAt(
   queue: QueueName,
   key: Key,
-  { failures }: Pick<LeaderMemory, "failures">,
+  { memory }: LeaderState,
 ): ReportedFailure | undefined {
-  return failures[queue].get(key)?.reported?.failure;
+  return memory.failures[queue].get(key)?.reported?.failure;
 }
 
 /** What is known of a request that failed; `isWrite` if it was one of a plan's steps. */
@@ -82,8 +82,9 @@ function enqueueReport(
 const reportedElsewhere: Readonly<
   Partial<Record<QueueName, (key: Key, world: World, reported?: ReportedFailure) => void>>
 > = {
-  copy(key, { enqueuer, memory, log }, reported) {
-    indexTarget(key, reported, memory);
+  copy(key, world, reported) {
+    const { enqueuer, log } = world;
+    indexTarget(key, reported, world);
     if (reported !== undefined)
       log.info(
         { controller: "copy", object: key, reason: reported.reason, why: reported.message },
@@ -98,7 +99,7 @@ const reportedElsewhere: Readonly<
 function indexTarget(
   target: Key,
   reported: ReportedFailure | undefined,
-  { failedTargets }: LeaderMemory,
+  { memory: { failedTargets } }: LeaderState,
 ): void {
   const { namespace = "" } = refOf(target);
   const named = failedTargets.get(namespace) ?? new Set();

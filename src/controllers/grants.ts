@@ -24,7 +24,7 @@ import type { ReadStore } from "../kube/informer/store.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import { finalize } from "./finalization.ts";
 import { failureAt } from "./failures.ts";
-import type { LeaderMemory } from "./memory.ts";
+import type { LeaderState } from "./memory.ts";
 import type { Answers, Decision } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";
@@ -35,14 +35,14 @@ import type { World } from "./world.ts";
  * the revocation.
  */
 export function grantFailure(
-  { metadata }: Pick<Terminating, "metadata">,
+  { metadata }: Terminating,
   { grant, requester }: { readonly grant: GrantState; readonly requester: Requester },
-  memory: Pick<LeaderMemory, "failures">,
+  leader: LeaderState,
 ): ReportedFailure | undefined {
   if (requester.kind === "unknown") return undefined;
   const isWaiting =
     metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
-  return isWaiting ? failureAt("grant", requesterHash(requester.name), memory) : undefined;
+  return isWaiting ? failureAt("grant", requesterHash(requester.name), leader) : undefined;
 }
 
 /** A key or token that is being deleted. */
@@ -111,7 +111,7 @@ function granteesOf(requester: Requester): readonly FormerGrantee[] {
 export function observeGrant(
   object: GrantedObject,
   requester: Requester,
-  stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">,
+  stores: Stores,
 ): GrantState {
   const roles = stores.clusterRoles.by(indexes.grantedName, grantKey(object));
   return grantState(object, {

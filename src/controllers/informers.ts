@@ -14,10 +14,10 @@ import { aborted } from "../runtime/clock.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import { watchKinds } from "./kinds/kinds.ts";
-import type { CountedObject, KindContext, WatchedKind } from "./kinds/watched-kind.ts";
+import type { CountedObject, WatchedKind } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
 import type { Reconciler } from "./reconciler.ts";
-import type { Stores } from "./stores.ts";
+import type { OwnWrites, Stores } from "./stores.ts";
 
 /** A change of an object of any watched kind. */
 export interface Changed {
@@ -30,7 +30,7 @@ export interface Changed {
 }
 
 /** All informers of the controller. */
-export interface Informers {
+export interface Informers extends OwnWrites {
   readonly stores: Stores;
   readonly reconcilers: readonly Reconciler[];
   /** Runs the informers until the signal aborts. */
@@ -40,12 +40,6 @@ export interface Informers {
   /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
-  /** Whether an object is in the stores. */
-  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
-  /** Puts the response to a write of this process into the stores. */
-  readonly recordWrite: (resource: Resource, answer: unknown) => void;
-  /** Removes an object with this uid from the stores after an own delete. */
-  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every store is fresh: a store may have been listed long ago. */
@@ -57,7 +51,9 @@ export interface Informers {
 }
 
 /** Options of {@link createInformers}. */
-interface InformersOptions extends NamespaceOptions, Pick<KindContext, "namespace"> {
+interface InformersOptions extends NamespaceOptions {
+  /** Latchkey's own namespace. */
+  readonly namespace: string;
   readonly onChange: (changed: Changed) => void;
 }
 
@@ -70,8 +66,10 @@ export function createInformers(
   const kinds: WatchedKindInformer[] = [];
   const published = new PublishedKinds(deps.clock);
   const watch = <T>(kind: WatchedKind<T>): ReadStore<T> => {
-    const informer = informerOf(kind, deps, published.announcing(kind, onChange));
-    published.add(kind, informer);
+    const { isPublished = false } = kind;
+    const handler = isPublished ? published.announcing(onChange) : onChange;
+    const informer = informerOf(kind, deps, handler);
+    if (isPublished) published.add(informer);
     kinds.push({ ...kind, informer });
     return informer.store;
   };
@@ -120,7 +118,7 @@ interface OwnNamespace {
 function ownWrites(
   kinds: readonly WatchedKindInformer[],
   { stores, namespace }: OwnNamespace,
-): Pick<Informers, "has" | "recordWrite" | "recordDelete" | "refresh"> {
+): OwnWrites & { readonly refresh: Informers["refresh"] } {
   return {
     has: ({ resource, ref }) =>
       kinds.some(

@@ -1,6 +1,5 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import { knownKids, type ObservedSigningKeys, publicJwks } from "../tokens/signing-keys.ts";
-import type { Published } from "./published-kinds.ts";
 import type { RevokedPolls } from "./revoked-polls.ts";
 
 /** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
@@ -19,7 +18,7 @@ interface OpenidOptions {
 export function publishedKeyRoutes(
   options: OpenidOptions,
   keys: () => ObservedSigningKeys | undefined,
-  { isFresh }: Pick<Published, "isFresh">,
+  isFresh: () => boolean,
 ): readonly Route[] {
   const published = (answer: (seen: ObservedSigningKeys) => unknown) => (): HttpResponse => {
     const seen = keys();
@@ -29,7 +28,7 @@ export function publishedKeyRoutes(
     const last = isFresh() ? {} : { connection: "close" };
     return json(answer(seen), { "cache-control": "public, max-age=60", etag, ...last });
   };
-  return prefixes(options).flatMap((prefix) => [
+  return prefixes(options.issuer).flatMap((prefix) => [
     {
       method: "GET",
       path: `${prefix}/.well-known/openid-configuration`,
@@ -57,11 +56,8 @@ function openidConfiguration({
 }
 
 /** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
-export function revokedTokensRoutes(
-  options: Pick<OpenidOptions, "issuer">,
-  polls: Pick<RevokedPolls, "respond">,
-): readonly Route[] {
-  return prefixes(options).map((prefix) => ({
+export function revokedTokensRoutes(issuer: string, polls: RevokedPolls): readonly Route[] {
+  return prefixes(issuer).map((prefix) => ({
     method: "GET",
     path: `${prefix}/openid/v1/revoked`,
     handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
@@ -69,6 +65,6 @@ export function revokedTokensRoutes(
 }
 
 /** The root, and the path of the issuer if it has one. */
-function prefixes({ issuer }: Pick<OpenidOptions, "issuer">): readonly string[] {
+function prefixes(issuer: string): readonly string[] {
   return [...new Set(["", new URL(issuer).pathname.replace(/\/+$/, "")])];
 }

@@ -42,7 +42,7 @@ interface NotReadyObject {
  * lifetime ends, and the targets of SharedSecrets. So a scrape reads counts and no object.
  */
 export class ObjectCounts {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: Clock;
   /** By the words of the group; a group that had an object stays, with 0. */
   readonly #groups = new Map<string, readonly [ObjectGroup, number]>();
   readonly #targets = { synced: 0, conflict: 0, failed: 0, pending: 0 };
@@ -51,7 +51,7 @@ export class ObjectCounts {
   /** Numbers of objects by kind and by the hours since the epoch at which their lifetime ends. */
   readonly #ends = new Map<string, Map<number, number>>();
 
-  constructor(clock: Pick<Clock, "now">) {
+  constructor(clock: Clock) {
     this.#clock = clock;
     for (const { kind } of [sharedSecrets, ownedAccessKeys, endpointTokens])
       this.#add({ kind, condition: "Ready", status: "Unknown", reason: "" }, 0);
@@ -59,7 +59,7 @@ export class ObjectCounts {
   }
 
   /** Counts a change. */
-  record({ resource, before, after }: Pick<Changed, "resource" | "before" | "after">): void {
+  record({ resource, before, after }: Changed): void {
     const { kind } = resource;
     if (before !== undefined) this.#move(kind, before, -1);
     if (after !== undefined) this.#move(kind, after, 1);

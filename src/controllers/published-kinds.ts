@@ -1,6 +1,5 @@
 import { isFresh, type WatchState } from "../kube/informer/cache-freshness.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { WatchedKind } from "./kinds/watched-kind.ts";
 
 /** Changes of the kinds of which every replica publishes a list. */
 export interface Published {
@@ -12,8 +11,6 @@ export interface Published {
   onChange(listener: () => void): void;
 }
 
-type Publishing = Pick<WatchedKind<unknown>, "isPublished">;
-
 interface PublishedInformer {
   readonly synced: Promise<void>;
   readonly watchState: WatchState;
@@ -21,18 +18,17 @@ interface PublishedInformer {
 
 /** Announces the changes of published kinds to listeners. */
 export class PublishedKinds implements Published {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Clock;
   readonly #informers: PublishedInformer[] = [];
   readonly #listeners: (() => void)[] = [];
   #unlisted = 0;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Adds a kind, whose objects are listed when `synced` resolves. */
-  add({ isPublished = false }: Publishing, informer: PublishedInformer): void {
-    if (!isPublished) return;
+  add(informer: PublishedInformer): void {
     this.#informers.push(informer);
     this.#unlisted += 1;
     void informer.synced.then(() => {
@@ -42,9 +38,8 @@ export class PublishedKinds implements Published {
   }
 
   /** Returns the handler of a kind's changes that also announces them. */
-  announcing<T>({ isPublished = false }: Publishing, onChange: (changed: T) => void) {
-    if (!isPublished) return onChange;
-    return (changed: T): void => {
+  announcing<T>(onChange: (changed: T) => void): (changed: T) => void {
+    return (changed) => {
       onChange(changed);
       this.#announce();
     };

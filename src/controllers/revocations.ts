@@ -35,14 +35,12 @@ export function noteRevocation(
 }
 
 /** Records that an object no longer exists: its token stays revoked until it expires. */
-export function noteVanished(
-  { metadata, keyId, expiresAt }: Pick<EndpointToken, "metadata" | "keyId" | "expiresAt">,
-  leader: LeaderState,
-): void {
-  const entry = revocableEntry({ metadata, keyId, expiresAt });
+export function noteVanished(token: EndpointToken, leader: LeaderState): void {
+  const { uid } = token.metadata;
+  const entry = revocableEntry(token);
   if (entry === undefined || entry.expiresAt <= leader.clock.now())
-    leader.memory.revocations.delete(metadata.uid);
-  else noteRevocation(metadata.uid, { kind: "revoked", ...entry }, leader);
+    leader.memory.revocations.delete(uid);
+  else noteRevocation(uid, { kind: "revoked", ...entry }, leader);
 }
 
 /** Revokes the tokens of a deleted ConfigMap again. */

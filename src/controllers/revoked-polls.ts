@@ -10,10 +10,13 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { type HttpRequest, type Peer, plain } from "../runtime/routes.ts";
 import { type RevokedToken, revokedToken, signRevokedList } from "../tokens/revoked-list.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
-import type { Informers } from "./informers.ts";
+import type { Published } from "./published-kinds.ts";
+import type { Stores } from "./stores.ts";
 
 /** Dependencies of {@link RevokedPolls}. */
-interface RevokedPollsDeps extends Pick<Informers, "stores" | "published"> {
+interface RevokedPollsDeps {
+  readonly stores: Stores;
+  readonly published: Published;
   readonly clock: Clock;
 }
 
@@ -80,10 +83,7 @@ export class RevokedPolls {
    * address that has the most. A replica that is cut off from the API server confirms nothing, and
    * closes the connection: the next request of the client may reach another replica.
    */
-  async respond(
-    { query = "", onClose }: Pick<HttpRequest, "query" | "onClose">,
-    { address }: Pick<Peer, "address">,
-  ) {
+  async respond({ query = "", onClose }: HttpRequest, { address }: Peer) {
     const { published } = this.#deps;
     if (!published.isFresh()) return staleResponse;
     const seq = this.#seq();
@@ -199,10 +199,7 @@ const staleResponse = plain(503, "this replica is cut off from its API server; r
 const noStore = { "cache-control": "no-store" } as const;
 
 /** Shows the revoked tokens, and the requests that wait for them. */
-export function exposePolls(
-  polls: Pick<RevokedPolls, "tokens" | "waiting">,
-  metrics: Metrics,
-): void {
+export function exposePolls(polls: RevokedPolls, metrics: Metrics): void {
   metrics.onScrape("polls", () => {
     metrics.gauge("latchkey_revoked_tokens", {}).set(polls.tokens);
     metrics.gauge("latchkey_revoked_polls", {}).set(polls.waiting);

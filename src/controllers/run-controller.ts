@@ -15,6 +15,7 @@ import {
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
 import type { ControllerConfig } from "./controller-options.ts";
+import type { Informers } from "./informers.ts";
 import { publishedKeyRoutes, revokedTokensRoutes } from "./issuer-routes.ts";
 import { exposePolls, RevokedPolls } from "./revoked-polls.ts";
 
@@ -38,12 +39,12 @@ async function assembleProcess(
     credentials,
   });
   const { informers } = assembly;
-  const keys = keysOf(config, assembly);
+  const keys = keysOf(config, informers);
   const polls = new RevokedPolls(config.issuer, keys, { ...informers, clock });
   exposePolls(polls, metrics);
   const routes = [
-    ...publishedKeyRoutes(config, keys, informers.published),
-    ...revokedTokensRoutes(config, polls),
+    ...publishedKeyRoutes(config, keys, informers.published.isFresh),
+    ...revokedTokensRoutes(config.issuer, polls),
   ];
   return {
     parts: [
@@ -96,8 +97,8 @@ function assemblyOptions(config: ControllerConfig, identity: string): AssemblyOp
 }
 
 function keysOf(
-  { namespace }: Pick<ControllerConfig, "namespace">,
-  { informers: { stores } }: Pick<Assembly, "informers">,
+  { namespace }: ControllerConfig,
+  { stores }: Informers,
 ): () => ObservedSigningKeys | undefined {
   const key = keyOf({ namespace, name: ownObjects.signingKeys });
   return () => stores.signingKeys.get(key);

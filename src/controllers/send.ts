@@ -25,7 +25,7 @@ import type { World } from "./world.ts";
 interface SendDeps {
   readonly client: Client;
   readonly world: World;
-  readonly sourceData: Pick<SourceData, "of">;
+  readonly sourceData: SourceData;
   readonly forEach: ForEach;
   readonly recordEvent: (event: Event) => Promise<void>;
   /** Reads an object from the API server into the stores. */
@@ -108,7 +108,7 @@ async function dryRunCreate(
 
 async function isStillHonoured(
   { grantee, resource, ref }: Extract<Question, { do: "review" }>,
-  client: Pick<Client, "review">,
+  client: Client,
 ): Promise<boolean> {
   try {
     const review = await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref));
@@ -133,7 +133,7 @@ async function isStillHonoured(
 async function readUncached(
   resource: Resource,
   ref: ObjectRef,
-  client: Pick<Client, "getMetadata">,
+  client: Client,
 ): Promise<UncachedObject> {
   if (!canExist(ref)) return { kind: "gone" };
   try {

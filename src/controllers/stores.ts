@@ -1,8 +1,9 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import type { Metadata } from "../api/object.ts";
+import type { Metadata, ObjectRef } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.ts";
+import type { Resource } from "../api/resources.ts";
 import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { RevokedTokensConfigMap } from "../domain/endpoint-token/revoked-tokens.ts";
@@ -33,6 +34,16 @@ export interface Stores extends SyncObjects {
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */
   readonly scopeRoles: ReadStore<Metadata>;
+}
+
+/** Puts into the stores what this process wrote, before the watch events arrive. */
+export interface OwnWrites {
+  /** Whether an object is in the stores. */
+  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
+  /** Puts the response to a write into the stores, so that the next decision observes it. */
+  readonly recordWrite: (resource: Resource, answer: unknown) => void;
+  /** Removes an object with this uid from the stores after an own delete. */
+  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
 }
 
 /** Index names of the stores. */

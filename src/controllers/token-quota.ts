@@ -28,7 +28,7 @@ export function countRevokedTokens(
 
 /** Counts a token that is already in the status of its object, regardless of the quota. */
 export function countMintedToken(
-  { metadata, token, expiresAt }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">,
+  { metadata, token, expiresAt }: EndpointToken,
   world: QuotaWorld,
 ): void {
   const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];

@@ -4,11 +4,10 @@ import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.t
 import type { Prefixes } from "../domain/access-key/key-identity.ts";
 import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
-import type { ObjectRef } from "../api/object.ts";
-import type { Resource } from "../api/resources.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import type { LeaderState, TokenQuotaConfig } from "./memory.ts";
+import type { OwnWrites } from "./stores.ts";
 
 /** Options of the controller; durations in seconds. */
 export interface ControllerOptions
@@ -31,17 +30,11 @@ export interface ControllerOptions
 }
 
 /** The world of a leader: nothing in it waits, and nothing in it sends a request. */
-export interface World extends LeaderState {
+export interface World extends LeaderState, OwnWrites {
   readonly options: ControllerOptions;
   readonly enqueuer: Enqueuer;
   readonly keyResolver: KeyResolver;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Until when the store of keys is complete, in milliseconds since the epoch. */
   readonly keysAsOf: () => number;
-  /** Whether an object is in the stores. */
-  readonly has: (object: { readonly resource: Resource; readonly ref: ObjectRef }) => boolean;
-  /** Puts the response to a write into the stores, so that the next decision observes it. */
-  readonly recordWrite: (resource: Resource, answer: unknown) => void;
-  /** Removes an object from the stores after an own delete, before its watch event arrives. */
-  readonly recordDelete: (resource: Resource, ref: ObjectRef, uid: string) => void;
 }

@@ -31,11 +31,11 @@ describe("a failure", () => {
     expect([record(), heard()]).toEqual([undefined, ["key k in 1 ms"]]);
     clock.advance(1);
     expect([record(), heard()]).toEqual(["changed", []]);
-    expect(failureAt("key", "k", world.memory)).toMatchObject({
+    expect(failureAt("key", "k", world)).toMatchObject({
       ...failed,
       since: clock.now() - 30_000,
     });
-    expect(failureAt("token", "k", world.memory)).toBeUndefined();
+    expect(failureAt("token", "k", world)).toBeUndefined();
   });
 
   test("is reported at once if it requires a change by a user", async () => {

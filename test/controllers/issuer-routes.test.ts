@@ -14,10 +14,13 @@ const get = (
     jwksUrl: undefined,
   },
 ): Promise<HttpResponse> | HttpResponse =>
-  routed(publishedKeyRoutes(terms, () => keys, { isFresh: () => true }))(
-    { method: "GET", path, body: "" },
-    unmanaged,
-  );
+  routed(
+    publishedKeyRoutes(
+      terms,
+      () => keys,
+      () => true,
+    ),
+  )({ method: "GET", path, body: "" }, unmanaged);
 
 describe("the published keys", () => {
   test("contain only public members, may be cached for a minute, and name their content", async () => {
@@ -56,7 +59,11 @@ describe("the published keys", () => {
 
   test("are a 503 while there are none", async () => {
     const handler = routed(
-      publishedKeyRoutes({ issuer, jwksUrl: undefined }, () => undefined, { isFresh: () => true }),
+      publishedKeyRoutes(
+        { issuer, jwksUrl: undefined },
+        () => undefined,
+        () => true,
+      ),
     );
     const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, unmanaged);
     expect(response.status).toBe(503);
@@ -64,7 +71,13 @@ describe("the published keys", () => {
 
   test("are served by a replica that is cut off, which closes the connection", async () => {
     const terms = { issuer, jwksUrl: undefined };
-    const handler = routed(publishedKeyRoutes(terms, () => keys, { isFresh: () => false }));
+    const handler = routed(
+      publishedKeyRoutes(
+        terms,
+        () => keys,
+        () => false,
+      ),
+    );
     const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, unmanaged);
     expect(response).toMatchObject({ status: 200, headers: { connection: "close" } });
   });

@@ -41,7 +41,7 @@ async function setup(configmaps: readonly RawObject[] = [configMap(20, { a: expi
     onChange: (listener: () => void) => known.onChange(listener),
   };
   const polls = new RevokedPolls(issuer, keys, { stores, published, clock });
-  const handler = routed(revokedTokensRoutes({ issuer }, polls));
+  const handler = routed(revokedTokensRoutes(issuer, polls));
   const get = async (query?: string, more: Partial<HttpRequest> = {}, address = "192.0.2.1") =>
     handler(
       {

@@ -90,8 +90,8 @@ async function startController() {
   const polls = new RevokedPolls(front.url, keys, { stores, published, clock });
   const terms = { issuer: front.url, jwksUrl: undefined };
   front.handler = routed([
-    ...publishedKeyRoutes(terms, keys, published),
-    ...revokedTokensRoutes(terms, polls),
+    ...publishedKeyRoutes(terms, keys, published.isFresh),
+    ...revokedTokensRoutes(terms.issuer, polls),
   ]);
   return {
     async stop() {

@@ -61,7 +61,7 @@ export const connectorDataReconciler: Reconciler = {
     const claimants = stores.keys.by(indexes.connectorData, name).map(({ metadata }) => metadata);
     const at = { now: clock.now(), keysAsOf: world.keysAsOf() };
     const decision = planConnectorSecret(secret, claimants, at);
-    return decision.kind === "plan" ? decision.plan : confirm(decision, name, { world, answers });
+    return decision.kind === "plan" ? decision.plan : confirm(decision, name, world, answers);
   },
 };
 
@@ -69,7 +69,8 @@ export const connectorDataReconciler: Reconciler = {
 function confirm(
   { key, ifGone, otherwise }: Extract<ConnectorDecision, { kind: "confirm" }>,
   name: Key,
-  { world, answers }: { readonly world: World; readonly answers: Answers },
+  world: World,
+  answers: Answers,
 ): Decision {
   const read = readOf(resources.ownedAccessKeys, { name: key.name });
   const uncached = answerTo(read, answers)?.object;

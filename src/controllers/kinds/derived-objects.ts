@@ -80,7 +80,7 @@ function derivedKind<T extends ObservedRole | ObservedRoleBinding>(
 export function observeDerived(
   { namespace = "" }: ObjectRef,
   source: Source | undefined,
-  stores: Pick<Stores, "roles" | "roleBindings" | "sharedSecrets">,
+  stores: Stores,
   answers: Answers,
 ): ObservedAccess | Ask {
   const roles = stores.roles.by(indexes.namespace, namespace);
@@ -134,7 +134,7 @@ function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
  */
 function confirmedGone(
   derived: readonly (ObservedRole | ObservedRoleBinding)[],
-  { sharedSecrets }: Pick<Stores, "sharedSecrets">,
+  { sharedSecrets }: Stores,
   answers: Answers,
 ): ReadonlySet<string> | Ask {
   const missing = new Map<string, ObjectRef | undefined>();

@@ -89,8 +89,8 @@ function decide(name: Key, world: World, answers: Answers): Decision {
 }
 
 /** Why the list of revoked tokens is not written. */
-function listFailure({ memory }: World): ObservedEndpointToken["failure"] {
-  return failureAt("revokedTokens", revokedTokensKey, memory);
+function listFailure(world: World): ObservedEndpointToken["failure"] {
+  return failureAt("revokedTokens", revokedTokensKey, world);
 }
 
 /** Nothing is minted without signing keys: their event enqueues the token. */
@@ -160,7 +160,7 @@ function areCurrent(token: Metadata, keys: readonly Metadata[], answers: Answers
 }
 
 function observe(token: EndpointToken, world: World): ObservedEndpointToken {
-  const { stores, memory, keyResolver, options: config } = world;
+  const { stores, keyResolver, options: config } = world;
   const { name } = token.metadata;
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind, name }, requester, stores);
@@ -171,7 +171,7 @@ function observe(token: EndpointToken, world: World): ObservedEndpointToken {
     grant,
     knownKids: keys === undefined ? new Set<string>() : knownKids(keys),
     config,
-    failure: failureAt("token", name, memory) ?? grantFailure(token, { grant, requester }, memory),
+    failure: failureAt("token", name, world) ?? grantFailure(token, { grant, requester }, world),
     ...keyResolver.parentKey(requester),
   };
 }

@@ -102,13 +102,14 @@ function retryWithin(namespace: string, relief: QuotaRelief, leader: LeaderState
 function retry(
   namespace: string,
   { words, secrets, access }: QuotaRelief & { readonly words: string },
-  { queues, stores, memory }: LeaderState,
+  leader: LeaderState,
 ): void {
+  const { queues, stores, memory } = leader;
   const targets =
     secrets === 0
       ? []
       : [...(memory.failedTargets.get(namespace) ?? [])].filter((target) =>
-          failureAt("copy", target, memory)?.message.includes(words),
+          failureAt("copy", target, leader)?.message.includes(words),
         );
   for (const target of targets.slice(0, secrets)) queues.copy.retry(target);
   const sources =

@@ -120,7 +120,7 @@ function decide(name: Key, world: World, answers: Answers): Decision {
 }
 
 function observe(key: ObservedAccessKey, world: World): ObservedOwnedAccessKey {
-  const { stores, memory, keyResolver, options: config } = world;
+  const { stores, keyResolver, options: config } = world;
   const { name } = key.metadata;
   const view = keyResolver.resolve(key);
   const { requester } = view;
@@ -133,6 +133,6 @@ function observe(key: ObservedAccessKey, world: World): ObservedOwnedAccessKey {
       (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0,
     ),
     config,
-    failure: failureAt("key", name, memory) ?? grantFailure(key, { grant, requester }, memory),
+    failure: failureAt("key", name, world) ?? grantFailure(key, { grant, requester }, world),
   };
 }

@@ -30,7 +30,7 @@ import {
   readOf,
 } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
-import { indexes, type Stores } from "../stores.ts";
+import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
 
 /**
@@ -57,7 +57,7 @@ function decide(hash: Key, world: World, answers: Answers): Decision {
   );
   const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, world));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
-  const isBehind = areStoresBehind(dropped, hash, { stores, answers });
+  const isBehind = areStoresBehind(dropped, hash, world, answers);
   if (typeof isBehind !== "boolean") return isBehind;
   if (isBehind) return { decideAt: world.clock.now() + askAgainMs };
   // After a takeover, the grant of the former requester is revoked first; the change of that role
@@ -67,7 +67,7 @@ function decide(hash: Key, world: World, answers: Answers): Decision {
       granted.has(key) ||
       stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashInName(role) === hash),
   );
-  const wanted = withoutGone(free, granted, { memory: world.memory, answers });
+  const wanted = withoutGone(free, granted, world, answers);
   if (isAsk(wanted)) return wanted;
   const plan = planRequesterGrant({
     hash,
@@ -105,10 +105,7 @@ function staying(
   return granted.has(object.key) && world.clock.monotonic() < until ? [{ ...object, until }] : [];
 }
 
-function nextEnd(
-  all: readonly { readonly until?: number }[],
-  { clock }: Pick<World, "clock">,
-): Result {
+function nextEnd(all: readonly { readonly until?: number }[], { clock }: World): Result {
   const ends = all.flatMap(({ until }) => until ?? []);
   if (ends.length === 0) return { kind: "done" };
   return { kind: "requeue-at", at: clock.now() + Math.min(...ends) - clock.monotonic() + batchMs };
@@ -134,7 +131,8 @@ function boundNames(
 function areStoresBehind(
   names: readonly string[],
   hash: Key,
-  { stores, answers }: { readonly stores: Stores; readonly answers: Answers },
+  { stores }: World,
+  answers: Answers,
 ): boolean | Ask {
   const seen = (name: string): Metadata | undefined => {
     const object = grantedObject(name);
@@ -166,7 +164,8 @@ function areStoresBehind(
 function withoutGone(
   all: readonly Owned[],
   granted: ReadonlySet<string>,
-  { memory, answers }: Pick<World, "memory"> & { readonly answers: Answers },
+  { memory }: World,
+  answers: Answers,
 ): readonly Owned[] | Ask {
   const isKnown = ({ key, uid }: Owned): boolean => granted.has(key) || memory.finalized.has(uid);
   const reads = all.filter((object) => !isKnown(object)).map(({ key }) => readGranted(key));

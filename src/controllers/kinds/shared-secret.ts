@@ -31,6 +31,7 @@ import { observeDerived } from "./derived-objects.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
+import type { LeaderState } from "../memory.ts";
 import { type Answers, answerTo, type Ask, type Decision, isAsk } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { forgetRefresh, observeRefresh, type RefreshProgress } from "../refreshes.ts";
@@ -99,7 +100,7 @@ function haveSameTargets(before: Source, after: Source): boolean {
 function enqueueConflicting(
   source: Source,
   target: ObjectRef,
-  { queues, stores }: Pick<Enqueuer, "queues" | "stores">,
+  { queues, stores }: LeaderState,
 ): void {
   for (const { secret } of candidatesFor(target, stores)) {
     if (secret.metadata.uid !== source.secret.metadata.uid)
@@ -182,16 +183,16 @@ function decideNormal(source: Source, world: World, answers: Answers): Decision 
  * settle time: no object can be created there under the same name.
  */
 function decideTermination(source: Source, world: World, answers: Answers): Decision {
-  const { stores, memory, options } = world;
+  const { stores, options } = world;
   const { metadata } = source.secret;
-  const access = observeDerived(metadata, source, stores, answers);
+  const access = observeDerived(metadata, source, world.stores, answers);
   if (isAsk(access)) return access;
   const seen = {
     source,
     access,
     prefixes: options.prefixes,
     copies: copiesOf(source, stores),
-    failure: failureAt("sharedSecret", keyOf(metadata), memory),
+    failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
   const deleting = {
     resource,
@@ -204,11 +205,7 @@ function decideTermination(source: Source, world: World, answers: Answers): Deci
   return finalize(deleting, world, answers);
 }
 
-function observe(
-  source: Source,
-  world: World,
-  answers: Answers,
-): Omit<ObservedSharedSecret, "waitingSince" | "refreshed"> | Ask {
+function observe(source: Source, world: World, answers: Answers): ObservedSharedSecret | Ask {
   const count = { do: "count-targets", source } as const;
   const summary = answerTo(count, answers)?.summary;
   if (summary === undefined) return { questions: [count] };
@@ -221,7 +218,7 @@ function observe(
     prefixes: world.options.prefixes,
     namespaceIsTerminating: isNamespaceTerminating(source, world),
     summary,
-    failure: failureAt("sharedSecret", keyOf(metadata), world.memory),
+    failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
 }
 

@@ -76,10 +76,7 @@ function rotate(found: ObservedSigningKeys, { options, clock }: World): Plan {
 }
 
 /** The signing keys, if they are in the stores. */
-export function signingKeys({
-  stores,
-  options,
-}: Pick<World, "stores" | "options">): ObservedSigningKeys | undefined {
+export function signingKeys({ stores, options }: World): ObservedSigningKeys | undefined {
   const { namespace } = options;
   return stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
 }

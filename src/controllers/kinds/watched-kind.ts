@@ -1,5 +1,5 @@
 import type { Condition } from "../../api/conditions.ts";
-import type { Metadata } from "../../api/object.ts";
+import type { ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { NamespaceOptions } from "../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../kube/informer/list-options.ts";
@@ -49,7 +49,7 @@ export interface WatchedKind<T> {
 
 /** What metrics count: objects by their conditions, and the targets and the expiry in a status. */
 export interface CountedObject {
-  readonly metadata: Pick<Metadata, "namespace" | "name">;
+  readonly metadata: ObjectRef;
   readonly conditions: readonly Condition[];
   readonly status: Readonly<Record<string, unknown>>;
 }

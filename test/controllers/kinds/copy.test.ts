@@ -20,7 +20,7 @@ async function setup(
   const found = await fakeWorld(listed, answer === undefined ? {} : { answer });
   const { world } = found;
   const failure = (): string | undefined => {
-    const reported = failureAt("copy", "pay/db", world.memory);
+    const reported = failureAt("copy", "pay/db", world);
     return reported && `${reported.reason} ${reported.message}`;
   };
   const refuse = () =>

@@ -118,7 +118,7 @@ describe("the revoked tokens", () => {
     expect(isRevocationPending("a", context)).toBe(true);
     clock.advance(31_000);
     await expect(reconcile()).rejects.toMatchObject({ code: "Forbidden" });
-    expect(failureAt("revokedTokens", revokedTokensKey, context.memory)).toMatchObject({
+    expect(failureAt("revokedTokens", revokedTokensKey, context)).toMatchObject({
       kind: "failed",
     });
   });
