@@ -5,7 +5,7 @@ import { connectedPolicies } from "../domain/gateway/connected-policy.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import { createTransport, type Transport } from "../kube/client/transport.ts";
+import { createTransport, type RoundTripper } from "../kube/client/transport.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import { createForwarder } from "../kube/forward/forwarder.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -90,7 +90,7 @@ export function connectCluster(
 }
 
 /** A 403 is an answer to an accepted credential: clusters may restrict who reads their version. */
-async function isReachable(transport: Pick<Transport, "request">): Promise<boolean> {
+async function isReachable(transport: RoundTripper): Promise<boolean> {
   try {
     const { status } = await transport.request({ method: "GET", path: "/version" });
     return status < 500 && status !== 401;

@@ -2,7 +2,7 @@ import type { Manifest, ObjectRef } from "../../api/object.ts";
 import { type Resource, apiVersionOf } from "../../api/resources.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";
 import { bodyOf } from "./response-body.ts";
-import type { ApiRequest, Transport } from "./transport.ts";
+import type { ApiRequest, RoundTripper } from "./transport.ts";
 
 /** The preconditions of a delete (Kubernetes API reference, Preconditions). */
 export interface DeletePreconditions {
@@ -52,7 +52,7 @@ export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
  * concepts, "Field validation").
  */
 export function createClient(
-  transport: Pick<Transport, "request">,
+  transport: RoundTripper,
   fieldManager: string,
   sizeOf: SizeOf = () => 0,
 ): Client {

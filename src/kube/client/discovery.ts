@@ -9,7 +9,7 @@ import type { Logger } from "../../runtime/log.ts";
 import { SharedWait } from "../../runtime/shared-wait.ts";
 import { bodyOf } from "./response-body.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
-import type { Transport } from "./transport.ts";
+import type { RoundTripper } from "./transport.ts";
 
 /** The resource of a kind, as in paths and RBAC rules. */
 export interface ServedKind {
@@ -42,7 +42,7 @@ export interface Discovery {
 
 /** Dependencies of {@link createDiscovery}. */
 interface DiscoveryDeps {
-  readonly transport: Pick<Transport, "request">;
+  readonly transport: RoundTripper;
   readonly clock: Clock;
   readonly log: Pick<Logger, "warn">;
   /** Absent for the API server of the cluster that Latchkey runs in. */
@@ -197,12 +197,12 @@ class CachedDiscovery implements Discovery {
 
 /** Keeps a server that failed from being asked again at once, if it has bounds. */
 class FailurePause {
-  readonly #deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">;
+  readonly #deps: DiscoveryDeps;
   #failures = 0;
   #endsAt = -Infinity;
   #error: unknown;
 
-  constructor(deps: Pick<DiscoveryDeps, "clock" | "bounds" | "log">) {
+  constructor(deps: DiscoveryDeps) {
     this.#deps = deps;
   }
 

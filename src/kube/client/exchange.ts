@@ -20,12 +20,12 @@ export class ResponseTooLarge extends Error {
 }
 
 /** A request whose body is encoded; `path` is complete. */
-type EncodedRequest = Readonly<
-  Pick<Dispatcher.DispatchOptions, "method" | "path"> & {
-    headers: Record<string, string>;
-    body: string | null;
-  }
->;
+interface EncodedRequest {
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | null;
+}
 
 /** A complete response. */
 interface CompleteResponse {

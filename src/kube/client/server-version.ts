@@ -2,13 +2,13 @@ import { stringAt } from "../../api/parse.ts";
 import { type Clock, sleep } from "../../runtime/clock.ts";
 import { isKubeError } from "./kube-error.ts";
 import { bodyOf } from "./response-body.ts";
-import type { Transport } from "./transport.ts";
+import type { RoundTripper } from "./transport.ts";
 
 /**
  * Reads `gitVersion` of the API server, such as `v1.36.2`; empty if the response has none. Rejects
  * with a KubeError.
  */
-export async function serverVersion(transport: Pick<Transport, "request">): Promise<string> {
+export async function serverVersion(transport: RoundTripper): Promise<string> {
   const call = { method: "GET", path: "/version" } as const;
   return stringAt(bodyOf(call, await transport.request(call)), "gitVersion") ?? "";
 }
@@ -29,11 +29,11 @@ const longestSilenceMs = 30_000;
  * that it is cut off.
  */
 export class ServerProbe {
-  readonly #transport: Pick<Transport, "request">;
+  readonly #transport: RoundTripper;
   readonly #clock: Clock;
   #answeredAt: number | undefined;
 
-  constructor(transport: Pick<Transport, "request">, clock: Clock) {
+  constructor(transport: RoundTripper, clock: Clock) {
     this.#transport = transport;
     this.#clock = clock;
   }

@@ -43,11 +43,15 @@ export interface StreamingResponse {
 }
 
 /**
- * Sends requests to the API server. Rejects with a KubeError `Network` or `Fenced`; a response with
- * any HTTP status resolves.
+ * Sends single requests to the API server. Rejects with a KubeError `Network` or `Fenced`; a
+ * response with any HTTP status resolves.
  */
-export interface Transport {
+export interface RoundTripper {
   request(call: ApiRequest): Promise<ApiResponse>;
+}
+
+/** Sends requests, and opens streams. */
+export interface Transport extends RoundTripper {
   /** Resolves to a complete response if the API server does not open the stream. */
   stream(call: ApiRequest): Promise<StreamingResponse | ApiResponse>;
   close(): Promise<void>;
@@ -188,7 +192,7 @@ class PooledTransport implements Transport {
   }
 
   /** Parses a large response in a turn of the yielder: several may have arrived at once. */
-  async #parsed(text: string): Promise<Pick<ApiResponse, "json">> {
+  async #parsed(text: string): Promise<{ readonly json?: unknown }> {
     const { yielder } = this.#options;
     if (yielder === undefined || text.length < bigBytes) return {};
     return yielder.run(() => {
@@ -254,10 +258,7 @@ function asksToWait({
 }
 
 /** Maximum duration of a request in milliseconds; throws `Fenced` when it must not be sent. */
-function timeAllowed(
-  { method, path }: Pick<ApiRequest, "path"> & { readonly method: string },
-  { fence, timeoutMs }: TransportOptions,
-): number {
+function timeAllowed({ method, path }: ApiRequest, { fence, timeoutMs }: TransportOptions): number {
   if (fence === undefined || method === "GET") return timeoutMs;
   const leftMs = fence();
   if (leftMs <= 0)

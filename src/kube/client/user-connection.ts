@@ -11,7 +11,7 @@ import {
   type KubeconfigUser,
   kubeconfigCredentials,
 } from "../credentials/kubeconfig-credentials.ts";
-import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
+import type { ApiRequest, ApiResponse, RoundTripper } from "./transport.ts";
 
 /** What a connection of a user needs. */
 interface UserConnectionDeps extends KubeconfigUser {
@@ -21,7 +21,7 @@ interface UserConnectionDeps extends KubeconfigUser {
 }
 
 /** A connection of a person or script, which lasts for one command. */
-interface UserConnection extends Pick<Transport, "request"> {
+interface UserConnection extends RoundTripper {
   readonly close: () => void;
 }
 

@@ -10,11 +10,15 @@ export interface TlsMaterial {
   readonly rejectUnauthorized: boolean;
 }
 
-/** Address of the API server, and credentials. */
-export interface Credentials {
+/** The address of an API server. */
+export interface ServerAddress {
   /** Origin and path prefix of the API server, without a trailing slash. */
   readonly server: string;
   readonly tls: TlsMaterial;
+}
+
+/** The Authorization header of requests. */
+interface CachedAuthorization {
   /**
    * The Authorization header, at most a minute old or not expired; undefined with client
    * certificates.
@@ -23,6 +27,9 @@ export interface Credentials {
   /** Discards the cached header after a 401, so that the next call reads the credential again. */
   readonly forget: () => void;
 }
+
+/** The address of an API server, and credentials. */
+export interface Credentials extends ServerAddress, CachedAuthorization {}
 
 const freshMs = 60_000;
 
@@ -60,7 +67,7 @@ interface Authorization {
 export function cachedAuthorization(
   read: () => Promise<Authorization>,
   clock: Clock,
-): Pick<Credentials, "authorization" | "forget"> {
+): CachedAuthorization {
   let cached: (Authorization & { readonly readAt: number }) | undefined;
   const isCurrent = ({ expiresAt, readAt }: NonNullable<typeof cached>): boolean =>
     expiresAt === undefined ? clock.monotonic() - readAt <= freshMs : clock.now() < expiresAt;

@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
-import type { Credentials } from "../credentials/credentials.ts";
+import type { ServerAddress } from "../credentials/credentials.ts";
 import { createTlsConnector } from "../client/tls-connector.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
 import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
@@ -41,7 +41,7 @@ export interface Forwarding {
 
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
-  readonly credentials: Pick<Credentials, "server" | "tls">;
+  readonly credentials: ServerAddress;
   readonly clock: Clock;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;

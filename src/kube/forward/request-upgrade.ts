@@ -2,7 +2,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/clock.ts";
-import type { Credentials } from "../credentials/credentials.ts";
+import type { ServerAddress } from "../credentials/credentials.ts";
 import type { ForwardFailure } from "./forwarder.ts";
 
 /** A request for another protocol; header names and values in turn. */
@@ -23,7 +23,7 @@ export interface UpgradeHandler {
 
 /** What the connection of an upgrade needs. */
 interface UpgradeOptions {
-  readonly credentials: Pick<Credentials, "server" | "tls">;
+  readonly credentials: ServerAddress;
   /** Milliseconds to the answer. */
   readonly headTimeoutMs: number;
   readonly clock: Clock;

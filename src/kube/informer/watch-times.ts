@@ -40,7 +40,7 @@ export const provingWatchTimes: WatchTimes = {
 
 /** Picks the `timeoutSeconds` of a watch; `random` returns numbers in [0, 1). */
 export function pickedSeconds(
-  { watchSeconds: { least, most } }: Pick<WatchTimes, "watchSeconds">,
+  { watchSeconds: { least, most } }: WatchTimes,
   random: () => number,
 ): number {
   return least + Math.floor(random() * (most - least));

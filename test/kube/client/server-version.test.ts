@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../../src/kube/client/kube-error.ts";
 import { minorOf, serverVersion, ServerProbe } from "../../../src/kube/client/server-version.ts";
-import type { Transport } from "../../../src/kube/client/transport.ts";
+import type { RoundTripper } from "../../../src/kube/client/transport.ts";
 import { settled, TestClock } from "../../support/test-clock.ts";
 
 const transport = (status: number, text: string) => ({ request: async () => ({ status, text }) });
@@ -34,7 +34,7 @@ async function probeOf(answers: (number | undefined)[]) {
   const clock = new TestClock();
   const stop = new AbortController();
   const paths: string[] = [];
-  const transport: Pick<Transport, "request"> = {
+  const transport: RoundTripper = {
     async request({ path }) {
       paths.push(path);
       const status = answers.length > 1 ? answers.shift() : answers[0];

@@ -11,7 +11,7 @@ import {
 } from "../../../kube/informer/list-options.ts";
 import { collectionPath, objectPath, withQuery } from "../../../kube/client/paths.ts";
 import { bodyForUser } from "../../../kube/client/response-body.ts";
-import type { ApiRequest, Transport } from "../../../kube/client/transport.ts";
+import type { ApiRequest, RoundTripper } from "../../../kube/client/transport.ts";
 import { Failure } from "../failure.ts";
 
 /** The parameters of a write. */
@@ -25,7 +25,7 @@ interface WriteOptions {
  */
 export interface Cluster {
   readonly choice: KubeconfigChoice;
-  readonly transport: Pick<Transport, "request">;
+  readonly transport: RoundTripper;
   readonly send: (call: ApiRequest) => Promise<unknown>;
   readonly get: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
   /** The metadata of an object alone, which is enough for an object with secrets. */
@@ -58,10 +58,7 @@ const pageItems = 500;
 const writing = { fieldManager: cliFieldManager, fieldValidation: "Strict" };
 
 /** Wraps a connection. */
-export function clusterOver(
-  transport: Pick<Transport, "request">,
-  choice: KubeconfigChoice,
-): Cluster {
+export function clusterOver(transport: RoundTripper, choice: KubeconfigChoice): Cluster {
   const send = async (call: ApiRequest): Promise<unknown> =>
     bodyForUser(call, await transport.request(call));
   return {
