@@ -9,19 +9,13 @@ import { isKubeError } from "../kube/client/kube-error.ts";
 import { runLoop } from "../kube/queue/loop.ts";
 import { WorkQueue } from "../kube/queue/work-queue.ts";
 import type { Yielder } from "../runtime/yielder.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { ProcessContext } from "../runtime/run-process.ts";
 import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 
-/** Dependencies of {@link LastActivity}; `random` returns numbers in [0, 1). */
-interface LastActivityDeps {
+/** Dependencies of {@link LastActivity}. */
+interface LastActivityDeps extends ProcessContext {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "observe">;
   readonly client: Pick<Client, "patch">;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly yielder: Yielder;
 }
 

@@ -13,7 +13,6 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
-import type { Metrics } from "../runtime/metrics.ts";
 import { caFingerprints } from "../tokens/certificate-pem.ts";
 import type { SigningOptions } from "../tokens/certificate-signing.ts";
 import { isSameText } from "../tokens/random-text.ts";
@@ -32,7 +31,6 @@ import { CertificatesInUse } from "./certificates-in-use.ts";
 /** What {@link Certificates} need. */
 interface CertificatesDeps extends ObjectControllerDeps {
   readonly client: Pick<Client, "create" | "replace">;
-  readonly metrics: Metrics;
 }
 
 /** The Service in front of a server, and more DNS names and IP addresses of the server. */

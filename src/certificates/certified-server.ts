@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { ProcessContext, ProcessPart } from "../runtime/run-process.ts";
+import type { ProcessPart, ServerContext } from "../runtime/run-process.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
 import type { Certificates } from "./certificates.ts";
 
@@ -34,7 +34,7 @@ const closeGraceMs = 2_000;
 /** A server that listens as soon as it has certificates, and uses each further set of them. */
 export function certifiedServer<S extends TlsServer>(
   { start, certificateDirectory: directory, ...options }: CertifiedServerOptions<S>,
-  { clock, log, onFailure }: Pick<ProcessContext, "clock" | "log" | "onFailure">,
+  { clock, log, onFailure }: ServerContext,
 ): ProcessPart {
   let starting: Promise<S> | undefined;
   let isListening = false;

@@ -3,7 +3,7 @@ import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { Certificates, type ServiceNames } from "../certificates/certificates.ts";
 import { BodyLimiter } from "../kube/client/body-limiter.ts";
-import type { Credentials } from "../kube/credentials/credentials.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { createClient, type SizeOf } from "../kube/client/client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
@@ -16,8 +16,6 @@ import {
   type TransportOptions,
 } from "../kube/client/transport.ts";
 import { Yielder } from "../runtime/yielder.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type RequestMetrics, requestMetrics } from "../runtime/work-metrics.ts";
 import { createController } from "./controller.ts";
@@ -31,16 +29,6 @@ export interface AssemblyOptions extends ControllerOptions {
   readonly lease: LeaseTimes;
   /** Maximum bytes of request bodies, and of their responses, that are in memory at a time. */
   readonly maximumBodyBytesInFlight: number;
-}
-
-/** Dependencies of a controller process. */
-export interface AssemblyDeps {
-  readonly credentials: Credentials;
-  readonly clock: Clock;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 /** A controller with its transports, its Lease and the certificates of its issuer. */
@@ -60,7 +48,10 @@ export interface Assembly {
 const requestTimeoutMs = 30_000;
 
 /** Builds a controller process without its HTTP server; nothing runs yet. */
-export function assembleController(options: AssemblyOptions, deps: AssemblyDeps): Assembly {
+export function assembleController(
+  options: AssemblyOptions,
+  deps: ProcessConnectionDeps,
+): Assembly {
   const { clock, random, log, metrics } = deps;
   const yielder = new Yielder(clock);
   const transports = new Transports(deps, yielder);
@@ -115,12 +106,12 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
 
 /** The transports of a process, which are closed together. */
 class Transports {
-  readonly #deps: AssemblyDeps;
+  readonly #deps: ProcessConnectionDeps;
   readonly #yielder: Yielder;
   readonly #requests: RequestMetrics;
   readonly #opened: Transport[] = [];
 
-  constructor(deps: AssemblyDeps, yielder: Yielder) {
+  constructor(deps: ProcessConnectionDeps, yielder: Yielder) {
     this.#deps = deps;
     this.#yielder = yielder;
     this.#requests = requestMetrics(new URL(deps.credentials.server).host, deps.metrics);
@@ -155,7 +146,13 @@ class Transports {
 function newElection(
   { namespace, identity, lease: times }: AssemblyOptions,
   transports: Transports,
-  { clock, random, log, metrics, recovery }: AssemblyDeps & { readonly recovery: Recovery },
+  {
+    clock,
+    random,
+    log,
+    metrics,
+    recovery,
+  }: ProcessConnectionDeps & { readonly recovery: Recovery },
 ): LeaderElection {
   const transport = transports.open(1, { timeoutMs: times.renewDeadline / 2 });
   return new LeaderElection({

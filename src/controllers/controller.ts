@@ -2,14 +2,11 @@ import { resources } from "../api/resources.ts";
 import { createKeyResolver } from "../authn/key-resolver.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
-import type { ListWatch } from "../kube/informer/list-watch.ts";
+import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { exposeWatches, interruptionCounter } from "../kube/informer/watch-metrics.ts";
 import { runLoop } from "../kube/queue/loop.ts";
 import { WorkQueue } from "../kube/queue/work-queue.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
-import type { Yielder } from "../runtime/yielder.ts";
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { controllerMetrics, queueMetrics } from "../runtime/work-metrics.ts";
 import { Enqueuer } from "./enqueuer.ts";
@@ -24,20 +21,12 @@ import { SourceData } from "./source-data.ts";
 import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
 
 /** Dependencies of the controller; both clients are fenced by the Lease. */
-interface ControllerDeps {
+interface ControllerDeps extends InformerDeps {
   readonly client: Client;
   /** Only used to write copies. */
   readonly copyClient: Client;
-  readonly listWatch: ListWatch;
-  /** Shared by all loops that would block the event loop. */
-  readonly yielder: Yielder;
   readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Logger;
   readonly metrics: Metrics;
-  /** Shared with the leader election; default: a new one. */
-  readonly recovery?: Recovery;
 }
 
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */

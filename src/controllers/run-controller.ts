@@ -7,7 +7,7 @@ import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-s
 import { type Route, served } from "../runtime/routes.ts";
 import {
   type AssembledProcess,
-  type ProcessContext,
+  type ServerContext,
   type ProcessPart,
   runProcess,
   type ServerProcess,
@@ -29,7 +29,7 @@ export function runController(config: ControllerConfig, process: ServerProcess):
 
 async function assembleProcess(
   config: ControllerConfig,
-  context: ProcessContext,
+  context: ServerContext,
 ): Promise<AssembledProcess> {
   const { clock, metrics } = context;
   const identity = config.identity ?? uniqueIdentity();
@@ -63,7 +63,7 @@ async function assembleProcess(
 function issuerServer(
   config: ControllerConfig,
   { assembly, routes }: { readonly assembly: Assembly; readonly routes: readonly Route[] },
-  context: ProcessContext,
+  context: ServerContext,
 ): ProcessPart {
   const { clock, log, metrics } = context;
   const { certificateDirectory, issuerAddress } = config;

@@ -18,7 +18,7 @@ import type { HostPort, LogLevel } from "../runtime/config-values.ts";
 import { readEnvironment } from "../runtime/environment.ts";
 import { refusalCounter } from "../runtime/http-server.ts";
 import {
-  type ProcessContext,
+  type ServerContext,
   type ProcessPart,
   runProcess,
   type ServerProcess,
@@ -161,7 +161,7 @@ function clientServer(
     drainTimeout,
   }: GatewayProcessConfig & Omit<GatewayProgram, "assemble">,
   { handler, inFlight, certificates, useCa }: GatewayAssembly,
-  context: ProcessContext,
+  context: ServerContext,
 ): ProcessPart {
   const { clock, log, metrics } = context;
   return certifiedServer(

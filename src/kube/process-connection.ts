@@ -1,6 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { ProcessContext } from "../runtime/run-process.ts";
 import { requestMetrics } from "../runtime/work-metrics.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { mostOwnResponseBytes } from "./client/exchange.ts";
@@ -12,14 +10,9 @@ import { Recovery } from "./informer/recovery.ts";
 import { createTransport, type Transport } from "./client/transport.ts";
 import { Yielder } from "../runtime/yielder.ts";
 
-/** What a process that answers requests needs to follow its API server. */
-export interface ProcessConnectionDeps {
+/** What a process needs to talk to its API server. */
+export interface ProcessConnectionDeps extends ProcessContext {
   readonly credentials: Credentials;
-  readonly clock: Clock;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 /** Bounds the wait for a response on a dead connection. */

@@ -23,13 +23,17 @@ export interface ServerProcess {
   readonly signals: Pick<NodeJS.EventEmitter, "on">;
 }
 
-/** What every part of a process may use. */
+/** What everything in a process may use; tests have their own. */
 export interface ProcessContext {
   readonly clock: Clock;
   /** Numbers in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Metrics;
+}
+
+/** What the servers of a process may use. */
+export interface ServerContext extends ProcessContext {
   /** Ends a process that cannot serve its clients, with the cause in its log. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -65,7 +69,7 @@ interface Program {
   /** Its name in the log. */
   readonly name: string;
   readonly config: { readonly httpAddress: HostPort; readonly logLevel: LogLevel };
-  readonly assemble: (context: ProcessContext) => Promise<AssembledProcess>;
+  readonly assemble: (context: ServerContext) => Promise<AssembledProcess>;
 }
 
 const closeGraceMs = 2_000;

@@ -6,7 +6,7 @@ import { readEnvironment } from "../runtime/environment.ts";
 import { httpRefusals, refusalCounter, startHttpServer } from "../runtime/http-server.ts";
 import { served } from "../runtime/routes.ts";
 import {
-  type ProcessContext,
+  type ServerContext,
   type ProcessPart,
   runProcess,
   type ServerProcess,
@@ -59,7 +59,7 @@ function assemble(config: WebhookConfig, deps: ProcessConnectionDeps): WebhookAs
 function reviewServer(
   { webhookAddress, certificateDirectory, drainTimeout: mostMs }: WebhookConfig,
   { routes, isAdmissionSegment, certificates }: WebhookAssembly,
-  context: ProcessContext,
+  context: ServerContext,
 ): ProcessPart {
   const { clock, log, metrics } = context;
   const leastMs = Math.min(leastDrainMs, mostMs);

@@ -9,6 +9,7 @@ import {
 } from "../../src/certificates/certified-server.ts";
 import type { ServerTls } from "../../src/runtime/server-options.ts";
 import { recordingLog } from "../support/recording-log.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const tlsOf = (certificate: string): ServerTls => ({
@@ -43,6 +44,7 @@ function recorded(start: () => Promise<void>, drain?: () => Promise<void>) {
     },
     {
       ...{ clock: new TestClock(), log: recordingLog() },
+      ...{ random: () => 0, metrics: createMetrics() },
       onFailure: (error) => void failures.push(error),
     },
   );

@@ -1,7 +1,8 @@
 import { annotations, fieldManager, ownObjects } from "../../src/api/names.ts";
 import { keyOf, type Manifest } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
-import type { AssemblyDeps, AssemblyOptions } from "../../src/controllers/assemble.ts";
+import type { AssemblyOptions } from "../../src/controllers/assemble.ts";
+import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { type Client, createClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/kube-error.ts";
@@ -16,7 +17,10 @@ import type { AssembleController } from "./programs.ts";
 
 /** Latchkey's controller with a client that has a bug, which has an effect only with a fault. */
 function controllerWith(breaking: (client: Client, clock: Clock) => Client): AssembleController {
-  return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
+  return (
+    options: AssemblyOptions,
+    { credentials, clock, random, log, metrics }: ProcessConnectionDeps,
+  ) => {
     const transport = createTransport({
       credentials,
       clock,

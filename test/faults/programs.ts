@@ -1,5 +1,6 @@
 import { closeParts, problemsOf, runParts } from "../../src/runtime/run-process.ts";
-import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
+import type { assembleController } from "../../src/controllers/assemble.ts";
+import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
 import { assembleGateway } from "../../src/gateway/run-gateway.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
 import { assembleWebhook } from "../../src/webhooks/assemble.ts";
@@ -37,13 +38,13 @@ export interface Program {
   readonly leads: boolean;
   assemble(
     place: { readonly namespace: string; readonly identity: string },
-    deps: AssemblyDeps,
+    deps: ProcessConnectionDeps,
   ): RunningProgram;
 }
 
 /** The programs of a run; `assemble` replaces Latchkey's own controller. */
 export function programsWith(assemble: AssembleController): Readonly<Record<ProgramName, Program>> {
-  const webhookOf = (namespace: string, deps: AssemblyDeps): WebhookAssembly =>
+  const webhookOf = (namespace: string, deps: ProcessConnectionDeps): WebhookAssembly =>
     assembleWebhook({ ...webhookSettings, namespace }, deps);
   return {
     controller: {
