@@ -6,10 +6,12 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { caCertificates } from "../tokens/certificate-pem.ts";
+import { FollowedList } from "./followed-list.ts";
 import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
-import { PersistedRevokedList } from "./persisted-revoked-list.ts";
+import { PersistedList } from "./persisted-list.ts";
 import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
-import { listRefusals, revokedListUrl, RevokedTokens } from "./revoked-tokens.ts";
+import { type Issued, listUrl, type PublishedList } from "./published-list.ts";
+import { RevokedTokens, revokedTokensList } from "./revoked-tokens.ts";
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
 export interface FollowIssuerOptions {
@@ -49,50 +51,67 @@ export interface FollowedIssuer {
 /** The published keys are at most 64 KiB. */
 const mostKeyBytes = 64 * 1024;
 const fetchTimeoutMs = 10_000;
-/** A list of revoked tokens is at most 8 MiB, and the issuer answers a poll after 50 s. */
-const mostListBytes = 8 * 1024 * 1024;
+/** The issuer answers a poll after 50 s. */
 const pollTimeoutMs = 60_000;
 
 /** Follows the keys and the revoked tokens of an issuer, and persists both in one Secret. */
-export function followIssuer(
-  options: FollowIssuerOptions,
-  { client, clock, log, metrics, random, secretName, onKeys, onList }: FollowIssuerDeps,
-): FollowedIssuer {
+export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDeps): FollowedIssuer {
+  const { client, clock, log, metrics, secretName, onKeys, onList } = deps;
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
-  const listUrl = revokedListUrl(url);
   const document = new HttpsDocument({
     ...{ url, ca, mostBytes: mostKeyBytes, timeoutMs: fetchTimeoutMs },
   });
-  // A poll must not keep the keys waiting, so it has a connection of its own.
-  const list = new HttpsDocument({
-    ...{ url: listUrl, accept: "application/jwt", ca, mostBytes: mostListBytes },
-    ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
-  });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
-  const persisted = new PersistedRevokedList({ state, clock }, issuer);
-  const revoked = new RevokedTokens(
-    {
-      ...{ document: list, keys, persisted, clock, random, log, onChange: onList },
-      onRefused: metrics.counterOf(
-        "latchkey_revoked_list_refusals_total",
-        listRefusals,
-        (reason) => ({ reason }),
-      ),
-    },
-    { issuer, url: listUrl, maximumAge: options.maximumListAge },
-  );
+  const revoked = followList(revokedTokensList, {
+    ...{ ...deps, options, state, keys, keysUrl: url, onChange: onList },
+    onRefused: metrics.counterOf(
+      "latchkey_revoked_list_refusals_total",
+      revokedTokensList.refusals,
+      (reason) => ({ reason }),
+    ),
+  });
   metrics.onScrape("revoked list", () =>
     metrics
       .gauge("latchkey_revoked_list_confirmed_timestamp_seconds", {})
-      .set(revoked.confirmedAt() / 1000),
+      .set(revoked.followed.confirmedAt() / 1000),
   );
   return {
-    ...{ keys, revoked },
-    // The warnings about the persisted list are among those of the list.
-    parts: [document, list, keys, revoked, { run: (signal) => persisted.run(signal) }],
+    ...{ keys, revoked: new RevokedTokens(revoked.followed) },
+    parts: [document, keys, ...revoked.parts],
   };
+}
+
+/** What following one list of an issuer needs. */
+interface FollowListDeps extends Pick<FollowIssuerDeps, "clock" | "random" | "log"> {
+  readonly options: FollowIssuerOptions;
+  readonly state: PersistedState;
+  readonly keys: IssuerKeys;
+  readonly keysUrl: string;
+  readonly onChange: () => void;
+  readonly onRefused: (reason: string) => void;
+}
+
+/** A list that is published beside the keys, followed once its parts run. */
+function followList<T extends Issued>(
+  published: PublishedList<T>,
+  { options, state, keysUrl, ...deps }: FollowListDeps,
+): { readonly followed: FollowedList<T>; readonly parts: readonly ProcessPart[] } {
+  const { issuer, issuerCa: ca, maximumListAge: maximumAge } = options;
+  const url = listUrl(published, keysUrl);
+  // A poll must not keep the keys waiting, so it has a connection of its own.
+  const document = new HttpsDocument({
+    ...{ url, accept: "application/jwt", ca, mostBytes: published.mostBytes },
+    ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
+  });
+  const persisted = new PersistedList({ published, state, clock: deps.clock }, issuer);
+  const followed = new FollowedList(
+    { ...deps, published, document, persisted },
+    { issuer, url, maximumAge },
+  );
+  // The warnings about the persisted list are among those of the list.
+  return { followed, parts: [document, followed, { run: (signal) => persisted.run(signal) }] };
 }
 
 /**

@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto";
-import { SignJWT } from "jose";
-import { numberAt, stringAt } from "../api/parse.ts";
+import { stringAt } from "../api/parse.ts";
 import {
   parseRevocationSeq,
   type RevocationSeq,
   revocationSeqText,
 } from "../domain/endpoint-token/revocation-seq.ts";
-import { jwsProblems, type VerificationKeys, verifyJws } from "./compact-jws.ts";
 import { bytesIn } from "./es256-key.ts";
+import {
+  type ListVerificationOptions,
+  signedListProblems,
+  signList,
+  verifyList,
+} from "./signed-list.ts";
 import type { ObservedSigningKeys } from "./signing-keys.ts";
 
 /** A revoked token as it is in the list; {@link revokedToken} creates it once per token. */
@@ -36,22 +40,15 @@ export interface RevokedList {
 }
 
 /** Why a list is refused; a closed set for metrics. */
-export const listProblems = [...jwsProblems, "claims", "issuer", "seq", "entries"] as const;
+export const listProblems = [...signedListProblems, "seq", "entries"] as const;
 
 /** One of these problems. */
 type ListProblem = (typeof listProblems)[number];
 
 /** The list, or why it is refused. */
-export type ListVerification =
+type ListVerification =
   | { readonly ok: true; readonly list: RevokedList }
   | { readonly ok: false; readonly reason: ListProblem };
-
-/** What a list is verified against; `now` in milliseconds since the epoch. */
-interface ListVerificationOptions {
-  readonly keys: VerificationKeys;
-  readonly issuer: string;
-  readonly now: number;
-}
 
 const typ = "latchkey-revoked+jwt";
 
@@ -85,20 +82,14 @@ export function revokedToken(jti: string, expiresAt: number): RevokedToken {
  */
 export async function signRevokedList(
   { issuer, now, seq, revoked }: RevokedListOptions,
-  { signing }: ObservedSigningKeys,
+  keys: ObservedSigningKeys,
 ): Promise<string> {
   const current = revoked.filter(({ expiresAt }) => expiresAt > now);
   if (current.length > mostRevoked)
     throw new RangeError(`${current.length} tokens are revoked; at most ${mostRevoked} can be`);
-  const claims = {
-    iss: issuer,
-    iat: Math.floor(now / 1000),
-    seq: revocationSeqText(seq),
-    revoked: current.map(({ entry }) => entry).join(""),
-  };
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg: "ES256", typ, kid: signing.kid })
-    .sign(signing.privateKey);
+  const revokedText = current.map(({ entry }) => entry).join("");
+  const claims = { seq: revocationSeqText(seq), revoked: revokedText };
+  return signList({ typ, issuer, now, claims }, keys);
 }
 
 /** Verifies a list of {@link signRevokedList}, and drops the tokens that have expired. */
@@ -106,20 +97,19 @@ export async function verifyRevokedList(
   text: string,
   { keys, issuer, now }: ListVerificationOptions,
 ): Promise<ListVerification> {
-  const verified = await verifyJws(text, { keys, typ, mostCharacters: mostListCharacters });
+  const verified = await verifyList(text, {
+    ...{ typ, mostCharacters: mostListCharacters, keys, issuer },
+  });
   if (!verified.ok) return verified;
-  const { payload } = verified;
-  const [iss, seqText, entries] = ["iss", "seq", "revoked"].map((name) => stringAt(payload, name));
-  const iat = numberAt(payload, "iat");
-  if (iss === undefined || seqText === undefined || entries === undefined) return refused("claims");
-  if (iat === undefined || !Number.isInteger(iat) || iat < 0) return refused("claims");
-  if (iss !== issuer) return refused("issuer");
+  const { payload, issuedAt } = verified;
+  const [seqText, entries] = ["seq", "revoked"].map((name) => stringAt(payload, name));
+  if (seqText === undefined || entries === undefined) return refused("claims");
   const seq = parseRevocationSeq(seqText);
   if (seq === undefined) return refused("seq");
   const digests = digestsIn(entries, now);
   return digests === undefined
     ? refused("entries")
-    : { ok: true, list: { seq, issuedAt: iat * 1000, digests } };
+    : { ok: true, list: { seq, issuedAt, digests } };
 }
 
 /** Whether the token with this jti is in the list. */

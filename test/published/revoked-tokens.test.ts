@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listRefusals, revokedListUrl } from "../../src/published/revoked-tokens.ts";
+import { listUrl as urlOf } from "../../src/published/published-list.ts";
+import { revokedTokensList } from "../../src/published/revoked-tokens.ts";
 import { HttpsDocumentError } from "../../src/kube/client/https-document.ts";
 import {
   FakeIssuer,
@@ -43,7 +44,7 @@ describe("the URL of the list", () => {
     ["https://a:8443/b/openid/v1/jwks", "https://a:8443/b/openid/v1/revoked"],
     ["https://a/keys.json", "https://a/revoked"],
   ])("beside %s is %s", (jwks, url) => {
-    expect(revokedListUrl(jwks)).toBe(url);
+    expect(urlOf(revokedTokensList, jwks)).toBe(url);
   });
 });
 
@@ -238,7 +239,7 @@ describe("a list is refused", () => {
     await replica.until(() => replica.refused.length > 0, "a refusal");
     await settled();
     expect(replica.refused[0]).toBe(reason);
-    expect(listRefusals).toContain(reason);
+    expect(revokedTokensList.refusals).toContain(reason);
     expect([replica.revoked.has("first"), replica.revoked.isKnown()]).toEqual([true, true]);
     expect(replica.revoked.warnings()).toEqual([
       `the list of revoked tokens at ${listUrl} cannot be used: the list is refused (${reason}); the last list is used`,

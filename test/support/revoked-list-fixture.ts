@@ -5,8 +5,9 @@ import {
 } from "../../src/domain/endpoint-token/revocation-seq.ts";
 import { IssuerKeys } from "../../src/published/issuer-keys.ts";
 import { PersistedState } from "../../src/published/persisted-state.ts";
-import { PersistedRevokedList } from "../../src/published/persisted-revoked-list.ts";
-import { RevokedTokens } from "../../src/published/revoked-tokens.ts";
+import { FollowedList } from "../../src/published/followed-list.ts";
+import { PersistedList } from "../../src/published/persisted-list.ts";
+import { RevokedTokens, revokedTokensList } from "../../src/published/revoked-tokens.ts";
 import type { Client } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
 import {
@@ -191,17 +192,26 @@ export function followRevoked(
     },
     `${listIssuer}/openid/v1/jwks`,
   );
-  const persisted = new PersistedRevokedList({ state: persistedState, clock }, name);
-  const revoked = new RevokedTokens(
+  const published = revokedTokensList;
+  const persisted = new PersistedList({ published, state: persistedState, clock }, name);
+  const followed = new FollowedList(
     {
-      ...{ clock, log, keys, persisted, random: () => 1 },
+      ...{ published, clock, log, keys, persisted, random: () => 1 },
       document: { fetch: (options) => issuer.poll(options) },
       onChange: () => void (state.changes += 1),
       onRefused: (reason) => void refused.push(reason),
     },
     { issuer: name, url: listUrl, maximumAge },
   );
-  const running = Promise.all([keys, revoked, persisted].map((part) => part.run(stop.signal)));
+  const tokens = new RevokedTokens(followed);
+  const revoked = {
+    has: (jti: string) => tokens.has(jti),
+    isKnown: () => tokens.isKnown(),
+    problems: () => followed.problems(),
+    warnings: () => followed.warnings(),
+    confirmedAt: () => followed.confirmedAt(),
+  };
+  const running = Promise.all([keys, followed, persisted].map((part) => part.run(stop.signal)));
   const until = (look: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
     eventually(look, { every: 2, what });
   return {

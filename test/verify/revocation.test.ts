@@ -83,8 +83,8 @@ async function refusedLists(reason: string): Promise<number> {
 function takenSeqs(): readonly RevocationSeq[] {
   const lines = readFileSync(direct.endpoint.log, "utf8").split("\n");
   return lines
-    .filter((line) => line.includes("list of revoked tokens taken"))
-    .map((line) => parseRevocationSeq(stringAt(JSON.parse(line), "seq") ?? ""))
+    .filter((line) => line.includes("list of the issuer taken"))
+    .map((line) => parseRevocationSeq(stringAt(JSON.parse(line), "version") ?? ""))
     .filter((seq) => seq !== undefined);
 }
 

@@ -8,7 +8,7 @@ export interface RevocationSeq {
 }
 
 /** How a list relates to the list in use. */
-type SeqOrder = "newer" | "same" | "older";
+export type SeqOrder = "newer" | "same" | "older";
 
 /** At most 15 digits, which a number holds exactly. */
 const form = /^(0|[1-9][0-9]{0,14})\.(0|[1-9][0-9]{0,14})$/;

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { PersistedRevokedList } from "../../src/published/persisted-revoked-list.ts";
+import { PersistedList } from "../../src/published/persisted-list.ts";
 import { PersistedState } from "../../src/published/persisted-state.ts";
+import { revokedTokensList } from "../../src/published/revoked-tokens.ts";
 import {
   isRevoked,
+  type RevokedList,
   type RevokedToken,
   revokedToken,
   signRevokedList,
@@ -21,13 +23,15 @@ const signedAt = new TestClock().now();
 const signingKeys = newKeys("signing", "next");
 const keys = publishedKeys(signingKeys);
 const seq = { epoch: 1, n: 20 };
+const version = "1.20";
+const nothing = { issuedAt: signedAt, digests: new Set<string>() };
 const one = randomUUID();
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
 
-function listIn(secret: FakeStateSecret, clock = new TestClock()): PersistedRevokedList {
+function listIn(secret: FakeStateSecret, clock = new TestClock()): PersistedList<RevokedList> {
   const ref = { namespace: "latchkey-system", name: "latchkey-direct-endpoint-keys" };
   const state = new PersistedState({ client: secret.client, log: recordingLog() }, ref);
-  return new PersistedRevokedList({ state, clock }, issuer);
+  return new PersistedList({ published: revokedTokensList, state, clock }, issuer);
 }
 
 const textOf = (revoked: readonly RevokedToken[] = [revokedToken(one, signedAt + 60_000)]) =>
@@ -38,7 +42,7 @@ async function persisted(text?: string, secret = new FakeStateSecret()) {
   const stop = new AbortController();
   const list = listIn(secret);
   const running = list.run(stop.signal);
-  list.persist({ text: text ?? (await textOf()), seq, keys });
+  list.persist({ text: text ?? (await textOf()), list: { seq, ...nothing }, keys });
   const what = "the list in the Secret";
   await eventually(() => persistedSeqIn(secret) === "1.20", { every: 2, what });
   await settled();
@@ -55,7 +59,11 @@ describe("a persisted list", () => {
     const restored = await listIn(secret).restore();
     if (restored?.list === undefined) throw new Error("no list");
     const { list } = restored;
-    expect([restored.seq, list.issuedAt, isRevoked(list, one)]).toEqual([seq, signedAt, true]);
+    expect([restored.version, list.issuedAt, isRevoked(list, one)]).toEqual([
+      version,
+      signedAt,
+      true,
+    ]);
     await persisted(text, secret);
     expect(secret.writes).toBe(1);
     await persisted(await textOf(), secret);
@@ -102,7 +110,7 @@ describe("a persisted list", () => {
   ])("with %s has its seq alone", async (_rule, changes) => {
     const { secret } = await persisted();
     secret.set(changes);
-    expect(await listIn(secret).restore()).toEqual({ seq, list: undefined });
+    expect(await listIn(secret).restore()).toEqual({ version, list: undefined });
   });
 });
 
