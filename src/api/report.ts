@@ -25,6 +25,8 @@ export interface ReportCause {
  */
 export interface ReportItem {
   readonly object: ReportObject;
+  /** In `status`, the begin of `spec.displayName`, if the object has one. */
+  readonly displayName?: string | undefined;
   /** The SharedSecret that a Secret, Role or RoleBinding is derived from. */
   readonly source?: ReportObject | undefined;
   readonly state: ReportState;

@@ -31,5 +31,10 @@ const longestValue = 64;
 
 /** A value in quotes, at most 64 characters of it. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length <= longestValue ? text : `${text.slice(0, longestValue)}...`);
+  return JSON.stringify(shortened(text));
+}
+
+/** At most 64 characters of a text, and dots in place of the others. */
+export function shortened(text: string): string {
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue)}...`;
 }

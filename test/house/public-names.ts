@@ -154,7 +154,7 @@ function clientNames(): readonly string[] {
 const reportFields = {
   item: {
     ...{ object: true, source: true, state: true, reason: true, message: true, causes: true },
-    ...{ target: true, targets: true },
+    ...{ target: true, targets: true, displayName: true },
   },
   cause: { object: true, field: true, value: true, reason: true, message: true },
   object: { kind: true, namespace: true, name: true },

@@ -2,6 +2,7 @@ import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { eventually } from "../support/eventually.ts";
+import { kubectl } from "../support/kubectl.ts";
 import { api, unique } from "../support/policy-request.ts";
 import { runCli } from "../support/run-cli.ts";
 import { listAt } from "../../src/api/parse.ts";
@@ -15,7 +16,7 @@ async function sharedSecret(name: string, access: readonly object[]): Promise<vo
     apiVersion: "management.service/v1",
     kind: "SharedSecret",
     metadata: { name },
-    spec: { data: { password: secretValue }, access },
+    spec: { data: { password: secretValue }, access, displayName: `The ${name}\u001b[31m` },
   });
 }
 
@@ -76,7 +77,30 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey", () => {
   it("list shows all SharedSecrets to an administrator", async () => {
     const { code, stdout, stderr } = await runCli(["list", "-n", namespace]);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(/^NAME +READY [^]*\nalpha [^]*\nbeta /);
+    expect(stdout).toMatch(/^NAME +READY [^]* DISPLAY-NAME +AGE\nalpha [^]*\nbeta /);
+    for (const [row = ""] of stdout.matchAll(/^(?:alpha|beta) .*$/gm))
+      expect(row).toMatch(/ The (?:alpha|beta)\u{fffd}\[31m /u);
+  });
+
+  it("status shows the display name beside the name, and in its items", async () => {
+    const { stdout } = await runCli(["status", "-n", namespace]);
+    expect(stdout).toContain(`${namespace}/alpha "The alpha\\u001b[31m" `);
+    const items = JSON.parse((await runCli(["status", "-n", namespace, "-o", "json"])).stdout);
+    expect(items).toMatchObject({ items: [{ displayName: "The alpha\u001b[31m" }, {}] });
+  });
+
+  it("kubectl get -o wide has the display name of SharedSecrets and keys", async () => {
+    const key = unique("shown");
+    await api.create("/apis/management.service/v1/ownedaccesskeys", {
+      ...{ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name: key } },
+      spec: { user: "alice", displayName: "Key of alice" },
+    });
+    const wide = (...what: readonly string[]) =>
+      kubectl(inject("controlPlane"), ["get", "-n", namespace, "-o", "wide", ...what]);
+    expect(await wide("sharedsecrets")).toMatch(/ DISPLAY-NAME +AGE\nalpha .* The alpha/);
+    expect(await wide("ownedaccesskeys", key)).toMatch(/ DISPLAY-NAME +AGE\n.* Key of alice +/);
+    expect((await runCli(["keys", "list"])).stdout).toMatch(/^shown-.* Key of alice /m);
+    await api.delete(`/apis/management.service/v1/ownedaccesskeys/${key}`);
   });
 
   it("list shows bob, who may not list, what his roles name", async () => {

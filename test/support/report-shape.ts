@@ -31,6 +31,7 @@ export function reportProblems(
         ? objectProblems(item["source"], `${place}.source`)
         : []),
       ...targetProblems(item, place),
+      ...displayNameProblems(item, place),
       ...causes,
     ];
   });
@@ -38,7 +39,7 @@ export function reportProblems(
   return [...(top === "kind,items" ? [] : [`fields: ${top}`]), ...items];
 }
 
-const itemFields = ["source", "state", "causes", "target", "targets"];
+const itemFields = ["displayName", "source", "state", "causes", "target", "targets"];
 
 /** A Secret has the state of a target, and a SharedSecret the number of its targets by state. */
 function targetProblems(item: unknown, place: string): readonly string[] {
@@ -55,6 +56,13 @@ function targetProblems(item: unknown, place: string): readonly string[] {
     ...(target === undefined || isState ? [] : [`${place}.target: ${JSON.stringify(target)}`]),
     ...(targets === undefined || isCounted ? [] : [`${place}.targets: ${JSON.stringify(targets)}`]),
   ];
+}
+
+/** A name for people is bounded, because a user may have written anything. */
+function displayNameProblems(item: unknown, place: string): readonly string[] {
+  const { displayName } = recordAt({ item }, "item");
+  const isBounded = typeof displayName === "string" && displayName.length <= 67;
+  return displayName === undefined || isBounded ? [] : [`${place}.displayName`];
 }
 
 interface EntryTerms {

@@ -22,7 +22,10 @@ const metadata = {
   ...{ creationTimestamp: at, labels: { a: hostile }, annotations: { [hostile]: hostile } },
 };
 const status = { observedGeneration: 1, conditions, sync: { desired: 1, synced: 0, failures } };
-const spec = { data: { [hostile]: "YQ==" }, access: [{ verbs: ["get"], users: [hostile] }] };
+const spec = {
+  ...{ displayName: hostile, data: { [hostile]: "YQ==" } },
+  access: [{ verbs: ["get"], users: [hostile] }],
+};
 const own = { apiVersion, metadata, spec, status };
 const key = {
   spec: { user: hostile, displayName: hostile, description: hostile, ttl: 60 },

@@ -41,6 +41,7 @@ export function keyLines(object: unknown): readonly (readonly [string, string])[
   const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["Name", stringAt(metadata, "name")],
+    ["Display name", stringAt(spec, "displayName")],
     ["Description", stringAt(spec, "description")],
     ["User", stringAt(spec, "user")],
     ["Team", stringAt(spec, "team")],

@@ -1,6 +1,7 @@
 import type { ObjectRef } from "../../../api/object.ts";
 import { listAt, numberAt, recordAt, stringAt, stringsAt, isTrueAt } from "../../../api/parse.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
+import { shortened } from "../../../domain/report-object.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { canExist, collectionPath, objectPath, withQuery } from "../../../kube/client/paths.ts";
 import { type Cluster, readPages } from "../connection/cluster.ts";
@@ -102,11 +103,15 @@ export async function readEach<Ref, T>(
   return [...found].toSorted(([one], [other]) => one - other).map(([, value]) => value);
 }
 
-/** Parses a metav1.Table; columns for wide output are left out. */
+/** The column of `spec.displayName`, which the API server has for wide output. */
+const displayNameColumn = "DISPLAY-NAME";
+
+/** Parses a metav1.Table; columns for wide output are left out, but for that of display names. */
 export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects {
   const shown = listAt(table, "columnDefinitions").flatMap((definition, at) => {
     const name = (stringAt(definition, "name") ?? "").toUpperCase();
-    return (numberAt(definition, "priority") ?? 0) === 0 ? [{ name, at }] : [];
+    const isShown = (numberAt(definition, "priority") ?? 0) === 0 || name === displayNameColumn;
+    return isShown ? [{ name, at }] : [];
   });
   /** For each shown column what stands there: its own entry, those of the client, or nothing. */
   const place = <T>(entry: (column: (typeof shown)[number]) => T, ours: readonly T[]) =>
@@ -126,7 +131,13 @@ export function printedObjects(table: unknown, own?: OwnColumns): PrintedObjects
       return [
         {
           ref: { name, ...(namespace === undefined ? {} : { namespace }) },
-          cells: place(({ at }) => cellText(cells[at]), own?.cellsOf(object) ?? []),
+          cells: place(
+            ({ name: column, at }) => {
+              const text = cellText(cells[at]);
+              return column === displayNameColumn ? shortened(text) : text;
+            },
+            own?.cellsOf(object) ?? [],
+          ),
         },
       ];
     }),
@@ -139,9 +150,14 @@ function cellText(cell: unknown): string {
 }
 
 function joined(parts: readonly PrintedObjects[]): PrintedObjects {
+  const columns = parts.find(({ columns: found }) => found.length > 0)?.columns ?? [];
+  const rows = parts.flatMap((part) => part.rows);
+  const at = columns.indexOf(displayNameColumn);
+  // Most objects have no display name.
+  if (at === -1 || rows.some(({ cells }) => cells[at] !== "")) return { columns, rows };
   return {
-    columns: parts.find(({ columns }) => columns.length > 0)?.columns ?? [],
-    rows: parts.flatMap(({ rows }) => rows),
+    columns: columns.toSpliced(at, 1),
+    rows: rows.map(({ ref, cells }) => ({ ref, cells: cells.toSpliced(at, 1) })),
   };
 }
 

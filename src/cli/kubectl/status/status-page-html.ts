@@ -120,6 +120,7 @@ summary::-webkit-details-marker { display: none; }
 summary::before { content: "\\25b8"; color: var(--faint); width: .8rem; }
 details[open] > summary::before { content: "\\25be"; }
 .name { font-weight: 600; flex: 1 1 12rem; }
+.display { font-weight: 400; color: var(--faint); }
 .count { color: var(--faint); font-size: .85rem; font-variant-numeric: tabular-nums; }
 .meter { flex: 0 0 5rem; align-self: center; height: .4rem; }
 .meter rect { fill: var(--line); }

@@ -49,6 +49,13 @@ function meter(part, whole) {
 const desired = ({ targets }) => Object.values(targets).reduce((sum, count) => sum + count, 0);
 const isProblem = ({ state }) => state === "problem";
 const nameOf = ({ object: { namespace, name } }) => (namespace ? namespace + "/" : "") + name;
+const wordsOf = (item) => (nameOf(item) + " " + (item.displayName ?? "")).toLowerCase();
+
+function named(item) {
+  const made = element("span", "name", nameOf(item));
+  if (item.displayName) made.append(" ", element("span", "display", item.displayName));
+  return made;
+}
 
 function stateBadge({ state, reason }) {
   return badge(reason, state === "ok" ? "" : isProblem({ state }) ? "bad" : "warn");
@@ -76,7 +83,7 @@ function sourceRow(source) {
   const { state, message, targets, summary } = source;
   const name = nameOf(source);
   const details = element("details", isProblem(source) ? "bad" : "");
-  details.append(element("summary", "", element("span", "name", name),
+  details.append(element("summary", "", named(source),
     meter(targets.synced, desired(source)), element("span", "count", summary), stateBadge(source)));
   const rows = targetRows(source);
   if (state !== "ok") rows.unshift(element("li", "", element("p", "text", message)));
@@ -89,7 +96,7 @@ function sourceRow(source) {
 function lifetimeRow(found) {
   const { state, reason, message, endsIn } = found;
   const end = endsIn === undefined || endsIn < 0 ? "" : "ends in " + span(endsIn);
-  const row = element("li", "row", element("span", "name", nameOf(found)),
+  const row = element("li", "row", named(found),
     element("span", "count", end), stateBadge(found));
   if (state !== "ok" && reason !== "Expiring") row.append(element("p", "text", message));
   return row;
@@ -127,7 +134,7 @@ function draw() {
   const words = byId("filter").value.toLowerCase();
   const fits = (source) =>
     (!byId("only").checked || isProblem(source)) &&
-    [source, ...source.secrets].some((item) => nameOf(item).toLowerCase().includes(words));
+    [source, ...source.secrets].some((item) => wordsOf(item).includes(words));
   drawCards(report);
   const shown = report.sharedSecrets.filter(fits)
     .sort((one, other) => isProblem(other) - isProblem(one));

@@ -14,7 +14,7 @@ import {
   targetCounts,
   targetsText,
 } from "../../../domain/object-state.ts";
-import { nameOf, placeOf, reportObject } from "../../../domain/report-object.ts";
+import { nameOf, placeOf, reportObject, shortened } from "../../../domain/report-object.ts";
 import { isPaused } from "../../../domain/sync/sync-options.ts";
 import { colorOf } from "../report.ts";
 import { printable } from "../failure.ts";
@@ -72,7 +72,8 @@ export function sourceStatus(
   const causes = secrets.filter(({ state }) => state === "problem");
   const targets = targetCounts(status);
   return {
-    ...{ object: source, ...stateOf(raw), targets, summary: targetsText(targets) },
+    ...{ object: source, ...displayNameOf(raw), ...stateOf(raw), targets },
+    summary: targetsText(targets),
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
     ...{ secrets, areNamed: copies !== undefined },
   };
@@ -140,9 +141,14 @@ export function lifetimeStatus(
   const endsSoon = endsIn !== undefined && endsIn > 0 && endsIn <= endsWithin;
   return {
     object: { kind, name: stringAt(recordAt(raw, "metadata"), "name") },
-    ...stateOf(raw, endsSoon),
+    ...{ ...displayNameOf(raw), ...stateOf(raw, endsSoon) },
     ...{ expiresAt, endsIn },
   };
+}
+
+function displayNameOf(raw: unknown): Pick<ReportItem, "displayName"> {
+  const displayName = stringAt(recordAt(raw, "spec"), "displayName") ?? "";
+  return displayName === "" ? {} : { displayName: shortened(displayName) };
 }
 
 function stateOf(raw: unknown, endsSoon = false) {
@@ -175,14 +181,20 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
-  const { object, state, reason, message, summary, secrets } = source;
+  const { state, reason, message, summary, secrets } = source;
   const color = colorOf(source);
   const children = [
     ...(state === "ok" ? [] : [paint(printable(message), color)]),
     ...secrets.map((secret) => targetLine(secret, paint)),
   ];
-  const title = `${placeOf(object)}   ${reason}, ${summary}`;
+  const title = `${titleOf(source)}   ${reason}, ${summary}`;
   return [paint(printable(title), color), ...branches(children)];
+}
+
+/** The place of an object and, in quotes, its name for people, which could say anything. */
+function titleOf({ object, displayName }: ReportItem): string {
+  const shown = displayName === undefined ? "" : ` ${JSON.stringify(displayName)}`;
+  return `${placeOf(object)}${shown}`;
 }
 
 function targetLine({ object, state, reason, message, target }: ReportItem, paint: Paint): string {
@@ -200,9 +212,9 @@ const mostLines = 20;
 
 function lifetimeLines(states: readonly LifetimeStatus[], paint: Paint): readonly string[] {
   const lines = states.slice(0, mostLines).map((found) => {
-    const { object, state, reason, message, endsIn } = found;
+    const { state, reason, message, endsIn } = found;
     const end = endsIn === undefined || endsIn < 0 ? "" : `, ends in ${spanText(endsIn)}`;
-    const line = printable(`${placeOf(object)}   ${reason}${end}: ${message}`);
+    const line = printable(`${titleOf(found)}   ${reason}${end}: ${message}`);
     return paint(line, state === "problem" ? "bad" : "faint");
   });
   return states.length <= mostLines

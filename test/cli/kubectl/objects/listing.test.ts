@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readPages } from "../../../../src/cli/kubectl/connection/cluster.ts";
 import {
   namesInReview,
+  printedList,
   printedObjects,
   readEach,
 } from "../../../../src/cli/kubectl/objects/listing.ts";
@@ -81,6 +82,44 @@ test("a Table is printed without its columns for wide output", () => {
   expect(printedObjects(table)).toEqual({
     columns: ["NAME", "LAST-USED"],
     rows: [{ ref: { name: "a", namespace: "n" }, cells: ["a", ""] }],
+  });
+});
+
+describe("the column of display names", () => {
+  const resource = resources.sharedSecrets;
+  const listed = (...pages: readonly (readonly unknown[])[]) => {
+    let page = 0;
+    const send = async () => ({
+      metadata: { continue: page < pages.length - 1 ? "next" : "" },
+      columnDefinitions: [
+        { name: "Name" },
+        { name: "Display-Name", priority: 1 },
+        { name: "Age", priority: 0 },
+      ],
+      rows: (pages[page++] ?? []).map((text, at) => ({
+        ...{ cells: [`n${at}`, text, "5s"], object: { metadata: { name: `n${at}` } } },
+      })),
+    });
+    return printedList({ send }, resource, "n");
+  };
+
+  test("is shown if an object of any page has one, which is cut", async () => {
+    const { columns, rows } = await listed([null, ""], ["x".repeat(5_000)]);
+    expect(columns).toEqual(["NAME", "DISPLAY-NAME", "AGE"]);
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ["n0", "", "5s"],
+      ["n1", "", "5s"],
+      ["n0", `${"x".repeat(64)}...`, "5s"],
+    ]);
+  });
+
+  test("is left out if no object has one", async () => {
+    const { columns, rows } = await listed([null], [""]);
+    expect(columns).toEqual(["NAME", "AGE"]);
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ["n0", "5s"],
+      ["n0", "5s"],
+    ]);
   });
 });
 

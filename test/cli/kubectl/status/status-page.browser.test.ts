@@ -78,7 +78,8 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
       ...[
         "1 of 2 targets synced, 1 conflict",
         "is not managed by Latchkey",
-        "ci-pipeline",
+        "team-a/database Orders database",
+        "ci-pipeline Pipeline",
         "ends in 3d",
         "laptop",
       ],
@@ -96,7 +97,11 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
     const object = { kind: hostile, namespace: hostile, name: hostile };
     const state = { object, state: "problem", reason: hostile, message: hostile } as const;
-    const item = { ...state, causes: [{ object, reason: hostile, message: hostile }] };
+    const item = {
+      ...state,
+      displayName: hostile,
+      causes: [{ object, reason: hostile, message: hostile }],
+    };
     const { page, problems } = await open({
       sharedSecrets: [
         {
@@ -111,7 +116,7 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
       tokens: [{ ...item, expiresAt: hostile, endsIn: 1 }],
       notVisible: [item],
     });
-    await page.locator("#sources .name").getByText(hostile).waitFor();
+    await page.locator("#sources .display").getByText(hostile).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.title()).toBe("(3) Latchkey status");
     expect(problems).toEqual([]);
@@ -137,6 +142,11 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     await page.getByLabel("Filter").fill("SMTP");
     await page.getByText("team-a/database").waitFor({ state: "detached" });
     expect(await page.locator("#sources .name").allInnerTexts()).toEqual(["team-b/smtp"]);
+    await page.getByLabel("Filter").fill("orders");
+    await page.getByText("team-b/smtp").waitFor({ state: "detached" });
+    expect(await page.locator("#sources .name").allInnerTexts()).toEqual([
+      "team-a/database Orders database",
+    ]);
     await page.getByLabel("Filter").fill("");
     await page.getByLabel("Only what is not ready").check();
     await page.getByText("team-b/smtp").waitFor({ state: "detached" });

@@ -150,7 +150,7 @@ const plain = paintWith(false);
 test("the text is a tree", () => {
   expect(statusText(sampleReport, plain).split("\n")).toEqual([
     "SharedSecrets",
-    "  team-a/database Ready, 2 of 2 targets synced",
+    '  team-a/database "Orders database" Ready, 2 of 2 targets synced',
     "  ├─ web-dev/database synced",
     "  ├─ web-prod/database synced",
     "  └─ web-test/database paused",
@@ -160,7 +160,7 @@ test("the text is a tree", () => {
     "  └─ web-dev/registry synced",
     "  team-b/smtp Ready, 4 of 4 targets synced",
     "Access keys that expire soon or are not ready",
-    "  ci-pipeline Expiring, ends in 3d: The key is accepted.",
+    '  ci-pipeline "Pipeline" Expiring, ends in 3d: The key is accepted.',
     "Direct tokens",
     "  laptop Minted, ends in 42m: status.token contains a valid token.",
     "Not visible to you",
@@ -184,6 +184,32 @@ test("more than 20 tokens are counted", () => {
   const text = statusText({ ...sampleReport, tokens }, plain);
   expect(text).toContain("  and 5 more\n");
   expect(text).not.toContain("token-20");
+});
+
+describe("a display name", () => {
+  const line = (displayName: unknown): string | undefined => {
+    const source = sourceStatus({ ...object("True"), spec: { displayName } }, undefined);
+    const report = { ...sampleReport, sharedSecrets: [source], keys: [], tokens: [] };
+    return statusText(report, plain).split("\n")[1];
+  };
+
+  test.each([
+    ["pretends", 'x"   Ready, 9 of 9', String.raw`"x\" Ready, 9 of 9"`],
+    ["controls the terminal", "\u{1b}[2J\u{202e}a\nb", String.raw`"\u001b[2J�a\nb"`],
+    ["is long", "x".repeat(100_000), `"${"x".repeat(64)}..."`],
+  ])("stands in quotes behind the name of the object: it %s", (_what, text, shown) => {
+    expect(line(text)).toBe(`  team-a/db ${shown} Reason, 0 of 0 targets synced`);
+  });
+
+  test.each(["", undefined, 7])("is not shown if it is %j", (text) => {
+    expect(line(text)).toBe("  team-a/db Reason, 0 of 0 targets synced");
+  });
+
+  test("of a key is in its item", () => {
+    const raw = { ...object("True"), spec: { displayName: "Pipeline" } };
+    const found = lifetimeStatus(resources.ownedAccessKeys, raw, { now, endsWithin: 60 });
+    expect(found.displayName).toBe("Pipeline");
+  });
 });
 
 test("control characters of a message do not reach the terminal", () => {

@@ -59,7 +59,8 @@ export const inConflict: SourceStatus = {
 export const sampleReport: StatusReport = {
   sharedSecrets: [
     {
-      ...{ object: database, ...ready, targets: { ...none, synced: 2 } },
+      ...{ object: database, displayName: "Orders database", ...ready },
+      targets: { ...none, synced: 2 },
       summary: "2 of 2 targets synced",
       secrets: [
         target(database, "web-dev", "synced"),
@@ -75,7 +76,7 @@ export const sampleReport: StatusReport = {
   ],
   keys: [
     {
-      object: { kind: "OwnedAccessKey", name: "ci-pipeline" },
+      ...{ object: { kind: "OwnedAccessKey", name: "ci-pipeline" }, displayName: "Pipeline" },
       ...{ state: "info", reason: "Expiring", message: "The key is accepted.", causes: [] },
       ...{ expiresAt: "2026-11-26T09:00:00Z", endsIn: 259_200 },
     },
