@@ -8,38 +8,50 @@ export interface ReportObject {
 }
 
 /** What decides a state. */
-export interface ReportCause {
+export interface ReportCause extends FieldFix {
   readonly object: ReportObject;
+  readonly reason: string;
+}
+
+/** A field that decides, and what to change. */
+export interface FieldFix extends DecidingField {
+  /** A sentence, which says what to change where something is wrong. */
+  readonly message: string;
+}
+
+/** A field that decides. */
+export interface DecidingField {
   /** Path of the field, such as `spec.ttl`. */
   readonly field?: string | undefined;
   /** The value of the field; absent if it is not set or may be secret. */
   readonly value?: string | undefined;
-  readonly reason: string;
-  /** A sentence, which says what to change where something is wrong. */
-  readonly message: string;
 }
 
 /**
  * The state of one object: what the functions that decide answer with, and what every command that
  * explains prints.
  */
-export interface ReportItem {
+export interface ReportItem extends ReportContent {
   readonly object: ReportObject;
   /** In `status`, the begin of `spec.displayName`, if the object has one. */
   readonly displayName?: string | undefined;
   /** The SharedSecret that a Secret, Role or RoleBinding is derived from. */
   readonly source?: ReportObject | undefined;
   readonly state: ReportState;
+  /** In `status`, of a SharedSecret: the number of its targets in each state. */
+  readonly targets?: Readonly<Record<TargetState, number>> | undefined;
+  /** In `status`, of a Secret that is a target, if it is known. */
+  readonly target?: TargetState | undefined;
+}
+
+/** What a report says about an object. */
+export interface ReportContent {
   /** One of {@link reportReasons}, or a reason of a condition or of an error of the API server. */
   readonly reason: string;
   /** A sentence; that of a condition or of the API server may lack a capital or a full stop. */
   readonly message: string;
   /** The first one to change first. */
   readonly causes: readonly ReportCause[];
-  /** In `status`, of a SharedSecret: the number of its targets in each state. */
-  readonly targets?: Readonly<Record<TargetState, number>> | undefined;
-  /** In `status`, of a Secret that is a target, if it is known. */
-  readonly target?: TargetState | undefined;
 }
 
 /** The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`. */

@@ -28,7 +28,7 @@ export function noteRevocation(
       return;
     case "valid":
       // A write of the former decision may be in flight.
-      if (former === undefined && !isListed(stores.revokedTokens.values(), jti, anyExpiry)) return;
+      if (former === undefined && !isListed(stores.revokedTokens.values(), jti)) return;
       revocations.set(jti, decision);
       if (former?.kind !== "valid") enqueueList();
   }
@@ -54,8 +54,7 @@ export function noteLost(entries: ReadonlyMap<string, RevokedEntry>, leader: Lea
 /** Whether the decision that a token is valid removes an entry of it from the list. */
 export function liftsRevocation(jti: string, { memory, stores }: LeaderState): boolean {
   return (
-    memory.revocations.get(jti)?.kind !== "valid" &&
-    isListed(stores.revokedTokens.values(), jti, anyExpiry)
+    memory.revocations.get(jti)?.kind !== "valid" && isListed(stores.revokedTokens.values(), jti)
   );
 }
 
@@ -65,7 +64,7 @@ export function isRevocationPending(jti: string, { memory, stores, clock }: Lead
   return (
     decision?.kind === "revoked" &&
     decision.expiresAt > clock.now() &&
-    !isListed(stores.revokedTokens.values(), jti, decision)
+    !isListed(stores.revokedTokens.values(), jti, decision.expiresAt)
   );
 }
 
@@ -81,9 +80,7 @@ export function forgetExpiredRevocations({ memory, stores, clock }: LeaderState)
     const isDone =
       decision.kind === "revoked"
         ? decision.expiresAt + keptAfterExpiryMs <= now
-        : !isListed(stores.revokedTokens.values(), jti, anyExpiry);
+        : !isListed(stores.revokedTokens.values(), jti);
     if (isDone) memory.revocations.delete(jti);
   }
 }
-
-const anyExpiry = { expiresAt: 0 } as const;

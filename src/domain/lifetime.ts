@@ -16,12 +16,16 @@ export interface Lifetime {
  * The input of a lifetime (specification, Authentication 4); instants in milliseconds, durations in
  * seconds.
  */
-interface LifetimeOptions {
+interface LifetimeOptions extends RequestedTtl {
   readonly createdAt: number;
-  /** 0 if not set. */
-  readonly ttl: number;
   /** The instant from which an idle ttl counts; the creation if undefined. */
   readonly idleSince?: number | undefined;
+}
+
+/** A ttl and its maximum, in seconds. */
+interface RequestedTtl {
+  /** 0 if not set. */
+  readonly ttl: number;
   /** 0: no maximum. */
   readonly maximumTtl: number;
 }
@@ -46,10 +50,7 @@ export function lifetimeOf({
  * The lifetime of `ttl` seconds (more than 0) from `startsAt`; at most the maximum, if there is
  * one.
  */
-export function clampedLifetime(
-  startsAt: number,
-  { ttl, maximumTtl }: Pick<LifetimeOptions, "ttl" | "maximumTtl">,
-): Lifetime {
+export function clampedLifetime(startsAt: number, { ttl, maximumTtl }: RequestedTtl): Lifetime {
   const seconds = maximumTtl > 0 ? Math.min(ttl, maximumTtl) : ttl;
   return { startsAt, endsAt: startsAt + seconds * secondMs, clamped: seconds < ttl };
 }

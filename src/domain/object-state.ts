@@ -37,7 +37,7 @@ export function readyOf(object: unknown): Condition | undefined {
 export function objectState(
   conditions: readonly Condition[],
   { isObserved: isCurrent = true, endsSoon = false } = {},
-): Pick<ReportItem, "state" | "reason" | "message" | "causes"> {
+): Omit<ReportItem, "object"> {
   const trouble = troubleIn(conditions, ["Ready", "Synced"]);
   const ready = conditions.find(({ type }) => type === "Ready");
   const said = trouble ?? ready;

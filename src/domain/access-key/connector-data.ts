@@ -4,11 +4,17 @@ import { resources } from "../../api/resources.ts";
 import { createdAt } from "../lifetime.ts";
 import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 
+/** A key that owns a Secret, by its owner reference. */
+interface OwningKey {
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** A Secret with the connector data of a key, without the data. */
 export interface ObservedConnectorSecret {
   readonly metadata: Metadata;
   /** The key that owns the Secret; undefined until the controller has set the owner reference. */
-  readonly owner: Pick<OwnerReference, "name" | "uid"> | undefined;
+  readonly owner: OwningKey | undefined;
 }
 
 /**
@@ -19,7 +25,7 @@ export type ConnectorDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
   | {
       readonly kind: "confirm";
-      readonly key: Pick<OwnerReference, "name" | "uid">;
+      readonly key: OwningKey;
       readonly ifGone: Plan;
       readonly otherwise: Plan;
     };

@@ -1,10 +1,16 @@
 import { byAge, type Metadata } from "../../api/object.ts";
-import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
+import type { OwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { boundSubjectOf, isBoundDigest } from "./key-digest.ts";
 
+/** A digest, and the spec with the subject that it may be bound to. */
+interface SpecAndDigest {
+  readonly spec: OwnedAccessKeySpec;
+  readonly keyDigest: string | undefined;
+}
+
 /** The fields that decide which of several objects owns a key. */
-export interface KeyCandidate extends Pick<ObservedAccessKey, "spec" | "keyDigest"> {
+export interface KeyCandidate extends SpecAndDigest {
   readonly metadata: Pick<Metadata, "name" | "uid" | "creationTimestamp" | "annotations">;
 }
 
@@ -91,10 +97,7 @@ export function candidateOutcome(
  * Whether two objects have the same key, by digests. A bound digest that was copied to another
  * subject never verifies.
  */
-export function isSameKey(
-  one: Omit<KeyCandidate, "metadata">,
-  other: Omit<KeyCandidate, "metadata">,
-): boolean {
+export function isSameKey(one: SpecAndDigest, other: SpecAndDigest): boolean {
   if (one.keyDigest === undefined || one.keyDigest !== other.keyDigest) return false;
   return !isBound(one) || boundSubjectOf(one.spec) === boundSubjectOf(other.spec);
 }
@@ -104,6 +107,6 @@ export function requesterNameOf({ metadata }: KeyCandidate): string {
   return requesterAnnotationsOf(metadata)?.name ?? "";
 }
 
-function isBound({ keyDigest = "" }: Omit<KeyCandidate, "metadata">): boolean {
+function isBound({ keyDigest = "" }: SpecAndDigest): boolean {
   return isBoundDigest(keyDigest);
 }

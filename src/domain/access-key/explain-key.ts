@@ -1,6 +1,6 @@
 import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
-import type { ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
+import type { FieldFix, ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf } from "../report-object.ts";
 import { authenticate } from "./authenticate.ts";
@@ -76,10 +76,7 @@ export function objectOf({ key }: ResolvedKey): ReportObject {
   return { kind: resources.ownedAccessKeys.kind, name: key.metadata.name };
 }
 
-/** The field that decides, and what to change. */
-type Field = Omit<ReportCause, "object" | "reason">;
-
-const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey) => Field>>> = {
+const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey) => FieldFix>>> = {
   Deleted: ({ key }) => ({
     field: "metadata.deletionTimestamp",
     value: key.metadata.deletionTimestamp,
@@ -127,7 +124,7 @@ const fields: Readonly<Partial<Record<Reason | "Deleted", (resolved: ResolvedKey
   }),
 };
 
-const fieldOf: ReadonlyMap<string, (resolved: ResolvedKey) => Field> = new Map(
+const fieldOf: ReadonlyMap<string, (resolved: ResolvedKey) => FieldFix> = new Map(
   Object.entries(fields),
 );
 

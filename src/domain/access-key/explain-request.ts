@@ -1,4 +1,4 @@
-import type { ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
+import type { FieldFix, ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
 import { allows, requestText } from "../scope/allows.ts";
 import { type EntryField, type EntryVerdict, scopeEntries } from "../scope/scope-entries.ts";
 import { explainKey, objectOf } from "./explain-key.ts";
@@ -19,7 +19,7 @@ export function explainRequest(
     .filter(({ key }) => key.spec.scope !== "none")
     .map((one) => answerOf(one, keyed));
   const entries = scopes.flatMap((scope) =>
-    scope.entries.map((entry) => ({ object: scope.object, ...entryCause(entry) })),
+    scope.entries.map((entry) => entryCause(scope.object, entry)),
   );
   const verdict = authorizeWithKey(resolved, keyed, now);
   if (verdict.kind === "no-opinion") {
@@ -59,9 +59,7 @@ function denialOf({ object, isAllowed, entries }: ScopeAnswer): readonly ReportC
 }
 
 /** The only field of an entry that does not match the request, or the scope as a whole. */
-function nearestField(
-  entries: readonly EntryVerdict[],
-): Pick<ReportCause, "field" | "value" | "message"> {
+function nearestField(entries: readonly EntryVerdict[]): FieldFix {
   const [mismatch] = entries.find(({ mismatches }) => mismatches.length === 1)?.mismatches ?? [];
   if (mismatch === undefined)
     return {
@@ -82,8 +80,11 @@ function fixOf({ field, wanted }: EntryField): string {
   return "Add an entry that covers the request";
 }
 
-function entryCause({ field, isAllowed, mismatches }: EntryVerdict): Omit<ReportCause, "object"> {
-  if (isAllowed) return { field, reason: "EntryAllows", message: "It allows the request." };
+function entryCause(
+  object: ReportObject,
+  { field, isAllowed, mismatches }: EntryVerdict,
+): ReportCause {
+  if (isAllowed) return { object, field, reason: "EntryAllows", message: "It allows the request." };
   const parts = mismatches.map((mismatch) => {
     const name = mismatch.field.slice(field.length + 1);
     const found = mismatch.found.length === 0 ? "lists nothing" : `is ${mismatch.found.join(", ")}`;
@@ -94,5 +95,5 @@ function entryCause({ field, isAllowed, mismatches }: EntryVerdict): Omit<Report
     parts.length === 0
       ? "An entry of this kind cannot allow the request."
       : `It does not allow the request, because ${parts.join("; ")}.`;
-  return { field, reason: "EntryDenies", message };
+  return { object, field, reason: "EntryDenies", message };
 }

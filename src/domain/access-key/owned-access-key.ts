@@ -80,10 +80,7 @@ function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
 }
 
 /** Whether the status of a key says Expired and the expired-at annotation is not written yet. */
-export function isEndUnrecorded({
-  metadata,
-  conditions,
-}: Pick<ObservedAccessKey, "metadata" | "conditions">): boolean {
+export function isEndUnrecorded({ metadata, conditions }: ObservedAccessKey): boolean {
   return (
     metadata.annotations[annotations.expiredAt] === undefined &&
     conditions.some(({ type, status }) => type === "Expired" && status === "True")

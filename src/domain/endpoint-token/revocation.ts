@@ -21,7 +21,7 @@ export type RevocationDecision =
 
 /** A token and the access key that it was requested with, see ObservedEndpointToken. */
 export interface RevocableToken {
-  readonly token: Pick<EndpointToken, "metadata" | "keyId" | "expiresAt">;
+  readonly token: EndpointToken;
   readonly requester: Requester;
   readonly parentKey?: ResolvedKey | "gone";
 }

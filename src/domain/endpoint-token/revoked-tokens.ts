@@ -61,14 +61,16 @@ export function parseEntry(text: string): RevokedEntry | undefined {
   return expiresAt === undefined ? undefined : { expiresAt, requester: match?.[2] ?? "" };
 }
 
-/** Whether the stored list has the token with at least this expiry. */
+/**
+ * Whether the stored list has the token, with at least this expiry in milliseconds since the epoch.
+ */
 export function isListed(
   lists: Iterable<RevokedTokensConfigMap>,
   jti: string,
-  { expiresAt }: Pick<RevokedEntry, "expiresAt">,
+  leastExpiry = 0,
 ): boolean {
   for (const { entries } of lists) {
-    if ((entries.get(jti)?.expiresAt ?? -Infinity) >= expiresAt) return true;
+    if ((entries.get(jti)?.expiresAt ?? -Infinity) >= leastExpiry) return true;
   }
   return false;
 }
@@ -84,7 +86,7 @@ export function planRevokedTokens(
   limits: RevokedTokensLimits = revokedTokensLimits,
 ): Plan {
   const sorted = [...lists].sort((one, other) => numberOf(one) - numberOf(other));
-  const drafts = sorted.map((list) => new Draft(list, { decisions, now }));
+  const drafts = sorted.map((list) => new Draft(list, decisions, now));
   const missing = new Map<string, RevokedEntry>();
   for (const [jti, decision] of decisions) {
     if (decision.kind === "revoked" && !isOver(decision, now)) {
@@ -114,7 +116,7 @@ export function planRevokedTokens(
   };
 }
 
-function isOver({ expiresAt }: Pick<RevokedEntry, "expiresAt">, now: number): boolean {
+function isOver({ expiresAt }: RevokedEntry, now: number): boolean {
   return expiresAt + keptAfterExpiryMs <= now;
 }
 
@@ -169,7 +171,8 @@ class Draft {
 
   constructor(
     list: RevokedTokensConfigMap,
-    { decisions, now }: Pick<ObservedRevocations, "decisions"> & { readonly now: number },
+    decisions: ObservedRevocations["decisions"],
+    now: number,
   ) {
     this.#list = list;
     const kept = [...list.entries].filter(
@@ -190,7 +193,7 @@ class Draft {
 
   /** Raises the expiry of an entry, if it is lower. */
   extend(jti: string, entry: RevokedEntry): void {
-    if (!isListed([this.#list], jti, entry)) this.#changes.set(jti, entryText(entry));
+    if (!isListed([this.#list], jti, entry.expiresAt)) this.#changes.set(jti, entryText(entry));
   }
 
   add(entries: readonly (readonly [string, RevokedEntry])[]): void {
@@ -216,7 +219,7 @@ class Draft {
 }
 
 /** The highest resourceVersion of the ConfigMaps, as a number; 0 without any. */
-export function highestVersion(lists: Iterable<Pick<RevokedTokensConfigMap, "metadata">>): number {
+export function highestVersion(lists: Iterable<RevokedTokensConfigMap>): number {
   let highest = 0;
   for (const { metadata } of lists) highest = Math.max(highest, Number(metadata.resourceVersion));
   return highest;

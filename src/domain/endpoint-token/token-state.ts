@@ -156,9 +156,7 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
 }
 
 /** The scopes of the parent key and its ancestors. */
-function parentScopes({
-  parentKey,
-}: Pick<ObservedEndpointToken, "parentKey">): readonly ScopeLimit[] {
+function parentScopes({ parentKey }: ObservedEndpointToken): readonly ScopeLimit[] {
   return parentKey === undefined || parentKey === "gone" ? [] : effectiveScopes(parentKey);
 }
 

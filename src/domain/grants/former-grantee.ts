@@ -4,17 +4,21 @@ import { type Resource, resources } from "../../api/resources.ts";
 import type { Subject } from "../../api/role.ts";
 
 /** A subject that a binding of Latchkey granted access, and one of the granted verbs. */
-export interface FormerGrantee {
-  readonly subject: Subject;
-  readonly verb: string;
+export interface FormerGrantee extends GrantedVerb {
   /** What the RBAC authorizer's reason contains if this binding allowed the request. */
   readonly allowedBy: string;
+}
+
+/** A subject, and a verb that it was granted. */
+interface GrantedVerb {
+  readonly subject: Subject;
+  readonly verb: string;
 }
 
 /** A grantee of a RoleBinding of this name. */
 export function granteeOfRoleBinding(
   { namespace = "", name }: ObjectRef,
-  granted: Pick<FormerGrantee, "subject" | "verb">,
+  granted: GrantedVerb,
 ): FormerGrantee {
   return {
     ...granted,
@@ -23,10 +27,7 @@ export function granteeOfRoleBinding(
 }
 
 /** A grantee of any ClusterRoleBinding with this name prefix. */
-export function granteeOfClusterRoleBinding(
-  prefix: string,
-  granted: Pick<FormerGrantee, "subject" | "verb">,
-): FormerGrantee {
+export function granteeOfClusterRoleBinding(prefix: string, granted: GrantedVerb): FormerGrantee {
   return { ...granted, allowedBy: `allowed by ${resources.clusterRoleBindings.kind} "${prefix}` };
 }
 

@@ -1,5 +1,5 @@
 import { annotations, group, labels } from "../../api/names.ts";
-import type { Manifest, Metadata } from "../../api/object.ts";
+import type { Manifest, ManifestMetadata, Metadata } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { GrantRole, PolicyRule } from "../../api/role.ts";
 import { chunkPrefix, grants } from "./granted-names.ts";
@@ -8,11 +8,15 @@ import { chunkPrefix, grants } from "./granted-names.ts";
  * One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at
  * least one.
  */
-export interface GrantChunk {
-  readonly hash: string;
-  readonly requester: string;
+export interface GrantChunk extends Grantee {
   readonly number: number;
   readonly names: ReadonlySet<string>;
+}
+
+/** A requester, and the hash of its name. */
+interface Grantee {
+  readonly hash: string;
+  readonly requester: string;
 }
 
 /** Name of the ClusterRole and ClusterRoleBinding of a chunk. */
@@ -78,28 +82,18 @@ export function chunkBinding(chunk: GrantChunk): Manifest {
 }
 
 /** Whether a role or binding of the requester has Latchkey's label and annotation. */
-export function isMarkedFor(
-  { hash, requester }: Pick<GrantChunk, "hash" | "requester">,
-  metadata: Metadata,
-): boolean {
+export function isMarkedFor({ hash, requester }: Grantee, metadata: Metadata): boolean {
   return (
     metadata.labels[labels.requesterHash] === hash &&
     metadata.annotations[annotations.requester] === requester
   );
 }
 
-function kept({
-  uid,
-  resourceVersion,
-  finalizers,
-}: Metadata): Pick<Metadata, "uid" | "resourceVersion" | "finalizers"> {
+function kept({ uid, resourceVersion, finalizers }: Metadata): Partial<ManifestMetadata> {
   return { uid, resourceVersion, finalizers };
 }
 
-function marks(
-  { hash, requester, number }: GrantChunk,
-  existing?: Metadata,
-): Pick<Metadata, "name" | "labels" | "annotations"> {
+function marks({ hash, requester, number }: GrantChunk, existing?: Metadata): ManifestMetadata {
   return {
     name: chunkName(hash, number),
     labels: { ...existing?.labels, [labels.requesterHash]: hash },

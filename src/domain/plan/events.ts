@@ -87,7 +87,7 @@ const intendedReasons: ReadonlySet<string> = new Set(["Paused", "NoTargets"]);
  * The first of these conditions that is False and neither temporary nor intended, the most
  * important type first; undefined if there is none.
  */
-export function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
+export function troubleIn<T extends Condition | ConditionUpdate>(
   conditions: readonly T[],
   types: readonly ConditionType[],
 ): T | undefined {

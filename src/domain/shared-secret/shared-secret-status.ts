@@ -230,10 +230,7 @@ interface RefreshRequest {
 const longestValue = 256;
 
 /** Reads the annotation `refresh-now` and the status of a SharedSecret. */
-export function refreshRequestOf({
-  metadata,
-  status,
-}: Pick<SharedSecret, "metadata" | "status">): RefreshRequest {
+export function refreshRequestOf({ metadata, status }: SharedSecret): RefreshRequest {
   const requested = metadata.annotations[annotations.refreshNow]?.slice(0, longestValue);
   const refreshed = stringAt(recordAt(status, "sync"), "refreshed");
   return {

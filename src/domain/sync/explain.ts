@@ -108,7 +108,7 @@ export function isRemoved(observed: ObservedTarget): boolean {
 }
 
 /** Whether the data of the source is at the target, or is going to be. */
-export function arrives({ kind }: Pick<Explanation, "kind">): boolean {
+export function arrives({ kind }: Explanation): boolean {
   return kind === "arrives";
 }
 

@@ -1,13 +1,14 @@
 import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
-import type { ReportCause, ReportObject, ReportReason } from "../../api/report.ts";
+import type { DecidingField, FieldFix, ReportObject, ReportReason } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, labelField, nameOf, quoted, reportObject } from "../report-object.ts";
 import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import {
   conflictReasons,
   namespaceObject,
+  type AtTarget,
   type OutcomeFacts,
   type OutcomeKind,
   secretObject,
@@ -25,8 +26,9 @@ export function notManagedFact(e: AtTarget): string {
 /** What to change where {@link notManagedFact} is so. */
 export const notManagedFix = "Rename or delete it.";
 
-type AtTarget = Pick<OutcomeFacts, "target">;
-type UnnamedCause = Omit<ReportCause, "reason">;
+interface UnnamedCause extends FieldFix {
+  readonly object: ReportObject;
+}
 
 /** How a case is reported: its reason, what is so, and what decides and has to change. */
 interface Texts {
@@ -238,17 +240,14 @@ function withheldFrom({ source, namespace, existing }: OutcomeFacts): string {
   return key === undefined ? "" : `, ${withheldText(key)}`;
 }
 
-type Annotated = Pick<Metadata, "annotations"> | undefined;
-type DecidingField = Pick<ReportCause, "field" | "value">;
-
 /** Messages about an invalid object begin with the annotation, or with the path of the field. */
-function fieldIn(message: string | undefined, metadata: Annotated): DecidingField {
+function fieldIn(message: string | undefined, metadata: Metadata | undefined): DecidingField {
   const [name = ""] = message?.split(": ", 1) ?? [];
   const isAnnotation = Object.values(annotations).some((known) => known === name);
   return isAnnotation ? annotationIn(metadata, name) : { field: name };
 }
 
-function annotationIn(metadata: Annotated, name: string): DecidingField {
+function annotationIn(metadata: Metadata | undefined, name: string): DecidingField {
   return { field: annotationField(name), value: metadata?.annotations[name] };
 }
 

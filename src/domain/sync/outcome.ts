@@ -34,12 +34,16 @@ export interface SeenFailure extends Failure {
   readonly in: "copy" | "source-status";
 }
 
+/** What is at a target. */
+export interface AtTarget {
+  readonly target: Target;
+}
+
 /** What an outcome was decided from: all that its sentence names. */
-export interface OutcomeFacts {
+export interface OutcomeFacts extends AtTarget {
   readonly sourceRef: ObjectRef;
   /** Absent if it does not exist. */
   readonly source?: Source;
-  readonly target: Target;
   /** Absent if it does not exist. */
   readonly namespace?: Metadata | undefined;
   readonly state: TargetState;
@@ -75,12 +79,12 @@ export function winnerObject({ sourceRef, other = sourceRef }: OutcomeFacts): Re
 }
 
 /** The Secret at the target. */
-export function secretObject({ target }: Pick<OutcomeFacts, "target">): ReportObject {
+export function secretObject({ target }: AtTarget): ReportObject {
   return reportObject(resources.secrets.kind, target);
 }
 
 /** The namespace of the target. */
-export function namespaceObject({ target }: Pick<OutcomeFacts, "target">): ReportObject {
+export function namespaceObject({ target }: AtTarget): ReportObject {
   return { kind: resources.namespaces.kind, name: target.namespace };
 }
 
@@ -97,7 +101,7 @@ interface SeenTarget<F extends Failure> {
   /** The last rejected write, if none succeeded since. */
   readonly failure?: F | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
-  readonly request?: Pick<PlaceholderRequest, "source"> | undefined;
+  readonly request?: PlaceholderRequest | undefined;
 }
 
 /** What a source has at one of its targets. */

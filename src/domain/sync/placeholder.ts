@@ -23,10 +23,7 @@ export interface PlaceholderRequest {
 }
 
 /** Whether a placeholder asks for this SharedSecret. */
-export function asksFor(
-  { source }: Pick<PlaceholderRequest, "source">,
-  sharedSecret: ObjectRef,
-): boolean {
+export function asksFor({ source }: PlaceholderRequest, sharedSecret: ObjectRef): boolean {
   return source !== undefined && keyOf(source) === keyOf(sharedSecret);
 }
 

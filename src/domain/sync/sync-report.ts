@@ -1,6 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
-import type { ReportItem, ReportObject } from "../../api/report.ts";
+import type { ReportContent, ReportItem, ReportObject } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf, quoted, reportObject } from "../report-object.ts";
 import { copiedSource, isCopiedByUser, type Source } from "./copy.ts";
@@ -39,9 +39,7 @@ export function sourceItem(source: Source): ReportItem | undefined {
   return { object: sourceObject(explanation), state, ...contentOf(explanation) };
 }
 
-type Content = Pick<ReportItem, "reason" | "message" | "causes">;
-
-function contentOf(explanation: Explanation): Content {
+function contentOf(explanation: Explanation): ReportContent {
   const texts = explanation.kinds.map((kind) => outcomeTexts[kind]);
   return {
     reason: outcomeTexts[explanation.kind].reason,
@@ -100,7 +98,7 @@ export function copyItem(secret: CopyMetadata): ReportItem {
   return { object: reportObject(resources.secrets.kind, secret), state, ...content };
 }
 
-function copyContent(secret: CopyMetadata): Content {
+function copyContent(secret: CopyMetadata): ReportContent {
   const object = reportObject(resources.secrets.kind, secret);
   const source = copiedSource(secret);
   const request = placeholderRequestOf(secret);
@@ -131,7 +129,7 @@ function copyContent(secret: CopyMetadata): Content {
       };
 }
 
-function unmanagedContent(secret: CopyMetadata): Content {
+function unmanagedContent(secret: CopyMetadata): ReportContent {
   const object = reportObject(resources.secrets.kind, secret);
   const reason = conflictReasons.notManaged;
   const field = annotationField(annotations.copyOf);
@@ -143,7 +141,7 @@ function unmanagedContent(secret: CopyMetadata): Content {
   };
 }
 
-function pausedContent(object: ReportObject): Content {
+function pausedContent(object: ReportObject): ReportContent {
   const reason = "CopyPaused";
   const field = annotationField(annotations.disableSync);
   return {

@@ -23,7 +23,7 @@ export interface TargetReport {
   readonly state: TargetState;
   readonly failure?: Failure | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
-  readonly request?: Pick<PlaceholderRequest, "source"> | undefined;
+  readonly request?: PlaceholderRequest | undefined;
   /** A newer source with the same target. */
   readonly conflicting?: ObjectRef | undefined;
   /** The keys of `copy-labels` and `copy-annotations` that are not allowed in the namespace. */
@@ -186,7 +186,7 @@ const eventReasons = { conflict: "Conflict", failed: "Failed" } as const;
  */
 export function targetEvents(
   { metadata, status }: SharedSecret,
-  { failures }: Pick<SyncSummary, "failures">,
+  { failures }: SyncSummary,
 ): readonly Write[] {
   const listed = new Set(listedFailures(status).map(entryKey));
   return failures

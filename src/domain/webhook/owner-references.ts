@@ -1,12 +1,15 @@
-import type { OwnerReference } from "../../api/object.ts";
 import { isRecord, isTrueAt, listAt, recordAt, stringAt } from "../../api/parse.ts";
 
 /**
  * An owner with blockOwnerDeletion (Kubernetes API reference, OwnerReference), and its index in the
  * list.
  */
-export interface BlockedOwner extends Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid"> {
+export interface BlockedOwner {
   readonly index: number;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 /** The owners for which a write sets `blockOwnerDeletion`. */

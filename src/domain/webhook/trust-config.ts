@@ -81,7 +81,7 @@ const admissionVersion = "apiserver.config.k8s.io/v1";
  * kubeconfig to admission webhooks (Kubernetes, "Dynamic Admission Control", Authenticate API
  * servers).
  */
-export function admissionConfiguration({ directory }: Pick<TrustOptions, "directory">): object {
+export function admissionConfiguration(directory: string): object {
   const plugins = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].map((name) => ({
     name,
     configuration: {
@@ -94,7 +94,7 @@ export function admissionConfiguration({ directory }: Pick<TrustOptions, "direct
 }
 
 /** The flag of kube-apiserver for the AuthorizationConfiguration. */
-export function authorizationFlag({ directory }: Pick<TrustOptions, "directory">): string {
+export function authorizationFlag(directory: string): string {
   return `--authorization-config=${directory}/${trustFiles.authorization}`;
 }
 
@@ -108,18 +108,22 @@ export function trustFlags(options: TrustOptions): readonly string[] {
     `--authentication-token-webhook-config-file=${directory}/${trustFiles.tokenReview}`,
     "--authentication-token-webhook-version=v1",
     "--authentication-token-webhook-cache-ttl=5s",
-    authorizationFlag(options),
+    authorizationFlag(directory),
     `--admission-control-config-file=${directory}/${trustFiles.admission}`,
   ];
 }
 
 /** How kube-apiserver reaches the webhook; certificates and key are base64 of PEM. */
-export interface WebhookAccess {
+export interface WebhookAccess extends ClientCertificate {
   /** The URL of the webhook, without a path. */
   readonly url: string;
   /** The DNS name in the webhook's certificate, regardless of the host in the URL. */
   readonly serverName: string;
   readonly ca: string;
+}
+
+/** A client certificate and its key; base64 of PEM. */
+interface ClientCertificate {
   readonly certificate: string;
   readonly privateKey: string;
 }
@@ -158,15 +162,12 @@ export function webhookKubeconfig(
  */
 export function admissionKubeconfig(
   hosts: readonly string[],
-  credential: Pick<WebhookAccess, "certificate" | "privateKey">,
+  credential: ClientCertificate,
 ): object {
   return { apiVersion: "v1", kind: "Config", users: hosts.map((host) => userOf(host, credential)) };
 }
 
-function userOf(
-  name: string,
-  { certificate, privateKey }: Pick<WebhookAccess, "certificate" | "privateKey">,
-): object {
+function userOf(name: string, { certificate, privateKey }: ClientCertificate): object {
   return {
     name,
     user: { "client-certificate-data": certificate, "client-key-data": privateKey },

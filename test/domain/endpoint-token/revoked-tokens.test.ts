@@ -231,7 +231,7 @@ test("a revoked token that has not expired never leaves the list, nothing else i
         const plan = planRevokedTokens({ lists, decisions, namespace }, time, limits);
         lists = applied(lists, plan, 100 + index);
         for (const [one, expiresAt] of due)
-          expect(isListed(lists, one, { expiresAt }) || expiresAt <= time).toBe(true);
+          expect(isListed(lists, one, expiresAt) || expiresAt <= time).toBe(true);
         const all = lists.flatMap(({ entries }) => [...entries.keys()]);
         expect(all.filter((one) => !due.has(one))).toEqual([]);
         expect(new Set(all).size).toBe(all.length);

@@ -111,7 +111,7 @@ test("the AdmissionConfiguration has the kubeconfig of client certificates for b
     kind: "WebhookAdmissionConfiguration",
     kubeConfigFile: `${directory}/admission.kubeconfig`,
   };
-  expect(admissionConfiguration({ directory })).toEqual({
+  expect(admissionConfiguration(directory)).toEqual({
     apiVersion: "apiserver.config.k8s.io/v1",
     kind: "AdmissionConfiguration",
     plugins: [

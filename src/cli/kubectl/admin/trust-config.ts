@@ -51,7 +51,7 @@ export async function printTrustConfig(
       name: trustFiles.accessReview,
       content: webhookKubeconfig(access, webhookPaths.accessReview),
     },
-    { name: trustFiles.admission, content: admissionConfiguration(terms) },
+    { name: trustFiles.admission, content: admissionConfiguration(directory) },
     { name: trustFiles.admissionWebhooks, content: admissionKubeconfig(hosts, access) },
   ].map(({ name, content }) => ({ name, text: dump(content, { lineWidth: -1 }) }));
   if (output !== undefined) writeFiles(output, files);
@@ -78,7 +78,7 @@ export async function printConnectedConfig(
   const { directory, output } = options;
   const minor = await authorizedMinor(options, serverVersion);
   const authentication = await authenticationOutput(options, {
-    ...{ client, minor, authorizationFlag: authorizationFlag(options) },
+    ...{ client, minor, authorizationFlag: authorizationFlag(directory) },
   });
   const access = await webhookAccess(options, "direct", client);
   const accessReview = webhookKubeconfig(access, webhookPaths.accessReview);
