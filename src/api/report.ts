@@ -39,9 +39,9 @@ export interface ReportItem extends ReportContent {
   readonly source?: ReportObject | undefined;
   readonly state: ReportState;
   /** In `status`, of a SharedSecret: the number of its targets in each state. */
-  readonly targets?: Readonly<Record<TargetState, number>> | undefined;
+  readonly targets?: Readonly<Record<SyncState, number>> | undefined;
   /** In `status`, of a Secret that is a target, if it is known. */
-  readonly target?: TargetState | undefined;
+  readonly target?: SyncState | undefined;
 }
 
 /** What a report says about an object. */
@@ -55,10 +55,10 @@ export interface ReportContent {
 }
 
 /** The states of a target of a SharedSecret, as in the metric `latchkey_sync_targets`. */
-export const targetStates = ["synced", "conflict", "failed", "pending"] as const;
+export const syncStates = ["synced", "conflict", "failed", "pending"] as const;
 
 /** Name of a state of a target. */
-export type TargetState = (typeof targetStates)[number];
+export type SyncState = (typeof syncStates)[number];
 
 /** Every state of an item, with its meaning. */
 export const reportStates = {

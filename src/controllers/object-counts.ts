@@ -1,6 +1,6 @@
 import { keyOf } from "../api/object.ts";
 import { stringAt } from "../api/parse.ts";
-import { targetStates } from "../api/report.ts";
+import { syncStates } from "../api/report.ts";
 import { resources } from "../api/resources.ts";
 import {
   countedConditions,
@@ -135,6 +135,6 @@ export class ObjectCounts {
       targetCounts(before?.status ?? {}),
       targetCounts(after?.status ?? {}),
     ];
-    for (const state of targetStates) this.#targets[state] += current[state] - former[state];
+    for (const state of syncStates) this.#targets[state] += current[state] - former[state];
   }
 }

@@ -47,7 +47,7 @@ export class SourceData {
     const cached = cachedData(source, variant);
     if (cached !== undefined) return cached;
     const digest = variant === "own" ? source.ownDigest : source.digest;
-    const key = keyOf(source.secret.metadata.uid, digest);
+    const key = dataKey(source.secret.metadata.uid, digest);
     const found = this.#remembered.get(key);
     if (found !== undefined) {
       this.#remembered.delete(key);
@@ -78,7 +78,7 @@ export class SourceData {
       const { data } = copied;
       const found = this.#deps.digestOf(data);
       // Newer data is cached, too: its watch event follows.
-      this.#remember(keyOf(metadata.uid, found), data);
+      this.#remember(dataKey(metadata.uid, found), data);
       return metadata.uid === secret.metadata.uid && found === digest ? data : undefined;
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
@@ -98,6 +98,6 @@ export class SourceData {
   }
 }
 
-function keyOf(uid: string, digest: string): string {
+function dataKey(uid: string, digest: string): string {
   return `${uid} ${digest}`;
 }

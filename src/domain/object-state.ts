@@ -2,7 +2,7 @@ import { type Condition, reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../api/parse.ts";
-import type { ReportItem, TargetState } from "../api/report.ts";
+import type { ReportItem, SyncState } from "../api/report.ts";
 import { troubleIn } from "./plan/events.ts";
 import type { Failure } from "./plan/failure-history.ts";
 import { conflictReasons } from "./sync/outcome.ts";
@@ -75,7 +75,7 @@ export function countedConditions(conditions: readonly Condition[]) {
 /** The number of targets of a SharedSecret in each state, from its status. */
 export function targetCounts(
   status: Readonly<Record<string, unknown>>,
-): Readonly<Record<TargetState, number>> {
+): Readonly<Record<SyncState, number>> {
   const sync = recordAt(status, "sync");
   const count = (field: string): number => Math.max(0, numberAt(sync, field) ?? 0);
   const [synced, conflict, failed] = [count("synced"), count("conflicts"), count("failed")];
@@ -94,7 +94,7 @@ export function targetsText({ synced, ...others }: ReturnType<typeof targetCount
 }
 
 /** The state of a target that `status.sync.failures` lists with this reason. */
-export function failedTargetState(reason: string): TargetState {
+export function failedTargetState(reason: string): SyncState {
   return Object.values<string>(conflictReasons).includes(reason) ? "conflict" : "failed";
 }
 

@@ -23,7 +23,7 @@ import {
   type ReportObject,
   reportReasons,
   reportStatesOf,
-  targetStates,
+  syncStates,
 } from "../../src/api/report.ts";
 import { argumentsUsage, type CommandOptions } from "../../src/cli/command.ts";
 import { optionUsage } from "../../src/cli/help.ts";
@@ -168,7 +168,7 @@ function reportNames(): readonly string[] {
   const { item, cause, object } = reportFields;
   return [
     ...Object.keys(item).map((field) => `report-field items[].${field}`),
-    ...targetStates.map((state) => `report-field items[].targets.${state}`),
+    ...syncStates.map((state) => `report-field items[].targets.${state}`),
     ...Object.keys(cause).map((field) => `report-field items[].causes[].${field}`),
     ...Object.keys(object).map((field) => `report-field items[].object.${field}`),
     ...Object.entries(reportStatesOf).flatMap(([command, states]) =>

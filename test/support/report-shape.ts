@@ -1,6 +1,6 @@
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
 import { reasons } from "../../src/api/conditions.ts";
-import { reportReasons, reportStatesOf, targetStates } from "../../src/api/report.ts";
+import { reportReasons, reportStatesOf, syncStates } from "../../src/api/report.ts";
 
 /** A command with `-o json` that prints a report. */
 export type ReportCommand = keyof typeof reportStatesOf;
@@ -48,8 +48,8 @@ function targetProblems(item: unknown, place: string): readonly string[] {
     targets: undefined,
     ...recordAt({ item }, "item"),
   };
-  const isState = targetStates.some((state) => state === target);
-  const isCounted = targetStates.every((state) =>
+  const isState = syncStates.some((state) => state === target);
+  const isCounted = syncStates.every((state) =>
     Number.isInteger(recordAt({ targets }, "targets")[state]),
   );
   return [

@@ -1,6 +1,6 @@
 import { reasons } from "../../src/api/conditions.ts";
 import { listAt, numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { targetStates } from "../../src/api/report.ts";
+import { syncStates } from "../../src/api/report.ts";
 
 /** What metrics and `kubectl latchkey status -A -o json` both say about a cluster. */
 export interface ReportedStates {
@@ -51,7 +51,7 @@ export function statesInStatus(report: unknown): ReportedStates {
       })
       .toSorted(),
     targets: Object.fromEntries(
-      targetStates.map((state) => [
+      syncStates.map((state) => [
         state,
         own.reduce<number>(
           (sum, item) => sum + (numberAt(recordAt(item, "targets"), state) ?? 0),

@@ -7,7 +7,7 @@ import type { ApiResponse, ApiRequest } from "./transport.ts";
 export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300)
     return answer.json ?? parseJson(call, answer.text);
-  throw refusal(call, answer);
+  throw statusError(call, answer);
 }
 
 /**
@@ -48,7 +48,7 @@ export function parseJson(call: ApiRequest, text: string, what = "response"): un
 }
 
 /** The KubeError of a response with an error status. */
-export function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
+export function statusError(call: ApiRequest, answer: ApiResponse): KubeError {
   const status = statusOf(answer);
   return errorOf(call, answer, { status, sentence: sentenceOf(call, status) });
 }

@@ -4,14 +4,14 @@ import { isKubeError } from "../client/kube-error.ts";
 import { type InformerState, isStored, takeEvent, takeRead } from "./informer-state.ts";
 import type { InformerOptions } from "./informer-options.ts";
 import { rawKey, rawUid, rawVersion, selects } from "./raw-object.ts";
-import { type Entry, type ReadStore, Store } from "./store.ts";
+import { type StoreEntry, type ReadStore, Store } from "./store.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 
 /**
  * The objects of an informer: parses them, keeps the newest of each by the rules of
  * `informer-state.ts`, and reports changes.
  */
-export class InformerStore<T> implements InformerState<Entry<T>> {
+export class InformerStore<T> implements InformerState<StoreEntry<T>> {
   readonly deleted = new Set<string>();
   readonly #options: InformerOptions<T>;
   readonly #log: Logger;
@@ -29,7 +29,7 @@ export class InformerStore<T> implements InformerState<Entry<T>> {
     return this.#objects;
   }
 
-  entry(key: Key): Entry<T> | undefined {
+  entry(key: Key): StoreEntry<T> | undefined {
     return this.#objects.entry(key);
   }
 
@@ -37,7 +37,7 @@ export class InformerStore<T> implements InformerState<Entry<T>> {
     return this.#objects.keys();
   }
 
-  set(key: Key, entry: Entry<T> | undefined): void {
+  set(key: Key, entry: StoreEntry<T> | undefined): void {
     this.#overtake(key);
     const before = this.#objects.get(key);
     if (entry === undefined) this.#objects.remove(key);
@@ -49,7 +49,7 @@ export class InformerStore<T> implements InformerState<Entry<T>> {
     return selects(this.#options.listOptions, raw);
   }
 
-  parse(raw: unknown): Entry<T> | undefined {
+  parse(raw: unknown): StoreEntry<T> | undefined {
     const { listOptions, parse } = this.#options;
     try {
       const value = parse(raw);

@@ -1,7 +1,7 @@
 import type { Key } from "../../api/object.ts";
 
 /** A stored object. */
-export interface Entry<T> {
+export interface StoreEntry<T> {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly value: T;
@@ -36,9 +36,9 @@ export interface ReadStore<T> {
 
 /** Encodes each object as one string, to save memory with very many objects. */
 export interface Codec<T> {
-  encode(entry: Entry<T>): string;
+  encode(entry: StoreEntry<T>): string;
   /** Decodes the entry of this key. */
-  decode(text: string, key: Key): Entry<T>;
+  decode(text: string, key: Key): StoreEntry<T>;
 }
 
 const mostUnpacked = 1_000;
@@ -57,14 +57,14 @@ interface Index<T> {
  * object, unless it was decoded recently.
  */
 export class Store<T> implements ReadStore<T> {
-  readonly #entries = new Map<Key, Entry<T> | string>();
+  readonly #entries = new Map<Key, StoreEntry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #codec: Codec<T> | undefined;
   /**
    * Recently decoded objects: a change and its reconcile read an object repeatedly, and a few keys
    * are read all the time.
    */
-  readonly #unpacked = new Map<Key, Entry<T>>();
+  readonly #unpacked = new Map<Key, StoreEntry<T>>();
 
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Codec<T>) {
     this.#indexes = new Map(
@@ -85,7 +85,7 @@ export class Store<T> implements ReadStore<T> {
     return this.#entries.has(key);
   }
 
-  entry(key: Key): Entry<T> | undefined {
+  entry(key: Key): StoreEntry<T> | undefined {
     const stored = this.#entries.get(key);
     if (typeof stored !== "string") return stored;
     return this.#unpacked.get(key) ?? this.#remember(key, this.#codec?.decode(stored, key));
@@ -120,7 +120,7 @@ export class Store<T> implements ReadStore<T> {
     return this.#index(index).keys.keys();
   }
 
-  set(key: Key, entry: Entry<T>): void {
+  set(key: Key, entry: StoreEntry<T>): void {
     this.#unindex(key);
     this.#entries.set(key, this.#codec?.encode(entry) ?? entry);
     if (this.#codec !== undefined) this.#remember(key, entry);
@@ -140,7 +140,7 @@ export class Store<T> implements ReadStore<T> {
     this.#unpacked.delete(key);
   }
 
-  #remember(key: Key, entry: Entry<T> | undefined): Entry<T> | undefined {
+  #remember(key: Key, entry: StoreEntry<T> | undefined): StoreEntry<T> | undefined {
     if (entry === undefined) return undefined;
     this.#unpacked.delete(key);
     this.#unpacked.set(key, entry);

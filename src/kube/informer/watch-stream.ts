@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { KubeError, networkError } from "../client/kube-error.ts";
 import { acceptOf, type ListOptions, listPath } from "./list-options.ts";
 import type { ObjectHead } from "./raw-object.ts";
-import { parseJson, refusal, watchError } from "../client/response-body.ts";
+import { parseJson, statusError, watchError } from "../client/response-body.ts";
 import type { ApiRequest, ApiResponse, StreamingResponse, Transport } from "../client/transport.ts";
 
 /** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
@@ -156,5 +156,5 @@ function refusalOf(call: ApiRequest, answer: ApiResponse): KubeError {
   const { status } = answer;
   return status < 300
     ? networkError(call, `status ${status} instead of a watch`, { status })
-    : refusal(call, answer);
+    : statusError(call, answer);
 }

@@ -1,4 +1,4 @@
-import type { ReportItem, TargetState } from "../../../../src/api/report.ts";
+import type { ReportItem, SyncState } from "../../../../src/api/report.ts";
 import type {
   SourceStatus,
   StatusReport,
@@ -21,7 +21,7 @@ function sharedSecret(namespace: string, name: string): ReportItem["object"] {
 export function target(
   source: ReportItem["object"],
   namespace: string,
-  state?: TargetState,
+  state?: SyncState,
 ): ReportItem {
   return {
     ...{ object: { kind: "Secret", namespace, name: source.name }, source, target: state },
