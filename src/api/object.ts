@@ -8,16 +8,31 @@ export interface ObjectRef {
  * The part of ObjectMeta that Latchkey reads (Kubernetes API reference, ObjectMeta). Times are RFC
  * 3339 strings.
  */
-export interface Metadata extends ObjectRef {
+export interface Metadata extends ObjectRef, Created, Marks {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number;
-  readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
   readonly finalizers: readonly string[];
 }
+
+/** When the API server created an object, in RFC 3339. */
+export interface Created {
+  readonly creationTimestamp: string;
+}
+
+/** The labels of an object. */
+export interface Labelled {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The annotations of an object. */
+export interface Annotated {
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** The labels and annotations of an object. */
+export interface Marks extends Labelled, Annotated {}
 
 /** An object as it is sent to the API server. */
 export interface Manifest {
@@ -66,8 +81,8 @@ export function refOf(key: Key): ObjectRef {
 
 /** Compares objects by age, older first: by creationTimestamp, then by uid. */
 export function byAge(
-  one: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },
-  other: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },
+  one: { readonly metadata: Created & { readonly uid: string } },
+  other: { readonly metadata: Created & { readonly uid: string } },
 ): number {
   return (
     compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) ||

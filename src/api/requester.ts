@@ -1,5 +1,5 @@
 import { annotations } from "./names.ts";
-import type { Metadata } from "./object.ts";
+import type { Annotated, Metadata } from "./object.ts";
 import { parseMetadata } from "./parse.ts";
 
 /**
@@ -49,9 +49,7 @@ const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.co
  * The requester annotations of an object; undefined when it has none. Does not check whether they
  * can be trusted.
  */
-export function requesterAnnotationsOf(
-  metadata: Pick<Metadata, "annotations">,
-): RequesterAnnotations | undefined {
+export function requesterAnnotationsOf(metadata: Annotated): RequesterAnnotations | undefined {
   const name = metadata.annotations[annotations.requester] ?? "";
   if (name === "") return undefined;
   const groups = metadata.annotations[annotations.requesterGroups] ?? "";

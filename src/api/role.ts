@@ -10,12 +10,16 @@ import {
 } from "./parse.ts";
 import type { resources } from "./resources.ts";
 
-/** Kubernetes API reference, PolicyRule; absent lists are empty. */
-export interface PolicyRule {
+/** A rule about resources (Kubernetes API reference, PolicyRule). */
+export interface ResourceRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames: readonly string[];
   readonly verbs: readonly string[];
+}
+
+/** Kubernetes API reference, PolicyRule; absent lists are empty. */
+export interface PolicyRule extends ResourceRule {
   readonly nonResourceURLs: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 import { annotations } from "../api/names.ts";
-import type { Metadata } from "../api/object.ts";
+import type { Annotated, Created } from "../api/object.ts";
 
 const secondMs = 1000;
 const dayMs = 24 * 60 * 60 * secondMs;
@@ -86,9 +86,7 @@ export function instantOf(text: string | undefined): number | undefined {
  * The webhook writes the start before the API server sets `metadata.creationTimestamp`, so a start
  * up to a second before the creation is that of the creation itself.
  */
-export function lifetimeStart(
-  metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
-): number {
+export function lifetimeStart(metadata: Created & Annotated): number {
   const created = createdAt(metadata);
   const recorded = instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity;
   return recorded < created - secondMs ? recorded : created;
@@ -99,9 +97,7 @@ export function lifetimeStart(
  * object stays expired. Undefined otherwise: an object that expired after its creation becomes
  * valid again if its spec gets a longer ttl.
  */
-export function endBeforeCreation(
-  metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
-): number | undefined {
+export function endBeforeCreation(metadata: Created & Annotated): number | undefined {
   const end = instantOf(metadata.annotations[annotations.expiredAt]);
   return end !== undefined && end <= createdAt(metadata) ? end : undefined;
 }
@@ -120,6 +116,6 @@ export function endedBy(
  * When an object was created, in milliseconds since the epoch; an invalid timestamp counts as 1970,
  * which makes the object expired.
  */
-export function createdAt({ creationTimestamp }: Pick<Metadata, "creationTimestamp">): number {
+export function createdAt({ creationTimestamp }: Created): number {
   return instantOf(creationTimestamp) ?? 0;
 }

@@ -70,10 +70,7 @@ export async function verifyJws(text: string, options: JwsOptions): Promise<Veri
  * Whether the key signed the text with ES256. A signature is the two numbers r and s of 32 bytes
  * (RFC 7518 section 3.4), neither of which is 0.
  */
-export async function isSignedWith(
-  text: string,
-  { publicKey }: Pick<VerificationKey, "publicKey">,
-): Promise<boolean> {
+export async function isSignedWith(text: string, { publicKey }: VerificationKey): Promise<boolean> {
   const signature = bytesIn(text.slice(text.lastIndexOf(".") + 1));
   if (signature?.length !== 64 || !hasNumbers(signature)) return false;
   try {

@@ -47,10 +47,7 @@ function valueDigests(
  * Returns the data that the copies of a SharedSecret have: its data, or the form that its option
  * `sync-format` derives from it.
  */
-export function copiedData({
-  metadata,
-  data,
-}: Pick<SharedSecretWithData, "metadata" | "data">): CopiedData {
+export function copiedData({ metadata, data }: SharedSecretWithData): CopiedData {
   const option = syncFormatOf(metadata.annotations);
   const format = option.kind === "format" ? option.format : undefined;
   const dataKeys = Object.keys(data);

@@ -1,4 +1,4 @@
-import { byAge, type Metadata } from "../../api/object.ts";
+import { type Annotated, byAge, type Created } from "../../api/object.ts";
 import type { OwnedAccessKeySpec } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { boundSubjectOf, isBoundDigest } from "./key-digest.ts";
@@ -11,7 +11,7 @@ interface SpecAndDigest {
 
 /** The fields that decide which of several objects owns a key. */
 export interface KeyCandidate extends SpecAndDigest {
-  readonly metadata: Pick<Metadata, "name" | "uid" | "creationTimestamp" | "annotations">;
+  readonly metadata: Created & Annotated & { readonly name: string; readonly uid: string };
 }
 
 /** Why an object does not own its key; names the owner only if both have the same requester. */

@@ -1,5 +1,5 @@
 import { labels } from "../../api/names.ts";
-import { byAge, type Metadata } from "../../api/object.ts";
+import { byAge, type Labelled, type Metadata } from "../../api/object.ts";
 import type { RequestLocation } from "../scope/scoped-request.ts";
 import type { Upstream } from "./request-target.ts";
 
@@ -10,12 +10,12 @@ export const clustersNamespace = "latchkey-clusters";
 export const kubeconfigKey = "kubeconfig";
 
 /** The name of the cluster that a Secret in that namespace connects; undefined for another one. */
-export function clusterOfSecret({ labels: found }: Pick<Metadata, "labels">): string | undefined {
+export function clusterOfSecret({ labels: found }: Labelled): string | undefined {
   return found[labels.cluster] || undefined;
 }
 
 /** A name for what a Secret in that namespace connects; undefined if its labels name nothing. */
-export function connectionName(metadata: Pick<Metadata, "labels">): string | undefined {
+export function connectionName(metadata: Labelled): string | undefined {
   const { labels: found } = metadata;
   const cluster = clusterOfSecret(metadata);
   const project = found[labels.project];

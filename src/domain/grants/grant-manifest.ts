@@ -1,7 +1,7 @@
 import { annotations, group, labels } from "../../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
-import type { GrantRole, PolicyRule } from "../../api/role.ts";
+import type { GrantRole, ResourceRule } from "../../api/role.ts";
 import { chunkPrefix, grants } from "./granted-names.ts";
 
 /**
@@ -36,9 +36,7 @@ export function chunkNumber(hash: string, name: string): number | undefined {
  * The rules of a chunk: one for each kind that has names, because a rule without names would grant
  * every object of its kind.
  */
-export function chunkRules(
-  names: ReadonlySet<string>,
-): readonly Omit<PolicyRule, "nonResourceURLs">[] {
+export function chunkRules(names: ReadonlySet<string>): readonly ResourceRule[] {
   return Object.values(grants).flatMap(({ plural, verbs }) => {
     const prefix = `${plural}/`;
     const resourceNames = [...names]

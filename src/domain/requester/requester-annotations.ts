@@ -46,11 +46,7 @@ export function storedRequester(stored: unknown): string | undefined {
  * Whether a user other than the requester sets `spec.key` to another digest, which makes that user
  * the requester.
  */
-export function takesOver({
-  user,
-  object,
-  oldObject,
-}: Pick<AdmissionRequest, "user" | "object" | "oldObject">): boolean {
+export function takesOver({ user, object, oldObject }: AdmissionRequest): boolean {
   const requester = storedRequester(oldObject);
   if (requester === undefined || requester === user.username) return false;
   const key = keyOf(object);

@@ -1,7 +1,7 @@
 import { annotations, apiVersion, group, labels } from "../../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
-import type { PolicyRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
+import type { ResourceRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../hash-name.ts";
@@ -118,7 +118,7 @@ function ownerOf({ name, uid }: Metadata): OwnerReference {
   return { apiVersion, kind: resources.sharedSecrets.kind, name, uid, controller: true };
 }
 
-function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, "nonResourceURLs"> {
+function ruleFor(name: string, { verbs, status }: Permission): ResourceRule {
   const plural = resources.sharedSecrets.plural;
   const covered = status ? [plural, `${plural}/status`] : [plural];
   return { apiGroups: [group], resources: covered, resourceNames: [name], verbs: [...verbs] };

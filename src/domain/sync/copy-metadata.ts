@@ -1,13 +1,10 @@
 import { annotations, group } from "../../api/names.ts";
-import type { Metadata } from "../../api/object.ts";
+import type { Annotated, Marks } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
 import { type OptionItem, optionItems } from "./option-items.ts";
 
 /** Labels and annotations that the copies of a SharedSecret have beside Latchkey's own. */
-export interface CopyMetadata {
-  readonly labels: Texts;
-  readonly annotations: Texts;
-}
+export type CopyMetadata = Marks;
 
 /** The options `copy-labels` and `copy-annotations`, or why one of them is invalid. */
 type CopyMetadataOption =
@@ -114,10 +111,7 @@ export function withheldText(key: string): string {
 }
 
 /** Whether a copy has these labels and annotations, and no others that Latchkey has set. */
-export function hasCopyMetadata(
-  copy: Pick<Metadata, Field>,
-  wanted: CopyMetadata | undefined,
-): boolean {
+export function hasCopyMetadata(copy: Marks, wanted: CopyMetadata | undefined): boolean {
   return fieldNames.every((field) => {
     const texts = wanted?.[field] ?? {};
     return (
@@ -131,10 +125,7 @@ export function hasCopyMetadata(
  * The labels and annotations of a copy with these of its source. Those that an earlier list set,
  * and this one does not, are removed; others are kept.
  */
-export function withCopyMetadata(
-  copy: Pick<Metadata, Field> | undefined,
-  wanted: CopyMetadata | undefined,
-): Pick<Metadata, Field> {
+export function withCopyMetadata(copy: Marks | undefined, wanted: CopyMetadata | undefined): Marks {
   const [labels, others] = fieldNames.map((field) => ({
     ...without(copy?.[field] ?? {}, recorded(copy, field)),
     ...wanted?.[field],
@@ -153,10 +144,7 @@ export function withCopyMetadata(
 const fieldNames = ["labels", "annotations"] as const;
 
 /** The keys that a copy records as set by Latchkey, without keys that Latchkey never sets. */
-function recorded(
-  copy: Pick<Metadata, "annotations"> | undefined,
-  field: Field,
-): readonly string[] {
+function recorded(copy: Annotated | undefined, field: Field): readonly string[] {
   const record = copy?.annotations[fields[field].record] ?? "";
   return record.split(",").filter((key) => !isReservedKey(key));
 }
@@ -167,7 +155,8 @@ function recordOf(texts: Texts): string | undefined {
   return keys.length === 0 ? undefined : keys.join(",");
 }
 
-function without(texts: Texts, keys: readonly string[]): Texts {
+/** Labels or annotations without these keys. */
+export function without(texts: Texts, keys: readonly string[]): Texts {
   return Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.includes(key)));
 }
 

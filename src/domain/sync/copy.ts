@@ -3,7 +3,7 @@ import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/ob
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import { SecretText } from "../../api/secret-text.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
-import { allowedMetadata, hasCopyMetadata, withCopyMetadata } from "./copy-metadata.ts";
+import { allowedMetadata, hasCopyMetadata, withCopyMetadata, without } from "./copy-metadata.ts";
 import { filledValue } from "./placeholder.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
@@ -181,7 +181,7 @@ export function copyManifest(
       ...(over === undefined ? {} : existingMetadata(over)),
       labels: { ...copied.labels, [labels.sourceUid]: source.secret.metadata.uid },
       annotations: {
-        ...without(copied.annotations, annotations.filled, annotations.syncError),
+        ...without(copied.annotations, [annotations.filled, annotations.syncError]),
         [annotations.copyOf]: copyOfText(source.secret.metadata, target),
       },
     },
@@ -228,8 +228,8 @@ export function withoutMarks(metadata: Metadata): Metadata {
   const { labels: given, annotations: others } = withCopyMetadata(metadata, undefined);
   return {
     ...metadata,
-    labels: without(given, labels.sourceUid),
-    annotations: without(others, annotations.copyOf, annotations.filled, annotations.syncError),
+    labels: without(given, [labels.sourceUid]),
+    annotations: without(others, [annotations.copyOf, annotations.filled, annotations.syncError]),
   };
 }
 
@@ -271,11 +271,4 @@ function existingMetadata({
     ...(finalizers.length === 0 ? {} : { finalizers }),
     ...(ownerReferences.length === 0 ? {} : { ownerReferences }),
   };
-}
-
-function without(
-  texts: Readonly<Record<string, string>>,
-  ...keys: readonly string[]
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(texts).filter(([key]) => !keys.includes(key)));
 }

@@ -20,8 +20,11 @@ import {
 import {
   type Explanation,
   type InvalidSource,
+  type OutcomeCases,
+  type OutcomeDetails,
   type OutcomeKind,
   type SeenFailure,
+  type TargetFacts,
   targetOutcome,
 } from "./outcome.ts";
 import { asksFor } from "./placeholder.ts";
@@ -82,13 +85,10 @@ export function explainSource(source: Source): Explanation | undefined {
   };
 }
 
-/** What every explanation of a target has. */
-type Base = Pick<Explanation, "target" | "state" | "namespace" | "existing">;
-
 function observedAt(
   target: Target,
   objects: SyncObjects,
-): Base & { readonly observed: ObservedTarget } {
+): TargetFacts & { readonly observed: ObservedTarget } {
   const seen = observeTarget(target, objects);
   const observed = isRemoved(seen)
     ? observeInstead(target, remainderOf(existingAt(seen)), objects)
@@ -142,13 +142,11 @@ function invalidKind({ options }: Source): InvalidSource {
   return isOfType && isRefusedType(options.secretType) ? "refused-type" : "invalid-option";
 }
 
-type AtTarget = Omit<Explanation, keyof Base | "source" | "sourceRef">;
-
 function atTarget(
   source: Source,
-  { state, target, existing }: Base,
+  { state, target, existing }: TargetFacts,
   observed: ObservedTarget,
-): AtTarget {
+): OutcomeCases & OutcomeDetails {
   const failure = seenFailure(source, observed, target);
   const outcome = targetOutcome(source, { state, failure, request: observed.request });
   if (outcome.kind === "not-managed" && existing !== undefined && isCopiedByUser(existing))
@@ -158,7 +156,7 @@ function atTarget(
   return { ...single(outcome.kind), ...outcome, ...pausedBy };
 }
 
-function single(kind: OutcomeKind): Pick<Explanation, "kind" | "kinds"> {
+function single(kind: OutcomeKind): OutcomeCases {
   return { kind, kinds: [kind] };
 }
 

@@ -39,16 +39,24 @@ export interface AtTarget {
   readonly target: Target;
 }
 
-/** What an outcome was decided from: all that its sentence names. */
-export interface OutcomeFacts extends AtTarget {
-  readonly sourceRef: ObjectRef;
-  /** Absent if it does not exist. */
-  readonly source?: Source;
+/** A target as it is observed. */
+export interface TargetFacts extends AtTarget {
   /** Absent if it does not exist. */
   readonly namespace?: Metadata | undefined;
   readonly state: TargetState;
   /** The Secret at the target, if there is one. */
   readonly existing?: Metadata | undefined;
+}
+
+/** What an outcome was decided from: all that its sentence names. */
+export interface OutcomeFacts extends TargetFacts, OutcomeDetails {
+  readonly sourceRef: ObjectRef;
+  /** Absent if it does not exist. */
+  readonly source?: Source;
+}
+
+/** What some cases name. */
+export interface OutcomeDetails {
   /** The source that wins the target, or that pauses it. */
   readonly other?: ObjectRef;
   readonly failure?: SeenFailure;
@@ -62,7 +70,10 @@ export interface OutcomeFacts extends AtTarget {
  * What a source has in a namespace, and what it was decided from. Its sentence and its causes are
  * made on request, from outcome-texts.ts.
  */
-export interface Explanation extends OutcomeFacts {
+export interface Explanation extends OutcomeFacts, OutcomeCases {}
+
+/** The cases of an explanation. */
+export interface OutcomeCases {
   readonly kind: OutcomeKind;
   /** All cases that apply, `kind` first: each of them has to change before the copy arrives. */
   readonly kinds: readonly OutcomeKind[];

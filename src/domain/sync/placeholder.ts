@@ -1,11 +1,14 @@
 import { annotations, labels } from "../../api/names.ts";
-import { keyOf, type Metadata, type ObjectRef } from "../../api/object.ts";
+import {
+  type Annotated,
+  keyOf,
+  type Labelled,
+  type Marks,
+  type ObjectRef,
+} from "../../api/object.ts";
 import { isSecretKey } from "../shared-secret/data-values.ts";
 import { quoted } from "../report-object.ts";
 import { optionItems } from "./option-items.ts";
-
-/** The labels and annotations of a Secret. */
-type Marks = Pick<Metadata, "labels" | "annotations">;
 
 /**
  * Which data keys of a SharedSecret a placeholder has, by its own data keys; undefined for all of
@@ -28,12 +31,12 @@ export function asksFor({ source }: PlaceholderRequest, sharedSecret: ObjectRef)
 }
 
 /** Whether a Secret asks to be filled. */
-export function isPlaceholder({ labels: given }: Pick<Marks, "labels">): boolean {
+export function isPlaceholder({ labels: given }: Labelled): boolean {
   return given[labels.sharedSecretName] !== undefined;
 }
 
 /** Whether a Secret has Latchkey's label or is a placeholder, so that its data is digested. */
-export function isObservedWhole(marks: Pick<Marks, "labels">): boolean {
+export function isObservedWhole(marks: Labelled): boolean {
   return marks.labels[labels.sourceUid] !== undefined || isPlaceholder(marks);
 }
 
@@ -46,7 +49,7 @@ export function isEmptied(marks: Marks): boolean {
 }
 
 /** Whether Latchkey has filled a Secret as a placeholder. */
-export function isFilled(marks: Marks): boolean {
+export function isFilled(marks: Annotated): boolean {
   return marks.annotations[annotations.filled] === filledValue;
 }
 

@@ -1,6 +1,6 @@
 import type { Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
-import type { Metadata } from "../../api/object.ts";
+import type { Annotated, Metadata } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
 import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
@@ -78,7 +78,7 @@ function formatIn(option: ReturnType<typeof syncFormatOf>): SyncFormat | undefin
 }
 
 /** Whether the `disable-sync` annotation pauses the sync of a SharedSecret, or of one copy. */
-export function isPaused(metadata: Pick<Metadata, "annotations">): boolean {
+export function isPaused(metadata: Annotated): boolean {
   return metadata.annotations[annotations.disableSync] === "true";
 }
 

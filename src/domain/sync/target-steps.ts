@@ -22,9 +22,13 @@ import { isRefusedType } from "./sync-options.ts";
 /** Writes in order of the steps. */
 export type Steps = readonly (readonly Write[])[];
 
-/** A copy that is written with the data of a source. */
-export interface ToWrite {
+/** A copy that is created with the data of a source. */
+interface ToCreate {
   readonly source: Source;
+}
+
+/** A copy that is written with the data of a source. */
+export interface ToWrite extends ToCreate {
   readonly copy: ObservedCopy;
   /** The copy has data of another source, which may not stay if this one cannot be written. */
   readonly hasWithdrawnData?: boolean;
@@ -58,7 +62,7 @@ export interface Written {
 }
 
 /** Creates a copy. */
-export function createSteps({ source }: Pick<ToWrite, "source">, { target, data }: Written): Steps {
+export function createSteps({ source }: ToCreate, { target, data }: Written): Steps {
   const object = copyManifest({ source, data: loaded(data) }, target);
   return [[{ do: "create", resource: resources.secrets, object }]];
 }
