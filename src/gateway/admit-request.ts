@@ -13,6 +13,7 @@ import {
   type Routes,
   type Upstream,
 } from "../domain/gateway/request-target.ts";
+import type { Sharer } from "../runtime/fair-shares.ts";
 import { type Authenticator, type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { FindUpstream, GatewayUpstream } from "./upstreams.ts";
 
@@ -49,6 +50,8 @@ export interface AdmittedRequest {
   readonly required: readonly ReviewedRequest[];
   readonly credential: Credential;
   readonly user: UserInfo;
+  /** Whose turn it takes where requests wait. */
+  readonly sharer: Sharer;
   readonly subprotocols: string | undefined;
 }
 
@@ -98,6 +101,7 @@ export async function admitRequest(
   return {
     ...{ ...understood, upstream, server, required, credential, subprotocols },
     ...{ kind: "admitted", user: credential.user },
+    sharer: { user: credential.user.username, key: credential.id },
   };
 }
 

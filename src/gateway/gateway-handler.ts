@@ -4,9 +4,8 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
 import { admitRequest, type AdmitRequestDeps } from "./admit-request.ts";
 import { ForwardedExchange } from "./forward-exchange.ts";
-import type { ForwardDeps } from "./forwarding.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
-import { completesBody } from "./own-body.ts";
+import { completesBody, type OwnBodyDeps } from "./own-body.ts";
 import {
   type ResponseWriter,
   RequestInProgress,
@@ -19,7 +18,7 @@ import { sendUpgradeRefusal } from "./upgrade-answer.ts";
 /** What requests to the gateway need. */
 export interface GatewayDeps extends AdmitRequestDeps, RequestInProgressDeps {
   readonly clock: Clock;
-  readonly bodies: ForwardDeps["bodies"];
+  readonly bodies: OwnBodyDeps["bodies"];
 }
 
 /** Answers requests to the gateway. */
@@ -39,11 +38,11 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
         refuse: (refused) => sendRefusal(exchange, refused),
         onClose: (listener) => exchange.onClose(listener),
         forward(admitted, onEnd) {
-          const forwarding = { upstream: admitted.server, clock, bodies, onEnd };
-          return mintsToken(admitted.request, admitted.target.query) &&
-            completesBody(admitted, exchange)
-            ? new TokenMint(exchange, admitted, forwarding)
-            : new ForwardedExchange(exchange, admitted, forwarding);
+          const isMint =
+            mintsToken(admitted.request, admitted.target.query) &&
+            completesBody(admitted, exchange);
+          const Forwarded = isMint ? TokenMint : ForwardedExchange;
+          return new Forwarded(exchange, admitted, { clock, bodies, onEnd });
         },
       });
     },
@@ -58,10 +57,7 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
         onClose: (listener) =>
           socket.destroyed ? listener() : void socket.once("close", listener),
         forward: (admitted, onEnd) =>
-          new ForwardedUpgrade(exchange, admitted, {
-            ...{ clock, bodies, onEnd },
-            upstream: admitted.server,
-          }),
+          new ForwardedUpgrade(exchange, admitted, { clock, bodies, onEnd }),
       });
     },
   };

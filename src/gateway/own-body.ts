@@ -4,18 +4,21 @@ import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { longestWaitMs } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
-import type { Cancel } from "../runtime/clock.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
-import { type Share, type Sharer, FairShares, type ShareLimits } from "../runtime/fair-shares.ts";
+import { type Share, FairShares, type ShareLimits } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
-import { type ClientPaceDeps, pacedBody, bodyTooSlow } from "./request-body.ts";
+import { pacedBody, bodyTooSlow } from "./request-body.ts";
 
-/** Dependencies of an {@link OwnBodyReader}. */
-interface OwnBodyDeps extends Pick<ClientPaceDeps, "clock"> {
+/** What reading bodies as a whole needs. */
+export interface OwnBodyDeps {
+  readonly clock: Clock;
   /** Bounds the bodies that are read as a whole, all together. */
   readonly bodies: BodyShares;
-  readonly sharer: Sharer;
 }
+
+/** A request whose body is read as a whole. */
+type OwnBodyRequest = Pick<AdmittedRequest, "request" | "framing" | "sharer">;
 
 /** A body that was read as a whole. */
 export interface OwnBody {
@@ -42,19 +45,18 @@ export function completesBody(
 
 /** Reads the body of an object of Latchkey's kinds as a whole and completes it. */
 export class OwnBodyReader {
+  readonly #admitted: OwnBodyRequest;
   readonly #deps: OwnBodyDeps;
   #share: Share | undefined;
   #cancelWait: Cancel = () => {};
 
-  constructor(deps: OwnBodyDeps) {
-    this.#deps = deps;
+  constructor(admitted: OwnBodyRequest, deps: OwnBodyDeps) {
+    [this.#admitted, this.#deps] = [admitted, deps];
   }
 
   /** Reads it once there is room for its bytes; resolves with the reason if it is refused. */
-  async read(
-    exchange: Exchange,
-    { request, framing }: Pick<AdmittedRequest, "request" | "framing">,
-  ): Promise<OwnBody | Refusal> {
+  async read(exchange: Exchange): Promise<OwnBody | Refusal> {
+    const { request, framing } = this.#admitted;
     const [kind, format] = [kindInBody(request), formatOf(exchange.head)];
     if (kind === undefined || format === undefined) throw new Error("not an object of Latchkey");
     const length = framing.kind === "body" ? framing.length : 0;
@@ -74,8 +76,9 @@ export class OwnBodyReader {
   }
 
   #hasRoom(bytes: number): Promise<boolean> {
-    const { bodies, clock, sharer } = this.#deps;
-    const share = (bytes <= smallBodyBytes ? bodies.small : bodies.large).ask(sharer, bytes);
+    const { bodies, clock } = this.#deps;
+    const room = bytes <= smallBodyBytes ? bodies.small : bodies.large;
+    const share = room.ask(this.#admitted.sharer, bytes);
     this.#share = share;
     return new Promise((resolve) => {
       share.enter(() => {

@@ -56,7 +56,7 @@ export async function* pacedBody(exchange: Exchange, deps: BodyDeps): AsyncGener
 }
 
 /** What following a client needs. */
-export interface ClientPaceDeps {
+interface ClientPaceDeps {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** Called when the client was too slow. */
   readonly onLate: () => void;

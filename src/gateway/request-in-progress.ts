@@ -8,7 +8,7 @@ import {
   roomFor,
   isStream,
 } from "../domain/gateway/in-flight-limits.ts";
-import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import { gatewayStops, type Refusal } from "../domain/gateway/refusal.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { Logger } from "../runtime/log.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type UnderstoodRequest,
 } from "./admit-request.ts";
 import { type Credential, type Decision, refusalOf } from "./credential.ts";
-import type { ForwardResult } from "./forwarding.ts";
+import type { ForwardResult } from "./forward-state.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 
@@ -37,7 +37,9 @@ export interface ResponseWriter {
 }
 
 /** A request on its way to the API server. */
-type Forwarded = Pick<InFlightRequest, "cut" | "end" | "giveWay"> & { start(): Promise<void> };
+type Forwarded = Pick<InFlightRequest, "cut" | "end" | "giveWay"> & {
+  start(): Promise<void> | void;
+};
 
 /** What following a request needs. */
 export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {
@@ -133,7 +135,7 @@ export class RequestInProgress implements Entry, InFlightRequest {
 
   end(): void {
     if (this.#forwarded !== undefined) this.#forwarded.end();
-    else this.refuse(refusal(503, "not-ready", "the gateway stops; retry"));
+    else this.refuse(gatewayStops);
   }
 
   giveWay(): boolean {

@@ -1,7 +1,8 @@
 import { resources } from "../api/resources.ts";
+import { forwardedHeaders } from "../domain/gateway/forwarded-headers.ts";
 import { displaced } from "../domain/gateway/in-flight-limits.ts";
 import { fieldsOf, valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
+import { gatewayStops, type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { responseHeaders } from "../domain/gateway/response-headers.ts";
 import { isMintOver, nameOfObject } from "../domain/gateway/token-mint.ts";
 import { objectPath } from "../kube/client/paths.ts";
@@ -11,13 +12,7 @@ import { sleep } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
-import {
-  type ForwardDeps,
-  type ForwardResult,
-  headersFor,
-  refusalOfFailure,
-  sharerOf,
-} from "./forwarding.ts";
+import { type ForwardDeps, ForwardState, refusalOfFailure } from "./forward-state.ts";
 import { type OwnBody, OwnBodyReader } from "./own-body.ts";
 import { sendRefusal } from "./send-refusal.ts";
 
@@ -53,43 +48,51 @@ export class TokenMint {
   readonly #admitted: AdmittedRequest;
   readonly #deps: ForwardDeps;
   readonly #ownBody: OwnBodyReader;
+  readonly #state: ForwardState;
   #forwarding: Forwarding | undefined;
-  #status = 0;
   #mayExist = false;
-  #isOver = false;
-  #isEnded = false;
 
   constructor(exchange: Exchange, admitted: AdmittedRequest, deps: ForwardDeps) {
     [this.#exchange, this.#admitted, this.#deps] = [exchange, admitted, deps];
-    this.#ownBody = new OwnBodyReader({ ...deps, sharer: sharerOf(admitted) });
-    exchange.onClose(() => this.#finish(this.#isEnded ? "answered" : "client"));
+    this.#ownBody = new OwnBodyReader(admitted, deps);
+    this.#state = new ForwardState({
+      refuse: (refused) => sendRefusal(exchange, refused),
+      abort: () => exchange.abort(),
+      release: () => {
+        this.#forwarding?.abort();
+        this.#ownBody.end();
+      },
+      onEnd: deps.onEnd,
+    });
+    exchange.onClose(() => this.#state.closed());
   }
 
   /** Sends the request, waits and answers. */
   async start(): Promise<void> {
-    const body = await this.#ownBody.read(this.#exchange, this.#admitted);
-    if (body.kind === "refusal") return this.#refuse(body);
+    const body = await this.#ownBody.read(this.#exchange);
+    if (body.kind === "refusal") return this.#state.refuse(body);
     try {
       this.#answer(await this.#mint(body));
     } catch (error) {
-      this.#refuse(error instanceof NoAnswer ? error.refused : refusalOfFailure("unreachable"));
+      const refused = error instanceof NoAnswer ? error.refused : refusalOfFailure("unreachable");
+      this.#state.refuse(refused);
     }
   }
 
   /** Ends the wait because the key or its scope allows it no more; the object stays. */
   cut(decision: Decision): void {
-    this.#refuse(refusalOf(decision, this.#admitted.credential), "cut");
+    this.#state.refuse(refusalOf(decision, this.#admitted.credential), "cut");
   }
 
   /** Ends the wait of a gateway that stops. */
   end(): void {
-    this.#refuse(refusal(503, "not-ready", "the gateway stops; retry"), "cut");
+    this.#state.refuse(gatewayStops, "cut");
   }
 
   /** Makes room for another user, unless the object may exist. */
   giveWay(): boolean {
     if (this.#mayExist || !(this.#forwarding?.isWaiting ?? true)) return false;
-    this.#refuse(displaced);
+    this.#state.refuse(displaced);
     return true;
   }
 
@@ -121,7 +124,7 @@ export class TokenMint {
     const cancel = clock.wakeAfter(longestWaitMs, () => late.abort());
     let last: Collected | undefined;
     try {
-      for (let look = 0; !this.#isOver && !late.signal.aborted; look += 1) {
+      for (let look = 0; !this.#state.isOver && !late.signal.aborted; look += 1) {
         const pause = pausesMs[Math.min(look, pausesMs.length - 1)] ?? 100;
         await sleep(pause, { clock, signal: late.signal });
         last = await this.#collect("GET", path, {});
@@ -133,28 +136,21 @@ export class TokenMint {
     return last;
   }
 
-  /** Reads an answer whole, within its bounds. */
-  async #collect(
+  #collect(
     method: "GET" | "POST",
     target: string,
     { body, accept = "application/json" }: { readonly body?: Buffer; readonly accept?: string },
   ): Promise<Collected> {
-    const { upstream } = this.#deps;
-    const authorization = await upstream.credentials.authorization();
-    const { user } = this.#admitted;
+    const { user, subprotocols, sharer } = this.#admitted;
     // Without the key's extras: no scope allows to read tokens, but this one is the answer.
     const asUser = method === "GET" ? { ...user, extra: {} } : user;
-    const sent = headersFor(
-      this.#exchange,
-      { ...this.#admitted, user: asUser },
-      { upstream, authorization },
-    );
+    const sent = forwardedHeaders(this.#exchange.head, { user: asUser, subprotocols });
     const headers = fieldsOf(sent)
       .filter(([name]) => !["accept", "accept-encoding", "content-type"].includes(name))
       .flat();
     const contentType = valuesOfField(sent, "content-type")[0] ?? "application/json";
     return this.#exchangeWhole({
-      ...{ method, target, body, kind: "answer", sharer: sharerOf(this.#admitted) },
+      ...{ method, target, body, sharer, kind: "answer", isProxied: false },
       headers: [
         ...headers,
         ...["accept", accept],
@@ -163,10 +159,11 @@ export class TokenMint {
     });
   }
 
+  /** Reads an answer whole, within its bounds. */
   #exchangeWhole(request: ForwardedRequest): Promise<Collected> {
-    const { upstream, clock } = this.#deps;
+    const { clock } = this.#deps;
     const { promise, resolve, reject } = Promise.withResolvers<Collected>();
-    if (this.#isOver) return Promise.reject(new Error("over"));
+    if (this.#state.isOver) return Promise.reject(new Error("over"));
     let [status, rawHeaders]: [number, readonly string[]] = [0, []];
     const body = new ByteCollector(mostAnswerBytes);
     const giveUp = (refused: Refusal): void => {
@@ -174,7 +171,7 @@ export class TokenMint {
       forwarding.abort();
     };
     const cancel = clock.wakeAfter(longestAnswerMs, () => giveUp(refusalOfFailure("timeout")));
-    const forwarding = upstream.forwarder.forward(request, {
+    const forwarding = this.#admitted.server.forwarder.forward(request, {
       onHead: (code, raw) => void ([status, rawHeaders] = [code, raw]),
       onData(chunk) {
         if (!body.add(chunk)) giveUp(answerTooLarge);
@@ -188,38 +185,14 @@ export class TokenMint {
   }
 
   #answer({ status, rawHeaders, body }: Collected): void {
-    if (this.#isOver) return;
-    if (status === 401) {
-      this.#deps.upstream.credentials.forget();
-      return this.#refuse(
-        refusal(502, "upstream", "the API server rejected the gateway's credential; retry"),
-      );
-    }
+    if (this.#state.isOver) return;
     const headers = responseHeaders(rawHeaders, { ...this.#admitted.target, isProxied: false });
     const others = fieldsOf(headers ?? []).filter(([name]) => name !== "content-length");
-    this.#status = status;
+    this.#state.status = status;
     this.#exchange.respond(status, [...others.flat(), "content-length", String(body.length)]);
-    this.#isEnded = true;
+    this.#state.isEnded = true;
     this.#exchange.write(body);
     this.#exchange.end();
-  }
-
-  #refuse(refused: Refusal, cause: ForwardResult["cause"] = "upstream"): void {
-    if (this.#isOver) return;
-    if (this.#isEnded) this.#exchange.abort();
-    else {
-      this.#status = refused.status;
-      sendRefusal(this.#exchange, refused);
-    }
-    this.#finish(cause);
-  }
-
-  #finish(cause: ForwardResult["cause"]): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#forwarding?.abort();
-    this.#ownBody.end();
-    this.#deps.onEnd({ status: this.#status, cause });
   }
 }
 

@@ -7,7 +7,7 @@ import type { Credentials } from "../kube/credentials/credentials.ts";
 import type { Forwarder } from "../kube/forward/forwarder.ts";
 
 /** The API server that a request is forwarded to. */
-export interface UpstreamServer {
+interface UpstreamServer {
   readonly forwarder: Forwarder;
   readonly credentials: Credentials;
 }

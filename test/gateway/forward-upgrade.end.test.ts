@@ -3,12 +3,14 @@ import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ForwardResult } from "../../src/gateway/forwarding.ts";
-import { ForwardedUpgrade, type UpgradedRequest } from "../../src/gateway/forward-upgrade.ts";
+import type { AdmittedRequest } from "../../src/gateway/admit-request.ts";
+import type { ForwardResult } from "../../src/gateway/forward-state.ts";
+import { ForwardedUpgrade } from "../../src/gateway/forward-upgrade.ts";
 import { createForwarder } from "../../src/kube/forward/forwarder.ts";
 import { bodyShares } from "../../src/gateway/own-body.ts";
 import type { UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { eventually } from "../support/eventually.ts";
+import { fakeCredentials } from "../support/fake-credentials.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const closings: (() => unknown)[] = [];
@@ -39,8 +41,8 @@ async function upstream(serve: (socket: Duplex) => void): Promise<string> {
 }
 
 const alice = { username: "alice", groups: [], extra: {} };
-const admitted: UpgradedRequest = {
-  method: "GET",
+const admitted: Omit<AdmittedRequest, "server"> = {
+  ...{ kind: "admitted", method: "GET", framing: { kind: "none" }, required: [] },
   target: {
     kind: "target",
     upstream: { kind: "management" },
@@ -48,6 +50,7 @@ const admitted: UpgradedRequest = {
     path: "/api",
     query: "",
   },
+  upstream: { kind: "management" },
   request: { kind: "path", verb: "get", path: "/api" },
   user: alice,
   credential: {
@@ -57,6 +60,7 @@ const admitted: UpgradedRequest = {
     isValid: () => true,
     endsAt: () => Infinity,
   },
+  sharer: { user: "alice", key: "uid-alice" },
   subprotocols: undefined,
 };
 
@@ -98,21 +102,19 @@ interface Gateway {
 }
 
 function gateway(server: string): Gateway {
-  const credentials = {
-    ...{ server, tls: { rejectUnauthorized: true }, authorization: async () => "Bearer own" },
-    forget() {},
-  };
+  const { credentials } = fakeCredentials(server);
   const clock = new TestClock();
   const forwarder = createForwarder({ credentials, clock, headTimeoutMs: 1_000, connections: 1 });
   closings.push(() => forwarder.close());
+  const discovery = { known: () => undefined, find: async () => "Unknown" as const };
+  const request = { ...admitted, server: { forwarder, credentials, discovery } };
   const results: ForwardResult[] = [];
   return {
     clock,
     results,
     forward(exchange) {
-      const deps = { upstream: { forwarder, credentials }, clock, bodies: bodyShares() };
       const onEnd = (result: ForwardResult): void => void results.push(result);
-      void new ForwardedUpgrade(exchange, admitted, { ...deps, onEnd }).start();
+      new ForwardedUpgrade(exchange, request, { clock, bodies: bodyShares(), onEnd }).start();
     },
   };
 }

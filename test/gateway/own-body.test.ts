@@ -21,9 +21,12 @@ const alice = { user: "alice", key: "a" };
 function reading(contentType = "application/json", length?: number) {
   const exchange = new FakeExchange({ method: "POST", fields: ["Content-Type", contentType] });
   const [clock, bodies] = [new TestClock(), bodyShares()];
-  const reader = new OwnBodyReader({ clock, bodies, sharer: alice });
+  const reader = new OwnBodyReader(
+    { request, framing: { kind: "body", length }, sharer: alice },
+    { clock, bodies },
+  );
   /** Starts to read. */
-  const read = () => reader.read(exchange, { request, framing: { kind: "body", length } });
+  const read = () => reader.read(exchange);
   return { exchange, clock, bodies, reader, read };
 }
 

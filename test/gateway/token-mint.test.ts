@@ -109,16 +109,11 @@ describe("the creation of a token", () => {
     },
   );
 
-  it("with a 401 about the gateway's own credential is 502, and the credential is read afresh", async () => {
-    const { deps, exchange } = await minting();
-    await answer(deps, 401, "{}");
-    expect([exchange.answer?.status, deps.state.forgotten]).toEqual([502, 1]);
-  });
-
   it.each([
     ["unreachable", 502],
     ["timeout", 504],
     ["busy", 503],
+    ["unauthorized", 502],
   ] as const)("that fails as %s is %i", async (failure, status) => {
     const { deps, exchange } = await minting();
     deps.forwarder.last().handler.onError(failure);

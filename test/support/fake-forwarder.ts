@@ -35,7 +35,6 @@ export interface FakeForwarder extends Forwarder {
 export function fakeForwarder(): FakeForwarder {
   const forwardings: FakeForwarding[] = [];
   return {
-    host: "api:6443",
     forwardings,
     last() {
       const last = forwardings.at(-1);

@@ -6,6 +6,7 @@ import {
   type ForwarderOptions,
   type Forwarding,
 } from "../../src/kube/forward/forwarder.ts";
+import { fakeCredentials } from "./fake-credentials.ts";
 import { startUpstreamRecorder, type UpstreamRecorder } from "./upstream-recorder.ts";
 
 /** A forwarder and the recorder that it sends to. */
@@ -15,14 +16,18 @@ export interface ForwarderFixture {
   close(): Promise<void>;
 }
 
-/** Starts both; `prefix` is the path of the server. */
+/** Starts both; `prefix` is the path of the server, and `authorization` reads the credential. */
 export async function startForwarder(
-  changes: Partial<ForwarderOptions> & { readonly prefix?: string } = {},
+  changes: Partial<ForwarderOptions> & {
+    readonly prefix?: string;
+    readonly authorization?: () => Promise<string>;
+  } = {},
 ): Promise<ForwarderFixture> {
-  const { prefix = "", ...options } = changes;
+  const { prefix = "", authorization, ...options } = changes;
   const recorder = await startUpstreamRecorder();
+  const { credentials } = fakeCredentials(recorder.url + prefix);
   const forwarder = createForwarder({
-    credentials: { server: recorder.url + prefix, tls: { rejectUnauthorized: true } },
+    credentials: { ...credentials, ...(authorization && { authorization }) },
     ...{ clock: systemClock, headTimeoutMs: 75_000, connections: 128 },
     ...options,
   });
@@ -49,6 +54,7 @@ export const get = {
   target: "/api",
   headers: ["accept", "a"],
   kind: "answer",
+  isProxied: false,
   sharer: { user: "alice", key: "a" },
 } as const;
 /** A request that must not be sent twice. */

@@ -9,6 +9,7 @@ import { Yielder } from "../../src/runtime/yielder.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
+import { fakeCredentials } from "./fake-credentials.ts";
 import { fakeForwarder, type FakeForwarder } from "./fake-forwarder.ts";
 import { aliceKey, bobKey, keyOf } from "./gateway-fixture.ts";
 import { recordingLog } from "./recording-log.ts";
@@ -27,15 +28,13 @@ export interface FakeGatewayDeps extends GatewayDeps {
   readonly results: string[];
   readonly cuts: string[];
   /** May be changed. */
-  readonly state: { isFresh: boolean; forgotten: number };
+  readonly state: { isFresh: boolean };
 }
 
 /** What a test changes about them. */
 export interface FakeGatewayOptions {
   readonly limits?: Partial<InFlightLimits>;
   readonly unknownKeyRetries?: number;
-  /** Rejects when the gateway's own credential is read. */
-  readonly hasCredential?: boolean;
 }
 
 /** The bytes of bodies that are in use. */
@@ -45,24 +44,16 @@ export function bodyBytes({ small, large }: BodyShares): number {
 
 /** Makes them. */
 export function fakeGatewayDeps(options: FakeGatewayOptions = {}): FakeGatewayDeps {
-  const { limits = {}, unknownKeyRetries, hasCredential = true } = options;
+  const { limits = {}, unknownKeyRetries } = options;
   const [clock, log, forwarder] = [new TestClock(), recordingLog(), fakeForwarder()];
-  const state = { isFresh: true, forgotten: 0 };
+  const state = { isFresh: true };
   const keys = new Map([
     [aliceKey, keyOf("alice")],
     [bobKey, keyOf("bob")],
   ]);
   const lists = () => new Array<string>();
   const [refusals, answers, used, results, cuts] = [lists(), lists(), lists(), lists(), lists()];
-  const credentials = {
-    server: "https://api:6443",
-    tls: { rejectUnauthorized: true },
-    async authorization() {
-      if (!hasCredential) throw new Error("no token file");
-      return `Bearer own-${state.forgotten}`;
-    },
-    forget: () => void (state.forgotten += 1),
-  };
+  const { credentials } = fakeCredentials("https://api:6443");
   return {
     ...{ clock, log, forwarder, keys, refusals, answers, used, results, cuts, state },
     routes: gatewayRoutes,

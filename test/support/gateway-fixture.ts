@@ -24,6 +24,7 @@ import {
 } from "../../src/runtime/server-options.ts";
 import { type Server, startServer } from "../../src/runtime/server.ts";
 import { issueCertificate, newCa } from "../../src/tokens/certificate-signing.ts";
+import { fakeCredentials } from "./fake-credentials.ts";
 import { observedMetadata } from "./observed-objects.ts";
 import { recordingLog } from "./recording-log.ts";
 import { resolvedKeyWith } from "./review-fixture.ts";
@@ -138,7 +139,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}): Promise
     isFresh: () => fixture.isFresh,
     onCut: (kind) => void seen.cuts.push(kind),
   });
-  const own = ownCredentials(options.server ?? recorder.url);
+  const own = fakeCredentials(options.server ?? recorder.url);
   const forwarder = createForwarder({
     clock,
     credentials: own.credentials,
@@ -205,20 +206,6 @@ function keyCredentials(keys: ReadonlyMap<string, ResolvedKey>): FrontCredential
         onUse() {},
         onMismatch() {},
       }),
-  };
-}
-
-/** Credentials whose header is read again after each `forget`: `Bearer own-0`, `own-1` ... */
-function ownCredentials(server: string) {
-  let forgotten = 0;
-  return {
-    forgotten: () => forgotten,
-    credentials: {
-      server,
-      tls: { rejectUnauthorized: true },
-      authorization: async () => `Bearer own-${forgotten}`,
-      forget: () => void forgotten++,
-    },
   };
 }
 

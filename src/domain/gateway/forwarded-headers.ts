@@ -31,10 +31,6 @@ const handshake: ReadonlySet<string> = new Set([
 /** What the gateway adds to a request. */
 interface AddedHeaders {
   readonly user: UserInfo;
-  /** Host and port of the API server. */
-  readonly host: string;
-  /** The gateway's own credential; undefined if it has a client certificate. */
-  readonly authorization: string | undefined;
   /** The client's WebSocket sub-protocols without its credential. */
   readonly subprotocols: string | undefined;
 }
@@ -48,15 +44,15 @@ export function asksForImpersonation(rawHeaders: RawHeaders): boolean {
  * The headers that kube-apiserver gets, names and values in turn: those of the client that are
  * listed, and the user's identity by impersonation (Kubernetes, "User impersonation").
  */
-export function forwardedHeaders(head: RequestHead, added: AddedHeaders): readonly string[] {
-  const { user, host, authorization, subprotocols } = added;
+export function forwardedHeaders(
+  head: RequestHead,
+  { user, subprotocols }: AddedHeaders,
+): readonly string[] {
   const sent = fieldsOf(head.rawHeaders).filter(
     ([name]) => forwarded.has(name) || (head.isUpgrade && handshake.has(name)),
   );
   return [
-    ...["host", host],
     ...sent.flat(),
-    ...(authorization === undefined ? [] : ["authorization", authorization]),
     ...(head.isUpgrade && subprotocols !== undefined
       ? ["sec-websocket-protocol", subprotocols]
       : []),

@@ -10,13 +10,6 @@ export interface TlsMaterial {
   readonly rejectUnauthorized: boolean;
 }
 
-/** The address of an API server. */
-export interface ServerAddress {
-  /** Origin and path prefix of the API server, without a trailing slash. */
-  readonly server: string;
-  readonly tls: TlsMaterial;
-}
-
 /** The Authorization header of requests. */
 interface CachedAuthorization {
   /**
@@ -29,7 +22,11 @@ interface CachedAuthorization {
 }
 
 /** The address of an API server, and credentials. */
-export interface Credentials extends ServerAddress, CachedAuthorization {}
+export interface Credentials extends CachedAuthorization {
+  /** Origin and path prefix of the API server, without a trailing slash. */
+  readonly server: string;
+  readonly tls: TlsMaterial;
+}
 
 const freshMs = 60_000;
 

@@ -1,15 +1,21 @@
 import { type Dispatcher, Pool } from "undici";
-import type { ServerAddress } from "../credentials/credentials.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import { createTlsConnector } from "../client/tls-connector.ts";
 import type { Cancel, Clock } from "../../runtime/clock.ts";
 import { FairShares, type Share, type Sharer } from "../../runtime/fair-shares.ts";
 
-/** A request that is forwarded; header names and values in turn. */
+/** A request that is forwarded. */
 export interface ForwardedRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query as they are sent. */
   readonly target: string;
+  /** Names and values in turn, without `host` and `authorization`. */
   readonly headers: readonly string[];
+  /**
+   * Whether a backend behind the API server may answer. Nothing tells its 401 from one about the
+   * credential that the request was sent with, so it is an answer, and the request is sent once.
+   */
+  readonly isProxied: boolean;
   /** Undefined if the request has none; one that was read as a whole can be sent twice. */
   readonly body: Buffer | AsyncIterable<Uint8Array> | undefined;
   /** A stream may be silent for as long as it likes, and takes no place of other requests. */
@@ -18,8 +24,17 @@ export interface ForwardedRequest {
   readonly sharer: Sharer;
 }
 
-/** Why there is no answer, or only a part of it; `busy` if no connection became free. */
-export type ForwardFailure = "timeout" | "unreachable" | "aborted" | "busy";
+/**
+ * Why there is no answer, or only a part of it: `busy` if no connection became free, and
+ * `unauthorized` if the API server rejected the credential that the request was sent with.
+ */
+export type ForwardFailure =
+  | "timeout"
+  | "unreachable"
+  | "aborted"
+  | "busy"
+  | "no-credential"
+  | "unauthorized";
 
 /** Called with the answer as it arrives; header names and values in turn. */
 export interface ForwardHandler {
@@ -31,17 +46,21 @@ export interface ForwardHandler {
 }
 
 /** A request under way. */
-export interface Forwarding {
+export interface Sending {
   /** Whether nothing of it was sent yet. */
   readonly isWaiting: boolean;
-  resume(): void;
   /** Ends it; `onError` is called with `aborted`. */
   abort(): void;
 }
 
+/** A request under way, whose answer may be paused. */
+export interface Forwarding extends Sending {
+  resume(): void;
+}
+
 /** What a forwarder is made of. */
 export interface ForwarderOptions {
-  readonly credentials: ServerAddress;
+  readonly credentials: Credentials;
   readonly clock: Clock;
   /** Milliseconds to the head of an answer. */
   readonly headTimeoutMs: number;
@@ -53,8 +72,6 @@ export interface ForwarderOptions {
 
 /** Forwards requests to an API server over HTTP/1.1, byte for byte. */
 export interface Forwarder {
-  /** Host and port of the API server. */
-  readonly host: string;
   forward(request: ForwardedRequest, handler: ForwardHandler): Forwarding;
   /** How many requests wait for a connection. */
   waiting(): number;
@@ -70,7 +87,7 @@ const longestSilenceMs = 75_000;
  */
 export const longestWaitMs = 75_000;
 
-/** A forwarder to the API server of these credentials, which adds no credential of its own. */
+/** A forwarder to the API server of these credentials. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { credentials, clock, connections, headTimeoutMs, silenceMs = longestSilenceMs } = options;
   const origin = new URL(credentials.server);
@@ -87,12 +104,11 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   };
   const shares = new FairShares({ all: connections });
   return {
-    host: origin.host,
     forward(request, handler) {
       const { kind, sharer } = request;
       const sent = { ...request, target: prefix + request.target };
       const share = kind === "stream" ? unshared : shares.ask(sharer, 1);
-      const connection = { pool: pools[kind], share, clock, headTimeoutMs };
+      const connection = { pool: pools[kind], share, credentials, clock, headTimeoutMs };
       const attempt = new Attempt(sent, handler, connection);
       attempt.start();
       return attempt;
@@ -122,53 +138,70 @@ interface IterableDispatcher {
 interface SharedConnection {
   readonly pool: IterableDispatcher;
   readonly share: Share;
+  readonly credentials: Credentials;
   readonly clock: Clock;
   readonly headTimeoutMs: number;
 }
 
 /**
- * One request; sent once more over another connection if it reads, has no body and the connection
- * ended before the first byte of an answer, as an idle one may.
+ * One request. It is sent once more if it has no effect yet and can be repeated: over another
+ * connection if it reads, has no body and the connection ended before the first byte of an answer,
+ * as an idle one may; and with a credential that is read again if the API server rejected the first
+ * one and the body has not passed.
  */
 class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   readonly #connection: SharedConnection;
   readonly #request: ForwardedRequest;
   readonly #handler: ForwardHandler;
+  readonly #mayRepeat: { unreachable: boolean; unauthorized: boolean };
   #controller: Dispatcher.DispatchController | undefined;
-  #isAborted = false;
+  /** Why it was broken off on this side. */
+  #failure: "aborted" | "timeout" | "unauthorized" | undefined;
+  #isWaiting = true;
   #isOver = false;
   #hasHead = false;
-  #mayRepeat: boolean;
-  #isLate = false;
   #stopWaiting: Cancel = () => {};
   #stopHeadClock: Cancel | undefined;
+
   constructor(request: ForwardedRequest, handler: ForwardHandler, connection: SharedConnection) {
     [this.#connection, this.#request, this.#handler] = [connection, request, handler];
     const { method, body } = request;
-    this.#mayRepeat = body === undefined && (method === "GET" || method === "HEAD");
+    this.#mayRepeat = {
+      unreachable: body === undefined && (method === "GET" || method === "HEAD"),
+      unauthorized: body === undefined || Buffer.isBuffer(body),
+    };
   }
 
   get isWaiting(): boolean {
-    return this.#connection.share.isWaiting;
+    return this.#isWaiting;
   }
 
   start(): void {
     const { share, clock } = this.#connection;
     share.enter(() => {
       this.#stopWaiting();
-      if (!this.#isOver) this.#send();
+      if (!this.#isOver) void this.#send();
     });
     if (share.isWaiting)
       this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => this.#giveUp("busy"));
   }
 
-  #send(): void {
+  async #send(): Promise<void> {
+    const { pool, credentials } = this.#connection;
     const { method, target, headers, body } = this.#request;
-    this.#connection.pool.dispatch(
+    let authorization: string | undefined;
+    try {
+      authorization = await credentials.authorization();
+    } catch {
+      return this.#giveUp("no-credential");
+    }
+    if (this.#isOver) return;
+    this.#isWaiting = false;
+    pool.dispatch(
       {
         method,
         path: target,
-        headers: [...headers],
+        headers: [...authorizationHeader(authorization), ...headers],
         body: body ?? null,
         reset: false,
       },
@@ -181,27 +214,32 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   }
 
   abort(): void {
-    if (this.#isOver || this.#isAborted) return;
-    this.#isAborted = true;
-    if (this.isWaiting) this.#giveUp("aborted");
+    if (this.#isOver || this.#failure === "aborted") return;
+    this.#failure = "aborted";
+    if (this.#isWaiting) this.#giveUp("aborted");
     else this.#controller?.abort(new Error("aborted"));
   }
 
   #giveUp(failure: ForwardFailure): void {
-    this.#stopWaiting();
+    if (this.#isOver) return;
     this.#end();
     this.#handler.onError(failure);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#isAborted) controller.abort(new Error("aborted"));
+    if (this.#failure === "aborted") controller.abort(new Error("aborted"));
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     // Interim answers end here (RFC 9110, section 15.2).
     if (status < 200) return this.#waitForHead(controller);
     this.#stopHeadClock?.();
+    this.#stopHeadClock = undefined;
+    if (status === 401) {
+      this.#connection.credentials.forget();
+      if (!this.#request.isProxied) return this.#breakOff("unauthorized", controller);
+    }
     this.#hasHead = true;
     this.#handler.onHead(status, textsOf(controller.rawHeaders));
   }
@@ -209,10 +247,14 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   /** An interim answer begins undici's own time for a head anew; many of them have it once. */
   #waitForHead(controller: Dispatcher.DispatchController): void {
     const { clock, headTimeoutMs } = this.#connection;
-    this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () => {
-      this.#isLate = true;
-      controller.abort(new Error("the head of the answer is late"));
-    });
+    this.#stopHeadClock ??= clock.wakeAfter(headTimeoutMs, () =>
+      this.#breakOff("timeout", controller),
+    );
+  }
+
+  #breakOff(failure: "timeout" | "unauthorized", controller: Dispatcher.DispatchController): void {
+    this.#failure = failure;
+    controller.abort(new Error(failure));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -226,21 +268,30 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: unknown, error: Error): void {
     const code = "code" in error ? String(error.code) : "";
-    const isTimeout = this.#isLate || code.endsWith("_TIMEOUT");
-    if (this.#mayRepeat && !this.#isAborted && !this.#hasHead && !isTimeout) {
-      this.#mayRepeat = false;
-      return this.#send();
-    }
-    this.#end();
-    this.#handler.onError(this.#isAborted ? "aborted" : isTimeout ? "timeout" : "unreachable");
+    const failure = this.#failure ?? (code.endsWith("_TIMEOUT") ? "timeout" : "unreachable");
+    const isRepeated =
+      (failure === "unauthorized" || failure === "unreachable") &&
+      !this.#hasHead &&
+      this.#mayRepeat[failure];
+    if (!isRepeated) return this.#giveUp(failure);
+    this.#mayRepeat[failure] = false;
+    this.#failure = undefined;
+    this.#isWaiting = true;
+    void this.#send();
   }
 
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#stopWaiting();
     this.#stopHeadClock?.();
     this.#connection.share.end();
   }
+}
+
+/** The header of a credential, name and value in turn; none for a client certificate. */
+export function authorizationHeader(authorization: string | undefined): readonly string[] {
+  return authorization === undefined ? [] : ["authorization", authorization];
 }
 
 /** undici gives names and values in turn, as bytes. */

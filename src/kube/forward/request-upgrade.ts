@@ -2,15 +2,16 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/clock.ts";
-import type { ServerAddress } from "../credentials/credentials.ts";
-import type { ForwardFailure } from "./forwarder.ts";
+import type { Credentials } from "../credentials/credentials.ts";
+import {
+  authorizationHeader,
+  type ForwardedRequest,
+  type ForwardFailure,
+  type Sending,
+} from "./forwarder.ts";
 
-/** A request for another protocol; header names and values in turn. */
-interface UpgradeRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly headers: readonly string[];
-}
+/** A request for another protocol. */
+type UpgradeRequest = Pick<ForwardedRequest, "method" | "target" | "headers" | "isProxied">;
 
 /** Called with what became of it: exactly one of the three. */
 export interface UpgradeHandler {
@@ -23,55 +24,92 @@ export interface UpgradeHandler {
 
 /** What the connection of an upgrade needs. */
 interface UpgradeOptions {
-  readonly credentials: ServerAddress;
+  readonly credentials: Credentials;
   /** Milliseconds to the answer. */
   readonly headTimeoutMs: number;
   readonly clock: Clock;
 }
 
 /**
- * Sends a request for an upgrade over a connection of its own, and returns what ends it.
+ * Sends a request for an upgrade over a connection of its own; once more, with a credential that is
+ * read again, if the API server rejected the first one.
  */
 export function requestUpgrade(
-  { method, target, headers }: UpgradeRequest,
+  request: UpgradeRequest,
   handler: UpgradeHandler,
   { credentials, headTimeoutMs, clock }: UpgradeOptions,
-): () => void {
-  const origin = new URL(credentials.server);
-  const options = {
-    agent: false,
-    host: origin.hostname.replace(/^\[|\]$/g, ""),
-    port: origin.port,
-    method,
-    path: origin.pathname.replace(/\/$/, "") + target,
-    headers: [...headers],
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-    setHost: false,
-  };
-  const request: ClientRequest =
-    origin.protocol === "https:"
-      ? httpsRequest({ ...options, ...credentials.tls })
-      : httpRequest(options);
+): Sending {
   let isDone = false;
+  let mayRepeat = true;
+  let sent: ClientRequest | undefined;
   const finish = (act: () => void): void => {
     if (isDone) return;
     isDone = true;
     cancelTimeout();
     act();
   };
-  const cancelTimeout = clock.wakeAfter(headTimeoutMs, () => {
-    finish(() => handler.onError("timeout"));
-    request.destroy();
-  });
-  request.on("upgrade", (answer, socket, received) =>
-    finish(() => handler.onUpgrade(answer, socket, received)),
-  );
-  request.on("response", (answer) => finish(() => handler.onAnswer(answer)));
-  request.on("error", () => finish(() => handler.onError("unreachable")));
-  request.end();
-  return () => {
-    finish(() => handler.onError("aborted"));
-    request.destroy();
+  const fail = (failure: ForwardFailure): void => {
+    finish(() => handler.onError(failure));
+    sent?.destroy();
   };
+  const cancelTimeout = clock.wakeAfter(headTimeoutMs, () => fail("timeout"));
+  const onUnauthorized = (): void => {
+    sent?.destroy();
+    sent = undefined;
+    if (!mayRepeat) return fail("unauthorized");
+    mayRepeat = false;
+    void send();
+  };
+  const send = async (): Promise<void> => {
+    let authorization: string | undefined;
+    try {
+      authorization = await credentials.authorization();
+    } catch {
+      return fail("no-credential");
+    }
+    if (isDone) return;
+    const opened = openRequest(request, authorization, credentials);
+    sent = opened;
+    opened.on("upgrade", (answer, socket, received) =>
+      finish(() => handler.onUpgrade(answer, socket, received)),
+    );
+    opened.on("response", (answer) => {
+      if (answer.statusCode === 401) {
+        credentials.forget();
+        if (!request.isProxied) return onUnauthorized();
+      }
+      finish(() => handler.onAnswer(answer));
+    });
+    opened.on("error", () => {
+      if (sent === opened) fail("unreachable");
+    });
+    opened.end();
+  };
+  void send();
+  return {
+    get isWaiting() {
+      return !isDone && sent === undefined;
+    },
+    abort: () => fail("aborted"),
+  };
+}
+
+function openRequest(
+  { method, target, headers }: UpgradeRequest,
+  authorization: string | undefined,
+  { server, tls }: Credentials,
+): ClientRequest {
+  const origin = new URL(server);
+  const options = {
+    agent: false,
+    host: origin.hostname.replace(/^\[|\]$/g, ""),
+    port: origin.port,
+    method,
+    path: origin.pathname.replace(/\/$/, "") + target,
+    headers: ["host", origin.host, ...authorizationHeader(authorization), ...headers],
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    setHost: false,
+  };
+  return origin.protocol === "https:" ? httpsRequest({ ...options, ...tls }) : httpRequest(options);
 }

@@ -32,24 +32,15 @@ async function* parts(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
 describe("a forwarded request", () => {
   it("is sent byte for byte, below the path of the server", async () => {
     const setup = await started({ prefix: "/clusters/one/" });
-    const { host } = setup.forwarder;
     const target = "/api/v1/pods?a=%2F&b=%zz;c";
-    const headers = [
-      "host",
-      host,
-      "accept",
-      "\u00fc",
-      "impersonate-group",
-      "a",
-      "impersonate-group",
-      "b",
-    ];
+    const headers = ["accept", "\u00fc", "impersonate-group", "a", "impersonate-group", "b"];
     expect(await send(setup, { target, headers }).ended).toBe("end");
     const [request] = setup.recorder.requests;
     expect([request?.method, request?.target]).toEqual(["GET", `/clusters/one${target}`]);
     expect(request?.fields).toEqual([
       ["host", `127.0.0.1:${setup.recorder.port}`],
       ["connection", "keep-alive"],
+      ["authorization", "Bearer own-0"],
       ["accept", "\u00fc"],
       ["impersonate-group", "a"],
       ["impersonate-group", "b"],
@@ -114,6 +105,81 @@ describe("a forwarded request", () => {
     expect(given).toBeLessThan(50_000_000);
     sent.forwarding.abort();
     expect(await sent.ended).toBe("aborted");
+  });
+});
+
+describe("a 401 about the forwarder's own credential", () => {
+  const rejects = (setup: ForwarderFixture, times: number): void => {
+    setup.recorder.respond = (_request, socket) =>
+      void socket.write(answerText(setup.recorder.requests.length <= times ? 401 : 200));
+  };
+  const credentialsIn = ({ recorder }: ForwarderFixture) =>
+    recorder.requests.map(({ fields }) => fields.find(([name]) => name === "authorization")?.[1]);
+
+  it.each<[string, Partial<ForwardedRequest>]>([
+    ["without a body", {}],
+    ["that writes without a body", { method: "DELETE" }],
+    ["whose body was read as a whole", { method: "POST", body: Buffer.from("hello") }],
+    ["that is a stream", { kind: "stream" }],
+  ])("has a request %s sent once more, with a credential read again", async (_what, request) => {
+    const setup = await started();
+    rejects(setup, 1);
+    const seen = send(setup, request);
+    expect(await seen.ended).toBe("end");
+    expect(seen.heads.map(([status]) => status)).toEqual([200]);
+    expect(credentialsIn(setup)).toEqual(["Bearer own-0", "Bearer own-1"]);
+    const bodies = setup.recorder.requests.map(({ body }) => body);
+    const whole = request.body ?? Buffer.alloc(0);
+    expect(bodies).toEqual([whole, whole]);
+  });
+
+  it("ends the request at the second time", async () => {
+    const setup = await started({ connections: 1 });
+    rejects(setup, 2);
+    const seen = send(setup);
+    expect([await seen.ended, seen.heads]).toEqual(["unauthorized", []]);
+    expect(credentialsIn(setup)).toEqual(["Bearer own-0", "Bearer own-1"]);
+    expect([await send(setup).ended, credentialsIn(setup).at(-1)]).toEqual(["end", "Bearer own-2"]);
+  });
+
+  it("ends a request at once whose body passes, since a part of it may be gone", async () => {
+    const setup = await started();
+    rejects(setup, 1);
+    expect(await send(setup, { ...post, body: parts("he", "llo") }).ended).toBe("unauthorized");
+    expect(credentialsIn(setup)).toEqual(["Bearer own-0"]);
+  });
+
+  it("may be a backend's: it is the answer, and the next request gets another one", async () => {
+    const setup = await started();
+    rejects(setup, 1);
+    const seen = send(setup, { isProxied: true });
+    expect([await seen.ended, seen.heads.map(([status]) => status)]).toEqual(["end", [401]]);
+    expect(await send(setup).ended).toBe("end");
+    expect(credentialsIn(setup)).toEqual(["Bearer own-0", "Bearer own-1"]);
+  });
+});
+
+describe("the forwarder's own credential", () => {
+  it("that cannot be read is a failure, and frees its connection", async () => {
+    const authorization = () => Promise.reject(new Error("no token file"));
+    const setup = await started({ connections: 1, authorization });
+    const ended = [send(setup), send(setup)].map((seen) => seen.ended);
+    expect(await Promise.all(ended)).toEqual(["no-credential", "no-credential"]);
+    expect(setup.recorder.requests).toEqual([]);
+  });
+
+  it("that is read for a request that was given up is not used", async () => {
+    const first = Promise.withResolvers<string>();
+    const read = [first.promise];
+    const authorization = () => read.shift() ?? Promise.resolve("Bearer own");
+    const setup = await started({ connections: 1, authorization });
+    const seen = send(setup);
+    expect(seen.forwarding.isWaiting).toBe(true);
+    seen.forwarding.abort();
+    expect(await seen.ended).toBe("aborted");
+    first.resolve("Bearer own");
+    expect(await send(setup, { target: "/next" }).ended).toBe("end");
+    expect(setup.recorder.requests.map(({ target }) => target)).toEqual(["/next"]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { requestUpgrade } from "../../../src/kube/forward/request-upgrade.ts";
+import { fakeCredentials } from "../../support/fake-credentials.ts";
 import { probed } from "../../support/tcp-timers.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import {
@@ -18,7 +19,7 @@ afterEach(async () => {
 
 const switching =
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-const headers = ["host", "api", "connection", "Upgrade", "upgrade", "websocket", "x-a", "\u00fc"];
+const headers = ["connection", "Upgrade", "upgrade", "websocket", "x-a", "\u00fc"];
 
 interface Outcome {
   readonly outcomes: readonly string[];
@@ -35,14 +36,15 @@ async function recording(): Promise<UpstreamRecorder> {
   return recorder;
 }
 
-function upgrade(server: string): Outcome {
+function upgrade(server: string, request: { isProxied?: boolean } = {}): Outcome {
   const [clock, outcomes] = [new TestClock(), new Array<string>()];
   const outcome: Outcome = {
     ...{ outcomes, clock, socket: undefined, received: "", answer: undefined },
-    cancel: () => cancel(),
+    cancel: () => sending.abort(),
   };
-  const cancel = requestUpgrade(
-    { method: "GET", target: "/exec?a=%2F", headers },
+  const { credentials } = fakeCredentials(server);
+  const sending = requestUpgrade(
+    { method: "GET", target: "/exec?a=%2F", headers, isProxied: false, ...request },
     {
       onUpgrade(_answer, socket, received) {
         outcomes.push("upgrade");
@@ -56,7 +58,7 @@ function upgrade(server: string): Outcome {
       },
       onError: (failure) => void outcomes.push(failure),
     },
-    { credentials: { server, tls: { rejectUnauthorized: true } }, headTimeoutMs: 75_000, clock },
+    { credentials, headTimeoutMs: 75_000, clock },
   );
   closing.push(() => {
     outcome.cancel();
@@ -78,7 +80,8 @@ describe("a request for an upgrade", () => {
     const [request] = recorder.requests;
     expect([request?.target, request?.body.length]).toEqual(["/one/exec?a=%2F", 0]);
     expect(request?.fields).toEqual([
-      ["host", "api"],
+      ["host", `127.0.0.1:${recorder.port}`],
+      ["authorization", "Bearer own-0"],
       ["connection", "Upgrade"],
       ["upgrade", "websocket"],
       ["x-a", "\u00fc"],
@@ -119,6 +122,31 @@ describe("a request for an upgrade", () => {
     await until(() => outcome.outcomes.length > 0);
     outcome.answer?.resume();
     expect([outcome.outcomes, outcome.clock.pending]).toEqual([["answer 403"], 0]);
+  });
+
+  it("is sent once more with another credential if the API server rejects the first", async () => {
+    const recorder = await recording();
+    recorder.respond = (_request, socket) =>
+      void socket.write(recorder.requests.length === 1 ? answerText(401) : switching);
+    const outcome = upgrade(recorder.url);
+    await until(() => outcome.outcomes.length > 0);
+    expect([outcome.outcomes, outcome.clock.pending]).toEqual([["upgrade"], 0]);
+    const sent = recorder.requests.flatMap(({ fields }) =>
+      fields.flatMap(([name, value]) => (name === "authorization" ? [value] : [])),
+    );
+    expect(sent).toEqual(["Bearer own-0", "Bearer own-1"]);
+  });
+
+  it.each<[string, boolean, readonly string[], number]>([
+    ["of the API server ends it at the second time", false, ["unauthorized"], 2],
+    ["that may be a backend's is the answer", true, ["answer 401"], 1],
+  ])("a 401 %s", async (_what, isProxied, outcomes, count) => {
+    const recorder = await recording();
+    recorder.respond = (_request, socket) => void socket.write(answerText(401));
+    const outcome = upgrade(recorder.url, { isProxied });
+    await until(() => outcome.outcomes.length > 0);
+    outcome.answer?.resume();
+    expect([outcome.outcomes, recorder.requests.length]).toEqual([outcomes, count]);
   });
 
   it("times out after 75 seconds without an answer", async () => {
