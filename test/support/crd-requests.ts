@@ -1,5 +1,5 @@
 import { apiVersionOf, resources } from "../../src/api/resources.ts";
-import { type Ask, patchTypes, unique } from "./policy-request.ts";
+import { type Ask, type Caller, latchkeyAccount, patchTypes, unique } from "./policy-request.ts";
 
 /** The three kinds by name. */
 export const kinds = {
@@ -17,6 +17,12 @@ export const everyKind = [
   "OwnedAccessKey",
   "DirectClusterEndpointToken",
 ] as const satisfies readonly KindName[];
+
+/** Writes the status of every kind, which a policy denies to other users. */
+export const statusWriter: Caller = {
+  ...latchkeyAccount("latchkey-controller"),
+  groups: ["system:masters"],
+};
 
 /** A manifest of one of the three kinds; without a spec if `spec` is undefined. */
 export function objectOf(kind: KindName, name: string, spec: unknown) {
