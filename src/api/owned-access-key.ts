@@ -104,3 +104,8 @@ function nonEmpty(
   const text = stringAt(spec, field) ?? "";
   return text === "" ? {} : { [field]: text };
 }
+
+/** The text of `spec.key` of a raw object: a key or a digest; empty without one. */
+export function specKeyOf(raw: unknown): string {
+  return stringAt(recordAt(raw, "spec"), "key") ?? "";
+}

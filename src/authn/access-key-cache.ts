@@ -15,7 +15,7 @@ import {
   managementLocation,
   type RequestLocation,
 } from "../domain/scope/scoped-request.ts";
-import { isFresh, staleReason } from "../kube/informer/cache-freshness.ts";
+import { areFresh, staleReasons } from "../kube/informer/cache-freshness.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
@@ -101,16 +101,8 @@ export function createAccessKeyCache(deps: AccessKeyCacheDeps, config: KeyConfig
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
-    isFresh() {
-      const now = deps.clock.monotonic();
-      return all.every(({ watchState }) => isFresh(watchState, now));
-    },
-    staleReasons() {
-      const now = deps.clock.monotonic();
-      return all.flatMap(
-        ({ resource, watchState }) => staleReason(resource.plural, watchState, now) ?? [],
-      );
-    },
+    isFresh: () => areFresh(all, deps.clock.monotonic()),
+    staleReasons: () => staleReasons(all, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
     isWatchOpen: () => keys.isWatchOpen,
     lookup(presented) {

@@ -56,7 +56,7 @@ export class UnknownKeyRetries {
   }
 
   /** Waits until the key is to be looked up again. */
-  wait({ peerAddress = "" }: Pick<PresentedKey, "peerAddress">, clock: Clock): Promise<void> {
+  wait(peerAddress: string, clock: Clock): Promise<void> {
     return new Promise((resolve) => {
       // No AbortSignal: with one, an unknown key costs a tenth more.
       const end = (): void => {
@@ -89,13 +89,13 @@ export async function identifyKey(
 }
 
 async function identified(
-  { token, peerAddress }: PresentedKey,
+  { token, peerAddress = "" }: PresentedKey,
   { accessKeys, clock, unknownKeyRetries }: IdentifyKeyDeps,
 ): Promise<Identification> {
   if (!accessKeys.isFresh()) return { kind: "not-ready" };
   let resolved = accessKeys.lookup(token);
   if (resolved === "unknown") {
-    await unknownKeyRetries.wait({ peerAddress }, clock);
+    await unknownKeyRetries.wait(peerAddress, clock);
     resolved = accessKeys.lookup(token);
   }
   if (resolved === "unknown" && !accessKeys.isWatchOpen()) return { kind: "not-ready" };

@@ -2,7 +2,7 @@ import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import { duplicateOf } from "../domain/access-key/duplicate-key.ts";
-import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
+import type { KeyConfig, ResolvedKey, WithParentKey } from "../domain/access-key/key-state.ts";
 import type { Indexer, ReadStore } from "../kube/informer/store.ts";
 import { observeRequester, type PolicyStores } from "./requester-policies.ts";
 
@@ -25,7 +25,7 @@ export interface KeyResolver {
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
   /** The key that authenticated the create request of this requester, if any. */
-  parentKey(requester: Requester): Pick<ResolvedKey, "parentKey">;
+  parentKey(requester: Requester): WithParentKey;
 }
 
 /**
@@ -60,7 +60,7 @@ export function createKeyResolver(deps: {
     return keys.countBy(keyIndexes.keyIndex, index) > 1 ? keys.by(keyIndexes.keyIndex, index) : [];
   }
 
-  function parentKeyOf(requester: Requester, generations: number): Pick<ResolvedKey, "parentKey"> {
+  function parentKeyOf(requester: Requester, generations: number): WithParentKey {
     if (requester.kind === "unknown" || requester.keyId === undefined) return {};
     return {
       parentKey: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone",

@@ -14,7 +14,7 @@ import { isKubeError } from "../kube/client/kube-error.ts";
 import { ObjectController, type ObjectControllerDeps } from "../kube/object-controller.ts";
 import type { ServerTls } from "../runtime/server-options.ts";
 import { caFingerprints } from "../tokens/certificate-pem.ts";
-import type { SigningOptions } from "../tokens/certificate-signing.ts";
+import type { CertifiedNames } from "../tokens/certificate-signing.ts";
 import { isSameText } from "../tokens/random-text.ts";
 import {
   newServerCertificates,
@@ -68,7 +68,7 @@ export class Certificates {
   readonly #deps: CertificatesDeps;
   readonly #options: CertificatesOptions;
   readonly #secretName: CertificatesSecretName;
-  readonly #signing: Omit<SigningOptions, "now">;
+  readonly #signing: CertifiedNames;
   readonly #inUse: CertificatesInUse;
   #secret: ObjectController<StoredCertificates> | undefined;
   #injector: CaBundleInjector | undefined;

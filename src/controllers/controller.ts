@@ -57,13 +57,8 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       },
     },
   );
-  exposeWatches(informers.watches, metrics);
+  exposeInformers(informers, options, metrics);
   counts.expose(metrics);
-  // Replicas that do not lead have the series, too.
-  for (const { queue, workers } of informers.reconcilers) {
-    queueMetrics(controllers[queue], metrics);
-    controllerMetrics(controllers[queue], workers(options), metrics);
-  }
   return {
     informers,
     follow: (signal) => informers.run(signal),
@@ -84,6 +79,19 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       }
     },
   };
+}
+
+/** Shows the watches, and the series of all queues: replicas that do not lead have them, too. */
+function exposeInformers(
+  { watches, reconcilers }: Informers,
+  options: ControllerOptions,
+  metrics: Metrics,
+): void {
+  exposeWatches(watches, metrics);
+  for (const { queue, workers } of reconcilers) {
+    queueMetrics(controllers[queue], metrics);
+    controllerMetrics(controllers[queue], workers(options), metrics);
+  }
 }
 
 /** The queues of a leader, and what its decisions read and change. */

@@ -1,4 +1,4 @@
-import { isFresh, type WatchState } from "../kube/informer/cache-freshness.ts";
+import { areFresh, type WatchState } from "../kube/informer/cache-freshness.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** Changes of the kinds of which every replica publishes a list. */
@@ -49,10 +49,7 @@ export class PublishedKinds implements Published {
     return this.#unlisted === 0;
   }
 
-  readonly isFresh = (): boolean => {
-    const now = this.#clock.monotonic();
-    return this.#informers.every(({ watchState }) => isFresh(watchState, now));
-  };
+  readonly isFresh = (): boolean => areFresh(this.#informers, this.#clock.monotonic());
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);

@@ -33,7 +33,7 @@ export function keyAuthenticator(deps: KeyAuthenticatorDeps): Authenticator {
       if (identification.kind === "not-ready") return notReady(notSyncedMessage);
       // The time of the answer must not tell a key that was valid from one that never was.
       if (identification.kind === "refused")
-        await deps.unknownKeyRetries.wait({ peerAddress }, deps.clock);
+        await deps.unknownKeyRetries.wait(peerAddress, deps.clock);
       if (identification.kind !== "authenticated") return unauthorized;
       return keyCredential(identification, deps);
     },

@@ -1,5 +1,5 @@
-import { parseOwnedAccessKeySpec } from "../api/owned-access-key.ts";
-import { isRecord, recordAt, stringAt } from "../api/parse.ts";
+import { parseOwnedAccessKeySpec, specKeyOf } from "../api/owned-access-key.ts";
+import { isRecord, recordAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
 import { isDigest, storedDigest, generateKey, plainKey } from "./access-key.ts";
@@ -10,9 +10,9 @@ import { isDigest, storedDigest, generateKey, plainKey } from "./access-key.ts";
  */
 export function missingKey(object: unknown, stored: unknown): SecretText | undefined {
   // The schema rejects a value that is not a string; a default would hide the mistake.
-  if (keyIn(object) !== "" || isOfAnotherType(object)) return undefined;
+  if (specKeyOf(object) !== "" || isOfAnotherType(object)) return undefined;
   if (stored === undefined) return generateKey();
-  return keyIn(stored) === "" ? undefined : new SecretText(keyIn(stored));
+  return specKeyOf(stored) === "" ? undefined : new SecretText(specKeyOf(stored));
 }
 
 /** The object with this key in plain text, to be sent only to the API server. */
@@ -34,7 +34,7 @@ export interface SentKey {
 
 /** Parses the key in a written object; undefined without one that the schema accepts. */
 export function sentKey(object: unknown): SentKey | undefined {
-  const key = new SecretText(keyIn(object));
+  const key = new SecretText(specKeyOf(object));
   if (key.isEmpty) return undefined;
   const keyDigest = storedDigest(key);
   if (keyDigest === undefined) return undefined;
@@ -46,8 +46,4 @@ export function sentKey(object: unknown): SentKey | undefined {
 function isOfAnotherType(object: unknown): boolean {
   const { key } = recordAt(object, "spec");
   return key !== undefined && key !== null && typeof key !== "string";
-}
-
-function keyIn(object: unknown): string {
-  return stringAt(recordAt(object, "spec"), "key") ?? "";
 }

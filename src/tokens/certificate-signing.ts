@@ -18,12 +18,16 @@ import { SecretText } from "../api/secret-text.ts";
 import type { CertificateName } from "../domain/certificates/certificate-plan.ts";
 import type { KeyPair } from "./certificate-pem.ts";
 
-/** The names in new certificates, and their issue time. */
-export interface SigningOptions {
+/** The names in new certificates. */
+export interface CertifiedNames {
   /** DNS names or IP addresses of the server. */
   readonly dnsNames: readonly string[];
   /** Common name of kube-apiserver's client certificate. */
   readonly clientName: string;
+}
+
+/** The names in new certificates, and their issue time. */
+export interface SigningOptions extends CertifiedNames {
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

@@ -19,7 +19,7 @@ export const awaitNewKey: AdmissionStep = async (request, context) => {
   const { accessKeys, clock, unknownKeyRetries } = context;
   const keyId = soleExtra(request.user, extras.keyId);
   if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
-    await unknownKeyRetries.wait({}, clock);
+    await unknownKeyRetries.wait("", clock);
   return admitted(request);
 };
 

@@ -16,6 +16,7 @@ import {
   derivedPrefix,
 } from "../../domain/shared-secret/derived-role.ts";
 import type { Source } from "../../domain/sync/copy.ts";
+import { indexedBy } from "../../domain/sync/sync-objects.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import {
   type UncachedObject,
@@ -27,7 +28,7 @@ import {
   readOf,
 } from "../question.ts";
 import { indexes, type Stores } from "../stores.ts";
-import { indexedBy, type WatchedKind } from "./watched-kind.ts";
+import type { WatchedKind } from "./watched-kind.ts";
 
 /** Roles that Latchkey derives from access rules. */
 export function roleKind(): WatchedKind<ObservedRole> {

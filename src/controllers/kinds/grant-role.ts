@@ -13,11 +13,12 @@ import {
   namesInForce,
   requesterHashOf,
 } from "../../domain/grants/granted-names.ts";
+import { indexedBy } from "../../domain/sync/sync-objects.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { requesterGrantReconciler } from "./requester-grant.ts";
 import { indexes } from "../stores.ts";
-import { indexedBy, type WatchedKind } from "./watched-kind.ts";
+import type { WatchedKind } from "./watched-kind.ts";
 
 /** ClusterRoles that grant requesters their keys and tokens; reconciled by the requester's hash. */
 export function grantRoleKind(): WatchedKind<GrantRole> {

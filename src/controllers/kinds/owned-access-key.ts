@@ -17,6 +17,7 @@ import {
 import { requesterHashOf } from "../../domain/grants/granted-names.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import { unknownRoles } from "../../domain/scope/scope-roles.ts";
+import { indexedBy } from "../../domain/sync/sync-objects.ts";
 import type { Change, Indexer } from "../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
@@ -26,7 +27,7 @@ import type { Answers, Decision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
-import { indexedBy, type WatchedKind } from "./watched-kind.ts";
+import type { WatchedKind } from "./watched-kind.ts";
 
 /** Indexers for the requester of a key or token, and for the key that it was requested with. */
 export const requesterIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metadata }>>> =

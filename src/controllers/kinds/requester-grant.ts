@@ -100,7 +100,7 @@ function staying(
   granted: ReadonlySet<string>,
   world: World,
 ): readonly (Owned & { readonly until?: number })[] {
-  if (!object.isGoing) return [object];
+  if (!object.isBeingDeleted) return [object];
   const until = deletionOf(object.uid, world).seenAt + world.options.grantSettleTime;
   return granted.has(object.key) && world.clock.monotonic() < until ? [{ ...object, until }] : [];
 }
@@ -195,7 +195,7 @@ interface Owned {
   readonly uid: string;
   readonly object: GrantedObject;
   readonly requester: string;
-  readonly isGoing: boolean;
+  readonly isBeingDeleted: boolean;
 }
 
 /** The objects with a verified requester and Latchkey's finalizer. */
@@ -215,7 +215,7 @@ function owned(
         uid: metadata.uid,
         object,
         requester: requester.name,
-        isGoing: metadata.deletionTimestamp !== undefined,
+        isBeingDeleted: metadata.deletionTimestamp !== undefined,
       },
     ];
   });

@@ -24,7 +24,7 @@ import {
 } from "../../domain/sync/observed-target.ts";
 import { syncIndexers } from "../../domain/sync/sync-objects.ts";
 import type { SyncSummary } from "../../domain/sync/sync-summary.ts";
-import { isFinalizing } from "../../domain/sync/obstacles.ts";
+import { isBeingDeleted, isFinalizing } from "../../domain/sync/obstacles.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
@@ -137,7 +137,8 @@ export const sharedSecretReconciler: Reconciler = {
     const source = world.stores.sharedSecrets.get(key);
     if (source === undefined) return undefined;
     const now = world.clock.now();
-    if (isGoing(source)) return planStuckFinalization(resource, source.secret, { now, failure });
+    if (isBeingDeleted(source))
+      return planStuckFinalization(resource, source.secret, { now, failure });
     const observed = observe(source, world, answers);
     return isAsk(observed) ? undefined : planReport({ ...observed, failure }, now);
   },
@@ -146,7 +147,7 @@ export const sharedSecretReconciler: Reconciler = {
 function decide(key: Key, world: World, answers: Answers): Decision {
   const source = world.stores.sharedSecrets.get(key);
   if (source === undefined) return decideLeftover(key, world, answers);
-  return isGoing(source)
+  return isBeingDeleted(source)
     ? decideTermination(source, world, answers)
     : decideNormal(source, world, answers);
 }
@@ -242,10 +243,6 @@ function noteWaiting(
   if (since === undefined) waits.delete(uid);
   else waits.set(uid, isProgressDue(since, now) ? now : since);
   return since;
-}
-
-function isGoing({ secret }: Source): boolean {
-  return secret.metadata.deletionTimestamp !== undefined;
 }
 
 function isNamespaceTerminating({ secret }: Source, { stores }: World): boolean {

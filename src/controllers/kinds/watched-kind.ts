@@ -53,8 +53,3 @@ export interface CountedObject {
   readonly conditions: readonly Condition[];
   readonly status: Readonly<Record<string, unknown>>;
 }
-
-/** Index values from at most one value. */
-export function indexedBy(value: string | undefined): readonly string[] {
-  return value === undefined ? [] : [value];
-}

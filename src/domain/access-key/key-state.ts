@@ -18,15 +18,19 @@ import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
 import { type Prefixes, identityOf } from "./key-identity.ts";
 
 /** An OwnedAccessKey and the state that decides whether it is accepted. */
-export interface ResolvedKey {
+export interface ResolvedKey extends WithParentKey {
   readonly key: ObservedAccessKey;
   readonly requester: Requester;
   /** Why another object owns the same key, see {@link duplicateOf}; absent if none does. */
   readonly duplicate?: Duplicate | undefined;
   readonly config: KeyConfig;
+}
+
+/** What was requested with an access key, or without one. */
+export interface WithParentKey {
   /**
-   * The access key that the key was requested with, which limits its lifetime and scope; absent if
-   * it was requested without one, `gone` if the parent does not exist.
+   * The access key that it was requested with, which limits its lifetime and scope; absent if it
+   * was requested without one, `gone` if the parent does not exist.
    */
   readonly parentKey?: ResolvedKey | "gone";
 }

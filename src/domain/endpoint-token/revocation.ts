@@ -1,6 +1,6 @@
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import type { Requester } from "../../api/requester.ts";
-import { type ResolvedKey, parentInvalidReason } from "../access-key/key-state.ts";
+import { type WithParentKey, parentInvalidReason } from "../access-key/key-state.ts";
 import { requesterHashOf } from "../grants/granted-names.ts";
 import { instantOf } from "../lifetime.ts";
 
@@ -20,10 +20,9 @@ export type RevocationDecision =
   | { readonly kind: "valid" };
 
 /** A token and the access key that it was requested with, see ObservedEndpointToken. */
-export interface RevocableToken {
+export interface RevocableToken extends WithParentKey {
   readonly token: EndpointToken;
   readonly requester: Requester;
-  readonly parentKey?: ResolvedKey | "gone";
 }
 
 /**

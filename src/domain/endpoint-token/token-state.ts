@@ -10,7 +10,7 @@ import {
   effectiveScopes,
   parentInvalidReason,
   maximumChildExpiry,
-  type ResolvedKey,
+  type WithParentKey,
 } from "../access-key/key-state.ts";
 import { clampedLifetime, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
 import { isSystemName } from "../requester/requester.ts";
@@ -27,18 +27,13 @@ export interface EndpointTokenConfig {
 }
 
 /** A DirectClusterEndpointToken and the observed state that decides about it. */
-export interface ObservedEndpointToken {
+export interface ObservedEndpointToken extends WithParentKey {
   readonly token: EndpointToken;
   readonly requester: Requester;
   readonly grant: GrantState;
   /** The kids of all signing keys that are published or will be. */
   readonly knownKids: ReadonlySet<string>;
   readonly config: EndpointTokenConfig;
-  /**
-   * The access key that the token was requested with, which limits its lifetime and scope; absent
-   * if it was requested without one, `gone` if the key does not exist.
-   */
-  readonly parentKey?: ResolvedKey | "gone";
   /** The reported failure of writes to the object, or to the grant that it waits for. */
   readonly failure?: ReportedFailure | undefined;
 }
@@ -53,6 +48,8 @@ export interface TokenLifetime {
   /** Whether the object was created from an export, which hides the start of its lifetime. */
   readonly isExport: boolean;
 }
+
+type Refused = Extract<TokenState, { kind: "refused" }>;
 
 /** The state of a token, which decides the next action. */
 export type TokenState =
@@ -120,30 +117,23 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
   if (requester.kind === "unknown") {
     // Only Latchkey can have signed an existing token: reinstalled policies must not revoke all
     // tokens.
-    return isCurrent
-      ? { kind: "minted" }
-      : { kind: "refused", reason: "UnknownRequester", message: requester.why };
+    return isCurrent ? { kind: "minted" } : refused("UnknownRequester", requester.why);
   }
   const unsupported = unsupportedBecause(requester);
-  if (unsupported !== undefined)
-    return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
+  if (unsupported !== undefined) return refused("UnsupportedRequester", unsupported);
   const parentProblem = parentInvalidReason(observed.parentKey, now);
   if (parentProblem !== undefined)
-    return {
-      kind: "refused",
-      reason: "ParentKeyInvalid",
-      message: `${parentProblem}. Create the token again with a valid credential.`,
-    };
-  if (token.spec.limit === "unreadable") {
-    return {
-      kind: "refused",
-      reason: "InvalidScope",
-      message:
-        "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or " +
+    return refused(
+      "ParentKeyInvalid",
+      `${parentProblem}. Create the token again with a valid credential.`,
+    );
+  if (token.spec.limit === "unreadable")
+    return refused(
+      "InvalidScope",
+      "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or " +
         "more than 64 rules, 1000 entries or 65536 characters. Create another token with a " +
         "valid scope.",
-    };
-  }
+    );
   if (isCurrent) return { kind: "minted" };
   // The audience is that of the claims, so it decides when the token is minted and never later.
   const audience = tokenAudience(observed.config.audience, {
@@ -151,12 +141,16 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
     scopes: [token.spec.limit, ...parentScopes(observed)],
   });
   return audience.kind === "invalid"
-    ? { kind: "refused", reason: "InvalidAudience", message: audience.message }
+    ? refused("InvalidAudience", audience.message)
     : { kind: "wanted", requester, audience: audience.audience };
 }
 
+function refused(reason: Refused["reason"], message: string): Refused {
+  return { kind: "refused", reason, message };
+}
+
 /** The scopes of the parent key and its ancestors. */
-function parentScopes({ parentKey }: ObservedEndpointToken): readonly ScopeLimit[] {
+function parentScopes({ parentKey }: WithParentKey): readonly ScopeLimit[] {
   return parentKey === undefined || parentKey === "gone" ? [] : effectiveScopes(parentKey);
 }
 
@@ -184,7 +178,7 @@ export function expiredConditions({ endsAt, isExport }: TokenLifetime): readonly
 /** Conditions of a token that is never minted. */
 export function refusedConditions(
   lifetime: TokenLifetime,
-  { reason, message }: Extract<TokenState, { kind: "refused" }>,
+  { reason, message }: Refused,
 ): readonly ConditionUpdate[] {
   return [...stalled(reason, message), notExpired(lifetime)];
 }

@@ -1,7 +1,8 @@
 import type { AdmissionRequest, AdmissionUser } from "../../api/admission-review.ts";
 import { annotations, extras, ownAccounts, cleanupFinalizer } from "../../api/names.ts";
-import { isRecord, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { isRecord, recordAt, stringMapAt } from "../../api/parse.ts";
 import { lifetimeAnnotations, lockedAnnotations } from "../../api/requester.ts";
+import { specKeyOf } from "../../api/owned-access-key.ts";
 import { instantOf } from "../lifetime.ts";
 import { timestamp } from "../plan/conditions.ts";
 
@@ -49,8 +50,8 @@ export function storedRequester(stored: unknown): string | undefined {
 export function takesOver({ user, object, oldObject }: AdmissionRequest): boolean {
   const requester = storedRequester(oldObject);
   if (requester === undefined || requester === user.username) return false;
-  const key = keyOf(object);
-  return key.startsWith("sha256:") && key !== keyOf(oldObject);
+  const key = specKeyOf(object);
+  return key.startsWith("sha256:") && key !== specKeyOf(oldObject);
 }
 
 function dueAnnotations(request: AdmissionRequest, own: readonly string[]): Annotations {
@@ -109,10 +110,6 @@ function timesIn(sent: Annotations, stored: Annotations | undefined): Annotation
 
 function annotationsOf(object: unknown): Annotations {
   return stringMapAt(recordAt(object, "metadata"), "annotations");
-}
-
-function keyOf(object: unknown): string {
-  return stringAt(recordAt(object, "spec"), "key") ?? "";
 }
 
 /**

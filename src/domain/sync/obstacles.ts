@@ -199,6 +199,11 @@ export function targetIn(namespace: string, source: Source): Target {
   return { namespace, name: source.options.secretName };
 }
 
+/** Whether a SharedSecret is being deleted. */
+export function isBeingDeleted({ secret }: Source): boolean {
+  return secret.metadata.deletionTimestamp !== undefined;
+}
+
 /**
  * Whether the reconcile of a source that is being deleted removes its copies. It has ended if only
  * the finalizers of others are left.

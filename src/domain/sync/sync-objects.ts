@@ -53,7 +53,7 @@ export const syncIndexers = {
     [syncIndexes.secretName]: ({ options }: Source) => [options.secretName],
   },
   namespaces: {
-    [syncIndexes.project]: (namespace: Metadata) => valuesOf(projectOf(namespace)),
+    [syncIndexes.project]: (namespace: Metadata) => indexedBy(projectOf(namespace)),
   },
   copies: {
     [syncIndexes.source]: namedSource,
@@ -74,7 +74,7 @@ export const syncIndexers = {
 /** The key in the annotation of a copy; without the annotation, the uid in its label. */
 function namedSource({ metadata }: TargetSecret): readonly string[] {
   const source = copiedSource(metadata);
-  return valuesOf(source === undefined ? metadata.labels[labels.sourceUid] : keyOf(source));
+  return indexedBy(source === undefined ? metadata.labels[labels.sourceUid] : keyOf(source));
 }
 
 function requestedKeys({ metadata }: ObservedCopy): readonly string[] {
@@ -82,7 +82,8 @@ function requestedKeys({ metadata }: ObservedCopy): readonly string[] {
   return source === undefined ? [] : [keyOf(source)];
 }
 
-function valuesOf(value: string | undefined): readonly string[] {
+/** Index values from at most one value. */
+export function indexedBy(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 

@@ -25,7 +25,7 @@ import { copiedSource, isCurrent, isCopiedByUser, type Source, sourceFor } from 
 import { isFilled } from "./placeholder.ts";
 import { placeholderState } from "./placeholder-state.ts";
 import { isPaused } from "./sync-options.ts";
-import { isFinalizing } from "./obstacles.ts";
+import { isBeingDeleted, isFinalizing } from "./obstacles.ts";
 import { existingAt, type ObservedTarget } from "./observed-target.ts";
 import type { TargetState } from "./state-table.ts";
 
@@ -77,10 +77,6 @@ function hasWithdrawnData(observed: ObservedTarget): boolean {
     owner.options.problem === undefined &&
     !candidates.some(({ secret }) => keyOf(secret.metadata) === keyOf(owner.secret.metadata))
   );
-}
-
-function isBeingDeleted({ secret }: Source): boolean {
-  return secret.metadata.deletionTimestamp !== undefined;
 }
 
 function isKeptByOlder(observed: ObservedTarget, source: Source): boolean {

@@ -108,6 +108,14 @@ export function isFresh({ isSynced, openedAt, freshForMs }: WatchState, now: num
   return isSynced && openedAt !== undefined && now - openedAt < freshForMs;
 }
 
+/** Whether the stores of all these informers are fresh. */
+export function areFresh(
+  informers: readonly { readonly watchState: WatchState }[],
+  now: number,
+): boolean {
+  return informers.every(({ watchState }) => isFresh(watchState, now));
+}
+
 /** Why the store of this resource is not fresh; undefined if it is. */
 export function staleReason(plural: string, state: WatchState, now: number): string | undefined {
   if (isFresh(state, now)) return undefined;
@@ -137,7 +145,6 @@ export async function untilFresh(
   informers: readonly { readonly watchState: WatchState }[],
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
-  const areProven = (): boolean =>
-    informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));
-  while (!areProven() && !signal.aborted) await sleep(pollMs, { clock, signal });
+  while (!areFresh(informers, clock.monotonic()) && !signal.aborted)
+    await sleep(pollMs, { clock, signal });
 }

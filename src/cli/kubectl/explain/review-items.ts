@@ -1,5 +1,6 @@
 import { apiVersion, extras, webhookConfigurations } from "../../../api/names.ts";
-import { isTrueAt, recordAt, stringAt } from "../../../api/parse.ts";
+import { specKeyOf } from "../../../api/owned-access-key.ts";
+import { isTrueAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
@@ -65,7 +66,7 @@ async function inTime(
 
 /** The webhook generates a key for an object without one. */
 function admissionItem(object: unknown): ReportItem {
-  return (stringAt(recordAt(object, "spec"), "key") ?? "") !== ""
+  return specKeyOf(object) !== ""
     ? answered(admission, "The webhook answered a review of a new access key.")
     : plainItem(
         admission,
