@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { collectionOf, everyKind, kinds, objectOf } from "../support/crd-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { kubectl } from "../support/kubectl.ts";
 import {
   admin,
   api,
@@ -214,6 +216,33 @@ describe.each(everyKind)("an object of the kind %s", (kind) => {
       if (isToken) await api.delete(pathOf(stored));
       else await api.merge(pathOf(stored), { spec: { displayName: "b" } });
       expect((await api.get(pathOf(stored))).metadata["generation"]).toBe(2);
+    });
+
+    it("whose resourceVersion is where a watch begins", async () => {
+      const stored = await make();
+      const [before, after] = [
+        await merge(stored, { metadata: { labels: { team: "a" } } }),
+        await merge(stored, { metadata: { labels: { team: "b" } } }),
+      ];
+      const from = `resourceVersion=${before.metadata.resourceVersion}&timeoutSeconds=2`;
+      const of = `fieldSelector=metadata.name%3D${stored.metadata.name}`;
+      const events = async () => {
+        const path = `${collection}?watch=1&${from}&${of}`;
+        const lines = await kubectl(inject("controlPlane"), ["get", "--raw", path]);
+        return lines.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+      };
+      // A controller, if there is one, may write the object later.
+      const [first] = await eventually(
+        async () => {
+          const seen = await events();
+          return seen.length > 0 && seen;
+        },
+        { what: "the watch to send an event" },
+      );
+      expect(first).toMatchObject({
+        type: "MODIFIED",
+        object: { metadata: { resourceVersion: after.metadata.resourceVersion } },
+      });
     });
 
     it("with labels that select it, and annotations that do not", async () => {

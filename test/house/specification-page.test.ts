@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 const repository = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(repository, "docs", "specification.md"), "utf8");
 /** The rows that may say `open`: what no version builds yet. */
-const openRows = "K4 M4 M10 D1 D4 D6 D8 O1 O2 O3 F1 F2 F3 F4 S1 A1 A22 R14 P3 P8 P9 P12".split(" ");
+const openRows = ["K4", "A22", "R14", "P12"];
 
 /** A test that a row of the page names. */
 interface NamedTest {
