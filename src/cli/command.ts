@@ -6,6 +6,7 @@ export type Completable =
   | "sharedsecrets"
   | "datakeys"
   | "keys"
+  | "tokens"
   | "objects"
   | "clusters"
   | "namespaces"

@@ -32,7 +32,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
   const namespace = unique("cli-secrets");
-  const [key, other] = [unique("key"), unique("other")];
+  const [key, other, token] = [unique("key"), unique("other"), unique("token")];
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
   /** What users keep: files that they named themselves. */
   const kept = join(directory, "kept");
@@ -88,6 +88,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     ],
     keysList: [{ args: ["keys", "list"] }, { args: ["keys", "list", "-o", "json"] }],
     keysDescribe: [{ args: ["keys", "describe", key] }],
+    keysSet: [{ args: ["keys", "set", key, "--display-name=Key of bob"] }],
     keysDisable: [{ args: ["keys", "disable", key] }],
     keysEnable: [{ args: ["keys", "enable", key] }],
     keysRotate: [{ args: ["keys", "rotate", key], options: bob, prints: true }],
@@ -104,7 +105,14 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
     tokenCreate: [
       { args: ["token", "create"], options: bob, prints: true },
       { args: ["token", "create", "--exec-credential"], options: bob, prints: true },
+      { args: ["token", "create", token], options: bob, prints: true },
     ],
+    tokenList: [{ args: ["token", "list"] }, { args: ["token", "list", "-o", "json"] }],
+    tokenDescribe: [
+      { args: ["token", "describe", token], options: bob },
+      { args: ["token", "describe", token, "-o", "yaml"], options: bob },
+    ],
+    tokenDelete: [{ args: ["token", "delete", token], options: bob }],
     kubeconfig: [
       { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
     ],
@@ -119,6 +127,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       },
     ],
     rotateSigningKey: [{ args: ["rotate-signing-key"] }],
+    delete: [{ args: ["delete", "database", ...at] }],
     completion: [{ args: ["completion", "bash"] }],
   };
 

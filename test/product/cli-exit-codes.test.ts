@@ -51,6 +51,11 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     ["database", [0, 5, 0, 0, 0]],
     ["nothing", noneBut(4)],
   ],
+  delete: [
+    ["database --dry-run=server", noneBut(0)],
+    ["nothing", noneBut(4)],
+    ["database /", forAll(2)],
+  ],
   run: [
     ["database -- true", [0, 125, 0, 0, 0]],
     ["database -- false", [1, 125, 1, 1, 1]],
@@ -70,6 +75,11 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   keysDescribe: [
     [adminKey, noneBut(0)],
     ["nothing", noneBut(4)],
+  ],
+  keysSet: [
+    [`${adminKey} --ttl=1h --dry-run=server`, noneBut(0)],
+    ["nothing --ttl=1h", noneBut(4)],
+    [adminKey, forAll(2)],
   ],
   keysDisable: [
     [adminKey, noneBut(0)],
@@ -91,6 +101,12 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
   tokenCreate: [
     ["--ttl=1h", [0, 0, 0, 5, 5]],
     ["--ttl=1s", forAll(2)],
+  ],
+  tokenList: [["", forAll(0)]],
+  tokenDescribe: [["nothing", noneBut(4)]],
+  tokenDelete: [
+    ["nothing", noneBut(4)],
+    ["job /", forAll(2)],
   ],
   kubeconfig: [
     ["nowhere", [4, 4, 4, 5, 5]],

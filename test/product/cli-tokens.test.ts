@@ -44,6 +44,52 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey token and kubecon
     });
   });
 
+  it("list and describe show the requester its token, and never the token itself", async () => {
+    const name = unique("shown");
+    const asBob = (...args: readonly string[]) => runCli(["token", ...args], { user: "bob" });
+    const { stdout: made } = await asBob("create", name, "--for-cluster=east");
+    for (const output of [[], ["-o", "json"], ["-o", "yaml"], ["-o", "name"]]) {
+      const { code, stdout } = await asBob("list", ...output);
+      expect([code, stdout]).toEqual([0, expect.stringContaining(name)]);
+      expect(stdout).not.toContain("eyJ");
+    }
+    for (const output of [[], ["-o", "json"], ["-o", "yaml"]]) {
+      const { stdout } = await asBob("describe", name, ...output);
+      expect(stdout).toContain("east");
+      expect(stdout).not.toContain("eyJ");
+    }
+    expect((await asBob("describe", name)).stdout).toMatch(/^Requester: +bob$/m);
+    expect(made.trim()).toMatch(jwt);
+    const foreign = await runCli(["token", "describe", name], { user: "alice" });
+    expect(foreign).toMatchObject({ code: 5, stderr: expect.stringContaining("cannot get") });
+  });
+
+  it("delete deletes the tokens of the requester, and of no one else", async () => {
+    const [name, other] = [unique("left"), unique("left")];
+    for (const made of [name, other]) await runCli(["token", "create", made], { user: "bob" });
+    const remove = (user: string, ...args: readonly string[]) =>
+      runCli(["token", "delete", ...args], { user });
+    expect(await remove("alice", name)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("cannot delete"),
+    });
+    expect(await remove("bob", name, "--dry-run=server")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("is deleted (dry run)"),
+    });
+    const pathOf = (made: string) =>
+      `/apis/management.service/v1/directclusterendpointtokens/${made}`;
+    expect((await api.find(pathOf(name))).code).toBe(200);
+    const deleted = await remove("bob", name, unique("never"), other);
+    expect(deleted.code).toBe(5);
+    expect(deleted.stderr.match(/ is (?:being )?deleted/g)).toHaveLength(2);
+    const areGone = async () =>
+      (await Promise.all([name, other].map((made) => api.find(pathOf(made))))).every(
+        ({ code }) => code === 404,
+      );
+    await eventually(areGone, { what: "the tokens to go" });
+  });
+
   it("create prints a token that one cluster accepts, which has no scope", async () => {
     const args = ["token", "create", unique("token"), "--for-cluster=east"];
     const { code, stdout, stderr } = await runCli(args, { user: "bob" });

@@ -148,6 +148,25 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     expect(await cli(["edit", "applied"], { env })).toMatchObject(warned("C"));
   });
 
+  it("delete deletes a SharedSecret of the namespace, and no other", async () => {
+    for (const name of ["leaving", "staying"])
+      await runCli(["set", name, "a=-", "-n", namespace], { input: "x" });
+    const remove = (...args: readonly string[]) => runCli(["delete", ...args, "-n", namespace]);
+    expect(await remove("leaving", "--dry-run=server")).toMatchObject({
+      code: 0,
+      stderr: `kubectl latchkey: SharedSecret "${namespace}/leaving" is deleted (dry run)\n`,
+    });
+    expect(await remove("leaving")).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: `kubectl latchkey: SharedSecret "${namespace}/leaving" is deleted\n`,
+    });
+    expect((await remove("leaving")).code).toBe(4);
+    const { stdout } = await runCli(["list", "-n", namespace, "-o", "name"]);
+    expect(stdout).toContain("/staying\n");
+    expect(stdout).not.toContain("/leaving\n");
+  });
+
   it("run gives values to a program, and leaves out what would run other code", async () => {
     const print = ["--", "/bin/sh", "-c", 'printf "%s|%s" "$PASSWORD" "$LD_PRELOAD"'];
     const { code, stdout, stderr } = await cli(["run", "database", ...print]);

@@ -8,15 +8,17 @@ import { exitCodeOf, exitCodes, runExitCodes, sentenceOf } from "./failure.ts";
 import { helpForm, overviewHelp } from "./help.ts";
 
 const actions: Actions = {
-  list: async () => (await import("./secrets/list.ts")).listSharedSecrets,
+  list: async () => (await import("./secrets/secret-actions.ts")).listSharedSecrets,
   get: async () => (await import("./secrets/get.ts")).getValues,
   set: async () => (await import("./secrets/set.ts")).setValues,
   unset: async () => (await import("./secrets/set.ts")).unsetValues,
   edit: async () => (await import("./secrets/edit.ts")).editValues,
+  delete: async () => (await import("./secrets/secret-actions.ts")).deleteSharedSecrets,
   run: async () => (await import("./secrets/run.ts")).runProgram,
   keysCreate: async () => (await import("./keys/keys.ts")).createKey,
   keysList: async () => (await import("./keys/keys.ts")).listKeys,
   keysDescribe: async () => (await import("./keys/keys.ts")).describeKey,
+  keysSet: async () => (await import("./keys/set-key.ts")).setKey,
   keysDisable: async () => (await import("./keys/keys.ts")).disableKey,
   keysEnable: async () => (await import("./keys/keys.ts")).enableKey,
   keysDelete: async () => (await import("./keys/keys.ts")).deleteKeys,
@@ -25,6 +27,9 @@ const actions: Actions = {
   keysDigest: async () => (await import("./keys/keys.ts")).printDigest,
   keysTest: async () => (await import("./keys/keys.ts")).testKey,
   tokenCreate: async () => (await import("./tokens/token-create.ts")).createToken,
+  tokenList: async () => (await import("./tokens/token-actions.ts")).listTokens,
+  tokenDescribe: async () => (await import("./tokens/token-actions.ts")).describeToken,
+  tokenDelete: async () => (await import("./tokens/token-actions.ts")).deleteTokens,
   kubeconfig: async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
   why: async () => (await import("./explain/why.ts")).why,
   status: async () => (await import("./status/status.ts")).printStatus,

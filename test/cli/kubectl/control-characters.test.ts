@@ -49,6 +49,8 @@ describe("no character that a terminal obeys is in", () => {
     ["list"],
     ["keys", "list"],
     ["keys", "describe", "database"],
+    ["token", "list"],
+    ["token", "describe", "database"],
     ["why", "shsec/database"],
     ["why", "oak/database"],
     ["why", "dcet/database"],

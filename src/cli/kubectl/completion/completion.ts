@@ -212,6 +212,8 @@ async function clusterNames(
       return objectNames(resources.sharedSecrets, cluster);
     case "keys":
       return objectNames(resources.ownedAccessKeys, cluster);
+    case "tokens":
+      return objectNames(resources.endpointTokens, cluster);
     case "objects": {
       const asked = askedObject(word);
       return asked === undefined ? [] : objectNames(askedKinds[asked.kind].resource, cluster);

@@ -41,7 +41,7 @@ export interface Cluster {
   ) => Promise<unknown>;
   /** A JSON merge patch (RFC 7386). */
   readonly patch: (resource: Resource, ref: ObjectRef, patch: ClusterPatch) => Promise<unknown>;
-  readonly delete: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
+  readonly delete: (resource: Resource, ref: ObjectRef, options?: WriteOptions) => Promise<unknown>;
   /** POST of a review; returns its status. */
   readonly review: (
     resource: Resource,
@@ -52,6 +52,12 @@ export interface Cluster {
 /** A merge patch, and whether it is only tried. */
 interface ClusterPatch extends WriteOptions {
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The uid and resourceVersion of an object, as preconditions of a patch. */
+export function preconditions(object: unknown): Readonly<Record<string, unknown>> {
+  const { uid, resourceVersion } = recordAt(object, "metadata");
+  return { uid, resourceVersion };
 }
 
 const pageItems = 500;
@@ -94,7 +100,11 @@ export function clusterOver(transport: RoundTripper, choice: KubeconfigChoice): 
         body,
         contentType: "application/merge-patch+json",
       }),
-    delete: async (resource, ref) => send({ method: "DELETE", path: objectPath(resource, ref) }),
+    delete: async (resource, ref, { dryRun = false } = {}) =>
+      send({
+        method: "DELETE",
+        path: withQuery(objectPath(resource, ref), { dryRun: dryRun ? "All" : undefined }),
+      }),
     review: async (resource, spec) =>
       recordAt(
         await send({

@@ -88,6 +88,13 @@ export const objectOutput = {
   output: choiceOption(["json", "yaml", "name"], { alias: "o", help: "output format" }),
 } as const satisfies CommandOptions;
 
+/** The option of commands that write what exists. */
+export const dryRun = {
+  dryRun: choiceOption(["none", "server"], {
+    help: "server sends the request without storing anything",
+  }),
+} as const satisfies CommandOptions;
+
 /** The output of commands that print one result. */
 export const resultOutput = {
   output: choiceOption(["json", "yaml"], { alias: "o", help: "output format" }),

@@ -1,6 +1,7 @@
-import { duration } from "../../../runtime/config-values.ts";
+import { duration, text } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
 import {
+  dryRun,
   newKeyOutput,
   objectOutput,
   resultOutput,
@@ -115,6 +116,36 @@ export const keyCommands = {
     connects: true,
     examples: ["kubectl latchkey keys describe ci"],
   },
+  keysSet: {
+    name: "keys set",
+    brief: "Set the texts, the lifetime and the scope of an access key, which stays the same",
+    details: [
+      "The options of a scope replace the whole scope, also its rules. " +
+        "A key that you made may become narrower and end earlier; what widens it needs the " +
+        "rights patch and update.",
+      "If the object changes at the same moment, nothing is stored, and the exit code is 1.",
+    ],
+    arguments: [keyName],
+    options: {
+      ttl: {
+        value: "<duration>",
+        help: "lifetime, such as 30d, in seconds without a unit; 0 is no end",
+        parse: duration({ unit: 1, least: 0 }),
+      },
+      displayName: { value: "<text>", help: "name for people; none if empty", parse: text },
+      description: { value: "<text>", help: "what the key is for; none if empty", parse: text },
+      ...scopeOptions,
+      clearScope: switchOption({
+        help: "remove the scope, so that the key has every right of its user",
+      }),
+      ...dryRun,
+    },
+    connects: true,
+    examples: [
+      "kubectl latchkey keys set ci --ttl=90d --description='Pipeline of the shop'",
+      "kubectl latchkey keys set ci --project=web --role=serviceCLI",
+    ],
+  },
   keysDisable: {
     name: "keys disable",
     brief: "Disable an access key, which is invalid until it is enabled again",
@@ -137,7 +168,7 @@ export const keyCommands = {
     name: "keys delete",
     brief: "Delete access keys, which makes them invalid within seconds",
     arguments: [{ ...keyName, many: true }],
-    options: {},
+    options: dryRun,
     connects: true,
     examples: ["kubectl latchkey keys delete ci old-ci"],
   },

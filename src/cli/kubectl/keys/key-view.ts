@@ -3,7 +3,6 @@ import { parseOwnedAccessKeySpec } from "../../../api/owned-access-key.ts";
 import {
   isTrueAt,
   numberAt,
-  parseConditions,
   parseMetadata,
   recordAt,
   stringAt,
@@ -12,6 +11,7 @@ import {
 import { boundSubjectOf } from "../../../domain/access-key/key-digest.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
 import type { OwnColumns } from "../objects/listing.ts";
+import type { Described } from "../objects/object-actions.ts";
 import { endText } from "../output.ts";
 import { scopeText } from "./scope-options.ts";
 
@@ -30,36 +30,38 @@ export const keyColumns: OwnColumns = {
   },
 };
 
-/** The lines of `keys describe`: name and value. */
-export function keyLines(object: unknown): readonly (readonly [string, string])[] {
+/** The lines of `keys describe`. */
+export function keyLines(object: unknown): Described {
   const metadata = recordAt(object, "metadata");
   const spec = recordAt(object, "spec");
   const status = recordAt(object, "status");
-  const ttl = numberAt(spec, "ttl") ?? 0;
-  const isIdle = isTrueAt(spec, "ttlAfterLastActivity");
-  const since = isIdle ? "after its last use" : "after its creation";
-  const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
-  const rows: readonly (readonly [string, string | undefined])[] = [
-    ["Name", stringAt(metadata, "name")],
+  const since = isTrueAt(spec, "ttlAfterLastActivity") ? "after its last use" : undefined;
+  return [
     ["Display name", stringAt(spec, "displayName")],
     ["Description", stringAt(spec, "description")],
     ["User", stringAt(spec, "user")],
     ["Team", stringAt(spec, "team")],
     ["Subject", stringAt(spec, "subject")],
+    ...requestLines(object, since),
+    ["Disabled", spec["disabled"] === true ? "yes" : "no"],
+    ["Last used", stringAt(status, "lastActivity") ?? "never"],
+    ["Key ID", stringAt(metadata, "uid")],
+  ];
+}
+
+/** The lines about what was asked for and until when it is valid, of a key or a token. */
+export function requestLines(object: unknown, since = "after its creation"): Described {
+  const metadata = recordAt(object, "metadata");
+  const spec = recordAt(object, "spec");
+  const ttl = numberAt(spec, "ttl") ?? 0;
+  const scope = "scope" in spec ? JSON.stringify(spec["scope"]) : "none, so it is not narrowed";
+  return [
     ["Requester", stringMapAt(metadata, "annotations")[annotations.requester]],
     ["Scope", scope],
-    ["Disabled", spec["disabled"] === true ? "yes" : "no"],
     ["Lifetime", ttl === 0 ? "no end" : `${ttl} seconds ${since}`],
     ["Created", stringAt(metadata, "creationTimestamp")],
-    ["Last used", stringAt(status, "lastActivity") ?? "never"],
-    ["Expires", stringAt(status, "expiresAt") ?? "never"],
-    ["Key ID", stringAt(metadata, "uid")],
-    ...parseConditions(status).map(
-      ({ type, status: state, reason, message }) =>
-        [type, `${state}, ${reason}: ${message}`] as const,
-    ),
+    ["Expires", stringAt(recordAt(object, "status"), "expiresAt") ?? "never"],
   ];
-  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }
 
 /**

@@ -8,15 +8,12 @@ import { UsageError } from "../../../runtime/config-values.ts";
 import { boundDigest, presentedKey } from "../../../tokens/access-key.ts";
 import type { Action, Flags } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { exitCodeOf, Failure, printable, sentenceOf } from "../failure.ts";
-import { findObjects } from "../objects/find-objects.ts";
+import { Failure, printable, sentenceOf } from "../failure.ts";
 import { keyColumns, keyLines } from "./key-view.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
 import { resultText } from "../output.ts";
-import { printObjects } from "../objects/print-objects.ts";
-import { waitUntil } from "../progress.ts";
+import { deleteOf, describeOf, listOf } from "../objects/object-actions.ts";
 import { scopeOf } from "./scope-options.ts";
-import { shownObject } from "../objects/shown-object.ts";
 import type { Terminal } from "../terminal.ts";
 import { tryKey } from "./try-key.ts";
 
@@ -72,31 +69,10 @@ async function ownName({ review }: Cluster): Promise<string> {
 }
 
 /** `kubectl latchkey keys list`. */
-export const listKeys: Action<"keysList"> = async ({ flags }, cli) => {
-  const deps = { cluster: await cli.connect(flags), terminal: cli.terminal };
-  const found = await findObjects({ resource, namespace: undefined }, deps);
-  const shown = { ...resource, ownColumns: keyColumns };
-  await printObjects(
-    { resource: shown, found },
-    { output: flags.output, withNamespace: false },
-    deps,
-  );
-};
+export const listKeys: Action<"keysList"> = listOf({ ...resource, ownColumns: keyColumns });
 
 /** `kubectl latchkey keys describe`. */
-export const describeKey: Action<"keysDescribe"> = async ({ flags, args: [name = ""] }, cli) => {
-  const cluster = await cli.connect(flags);
-  const object = await cluster.get(resource, { name });
-  cli.terminal.print(
-    resultText(flags.output, shownObject(object), () => {
-      const lines = keyLines(object);
-      const width = Math.max(...lines.map(([title]) => title.length));
-      return lines
-        .map(([title, value]) => `${`${title}:`.padEnd(width + 2)} ${printable(value)}\n`)
-        .join("");
-    }),
-  );
-};
+export const describeKey: Action<"keysDescribe"> = describeOf(resource, keyLines);
 
 /** `kubectl latchkey keys disable`. */
 export const disableKey: Action<"keysDisable"> = async ({ flags, args: [name = ""] }, cli) => {
@@ -112,51 +88,8 @@ export const enableKey: Action<"keysEnable"> = async ({ flags, args: [name = ""]
   cli.terminal.say(`OwnedAccessKey "${name}" is enabled`);
 };
 
-const goneWithinMs = 60_000;
-
-/**
- * `kubectl latchkey keys delete`: every key is deleted before the first one is waited for, whatever
- * becomes of the others, because they may be deleted for a leak.
- */
-export const deleteKeys: Action<"keysDelete"> = async (
-  { flags, args },
-  { connect, terminal, clock },
-) => {
-  const cluster = await connect(flags);
-  let failed = 0;
-  const tried = async (names: readonly string[], work: (name: string) => Promise<unknown>) => {
-    const done: string[] = [];
-    for (const name of names)
-      try {
-        await work(name);
-        done.push(name);
-      } catch (error) {
-        terminal.say(sentenceOf(error));
-        failed ||= exitCodeOf(error);
-      }
-    return done;
-  };
-  const deleted = await tried(args, (name) => cluster.delete(resource, { name }));
-  await tried(deleted, async (name) => {
-    // The right to read an own key ends shortly before the object does.
-    const isGone = () =>
-      cluster.get(resource, { name }).then(
-        () => undefined,
-        (error: unknown) => {
-          if (isKubeError(error, "NotFound", "Forbidden")) return true;
-          throw error;
-        },
-      );
-    const gone = await waitUntil(isGone, goneWithinMs, { clock });
-    terminal.say(
-      gone === true
-        ? `OwnedAccessKey "${name}" is deleted`
-        : `OwnedAccessKey "${name}" is being deleted, which takes longer than ` +
-            `${goneWithinMs / 1000} s; look at the log of latchkey controller`,
-    );
-  });
-  return failed;
-};
+/** `kubectl latchkey keys delete`. */
+export const deleteKeys: Action<"keysDelete"> = deleteOf(resource);
 
 /** `kubectl latchkey keys take-over`. */
 export const takeOverKey: Action<"keysTakeOver"> = async ({ flags, args: [name = ""] }, cli) => {

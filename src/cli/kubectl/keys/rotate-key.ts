@@ -7,6 +7,7 @@ import { exitCodes, Failure } from "../failure.ts";
 import { endingTtl, successorName, successorSpec } from "./key-view.ts";
 import { refusedSentence } from "./keys.ts";
 import { makeKey, newKeyObject } from "./new-key.ts";
+import { patchAsRead } from "../objects/patch-as-read.ts";
 import { spanText } from "../output.ts";
 
 const resource = resources.ownedAccessKeys;
@@ -41,13 +42,9 @@ async function endAfter(
     endsAt: instantOf(stringAt(recordAt(object, "status"), "expiresAt")),
   });
   if (ttl === undefined) return terminal.say(`OwnedAccessKey "${name}" ends before the overlap`);
-  const { uid, resourceVersion } = metadata;
-  const body = {
-    metadata: { uid, resourceVersion },
-    spec: { ttl, ttlAfterLastActivity: false },
-  };
+  const spec = { ttl, ttlAfterLastActivity: false };
   try {
-    await cluster.patch(resource, { name }, { body });
+    await patchAsRead(resource, object, { spec }, cluster);
     terminal.say(`OwnedAccessKey "${name}" ends in ${spanText(overlap)}`);
   } catch (error) {
     terminal.say(

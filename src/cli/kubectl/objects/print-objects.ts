@@ -13,9 +13,12 @@ import { jsonText, tableText, yamlText } from "../output.ts";
 import { shownObject } from "./shown-object.ts";
 import type { Terminal } from "../terminal.ts";
 
+/** The formats in which objects are printed; a table without one. */
+export type ObjectFormat = "json" | "yaml" | "name" | undefined;
+
 /** How objects are printed. */
 interface PrintOptions {
-  readonly output: "json" | "yaml" | "name" | undefined;
+  readonly output: ObjectFormat;
   readonly withNamespace: boolean;
 }
 

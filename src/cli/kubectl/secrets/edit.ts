@@ -20,7 +20,7 @@ import {
 } from "./edited-values.ts";
 import { Failure, sentenceOf } from "../failure.ts";
 import { applierWarnings } from "./field-owners.ts";
-import { preconditions } from "./read-secret.ts";
+import { preconditions } from "../connection/cluster.ts";
 
 const resource = resources.sharedSecrets;
 

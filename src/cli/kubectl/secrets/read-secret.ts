@@ -1,4 +1,3 @@
-import { recordAt } from "../../../api/parse.ts";
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
 import { type PlainValues, plainValues } from "../../../tokens/shared-values.ts";
@@ -76,10 +75,4 @@ export function namedValues(
   keys: readonly string[],
 ): PlainValues {
   return keys.length === 0 ? values : new Map(keys.map((key) => [key, valueOf(values, name, key)]));
-}
-
-/** The uid and resourceVersion of an object, as preconditions of a patch. */
-export function preconditions(object: unknown): Readonly<Record<string, unknown>> {
-  const { uid, resourceVersion } = recordAt(object, "metadata");
-  return { uid, resourceVersion };
 }

@@ -1,6 +1,6 @@
 import { text } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
-import { objectOutput } from "../connection/connection-options.ts";
+import { dryRun, objectOutput } from "../connection/connection-options.ts";
 import {
   choiceOption,
   dataKey,
@@ -25,12 +25,6 @@ export const sharedSecret = {
 } as const;
 
 const key = { name: "KEY", help: "data key", completes: "datakeys", read: dataKey } as const;
-
-const dryRun = {
-  dryRun: choiceOption(["none", "server"], {
-    help: "server sends the request without storing anything",
-  }),
-} as const;
 
 const variableOptions = {
   prefix: { value: "<text>", help: "text before each key", parse: someText },
@@ -169,6 +163,15 @@ export const secretCommands = {
     options: {},
     connects: true,
     examples: ["kubectl latchkey edit database -n team-a"],
+  },
+  delete: {
+    name: "delete",
+    brief: "Delete SharedSecrets, and with them all their copies and what they grant",
+    details: ["The command waits until the objects are gone, which takes some seconds."],
+    arguments: [{ ...sharedSecret, many: true }],
+    options: dryRun,
+    connects: true,
+    examples: ["kubectl latchkey delete old-database -n team-a"],
   },
   run: {
     name: "run",

@@ -1,7 +1,12 @@
 import { clusterName } from "../../../authn/token-options.ts";
 import { duration } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
-import { systemNamespace } from "../connection/connection-options.ts";
+import {
+  dryRun,
+  objectOutput,
+  resultOutput,
+  systemNamespace,
+} from "../connection/connection-options.ts";
 import { scopeOptions } from "../keys/scope-options.ts";
 import { serverUrl, someText, switchOption, tokenName } from "../option-values.ts";
 
@@ -14,6 +19,13 @@ const tokenOptions = {
     parse: duration({ unit: 1, least: 60 }),
   },
   ...scopeOptions,
+} as const;
+
+const token = {
+  name: "NAME",
+  help: "name of the DirectClusterEndpointToken",
+  completes: "tokens",
+  read: tokenName,
 } as const;
 
 /** Commands about direct tokens. */
@@ -63,6 +75,35 @@ export const tokenCommands = {
       "kubectl latchkey token create --ttl=15m --for-cluster=east",
       "kubectl latchkey token create --exec-credential --for-cluster=east",
     ],
+  },
+  tokenList: {
+    name: "token list",
+    brief: "List the objects of direct tokens that you may read",
+    details: [
+      "Without the right to list them, these are the tokens that you made. " +
+        "The output has no token.",
+    ],
+    arguments: [],
+    options: objectOutput,
+    connects: true,
+    examples: ["kubectl latchkey token list"],
+  },
+  tokenDescribe: {
+    name: "token describe",
+    brief: "Print a direct token with its state, scope and end, without the token itself",
+    arguments: [token],
+    options: resultOutput,
+    connects: true,
+    examples: ["kubectl latchkey token describe job"],
+  },
+  tokenDelete: {
+    name: "token delete",
+    brief: "Delete direct tokens, which revokes them at direct endpoints and authorizers",
+    details: ["Another kube-apiserver of a connected cluster accepts a token until its end."],
+    arguments: [{ ...token, many: true }],
+    options: dryRun,
+    connects: true,
+    examples: ["kubectl latchkey token delete job"],
   },
   kubeconfig: {
     name: "kubeconfig",

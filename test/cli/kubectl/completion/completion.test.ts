@@ -47,6 +47,8 @@ describe("names come from the cluster", () => {
     [["unset", "db", "a", ""], "datakeys"],
     [["get", "-n", ""], "namespaces"],
     [["keys", "delete", "a", "b"], "keys"],
+    [["token", "delete", "a", "b"], "tokens"],
+    [["delete", "a", ""], "sharedsecrets"],
     [["list", "--context="], "contexts"],
     [["keys", "create", "--output-file", "x"], "files"],
     [["list", ""], undefined],

@@ -38,9 +38,8 @@ test("the description of a key has no key", () => {
     spec: { user: "alice", key: "s3cret-key-value", ttl: 60, ttlAfterLastActivity: true },
   });
   expect(Object.fromEntries(lines)).toMatchObject({
-    Name: "ci",
-    User: "alice",
     Scope: "none, so it is not narrowed",
+    User: "alice",
     Lifetime: "60 seconds after its last use",
     Expires: "never",
   });
