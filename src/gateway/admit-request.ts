@@ -17,98 +17,94 @@ import type { Sharer } from "../runtime/fair-shares.ts";
 import { type Authenticator, type Credential, type Decision, refusalOf } from "./credential.ts";
 import type { FindUpstream, GatewayUpstream } from "./upstreams.ts";
 
-/** What decides about requests to the gateway. */
-export interface AdmitRequestDeps {
+/** What differs between the fronts: who may ask, at which paths, and for which API server. */
+export interface GatewayFront {
   readonly authenticator: Authenticator;
   /** The paths that are served. */
   readonly routes: Routes;
   readonly findUpstream: FindUpstream;
 }
 
-/** Called once a request has a valid credential, before the decision about it. */
-export interface Entry {
-  /** Records that a credential of this user was accepted, whatever becomes of the request. */
-  accepted(username: string): void;
-  /**
-   * Returns the reason if there is no room for the request, else a signal that aborts when it is
-   * over before it was admitted: then nothing waits for it any more.
-   */
-  enter(understood: UnderstoodRequest, credential: Credential): Refusal | AbortSignal;
-}
-
-/** A request that may be forwarded. */
-export interface AdmittedRequest {
-  readonly kind: "admitted";
+/** A request with a valid credential, before the decision about it. */
+export interface IdentifiedRequest {
+  readonly kind: "identified" | "admitted";
   readonly method: Method;
   readonly framing: Framing;
   readonly target: RequestTarget;
   readonly upstream: Upstream;
-  /** The API server of the upstream. */
-  readonly server: GatewayUpstream;
   readonly request: ReviewedRequest;
   /** Everything that the scope of the credential has to allow. */
   readonly required: readonly ReviewedRequest[];
   readonly credential: Credential;
   readonly user: UserInfo;
-  /** Whose turn it takes where requests wait. */
+  /** Whose turn it takes where requests wait, and whose limits it counts for. */
   readonly sharer: Sharer;
   readonly subprotocols: string | undefined;
 }
 
-/** A request whose head was understood. */
-export interface UnderstoodRequest extends Pick<
-  AdmittedRequest,
-  "method" | "framing" | "target" | "request"
-> {
-  readonly kind: "understood";
+/** A request that may be forwarded. */
+export interface AdmittedRequest extends IdentifiedRequest {
+  readonly kind: "admitted";
+  /** The API server of the upstream. */
+  readonly server: GatewayUpstream;
 }
 
 /**
- * Decides about a request by its head alone: 400 for what could be read in two ways, then 401, 403
- * and 404, so that a client without a credential learns nothing about names.
+ * Finds out by its head alone who sends a request, and what it asks for: 400 for what could be read
+ * in two ways, then 401, 403 and 404, so that a client without a credential learns nothing about
+ * names. `accepted` is called with the user of a valid credential, whatever becomes of the request.
  */
-export async function admitRequest(
+export async function identifyRequest(
   head: RequestHead,
-  { authenticator, routes, findUpstream }: AdmitRequestDeps,
-  entry: Entry,
-): Promise<AdmittedRequest | Refusal> {
+  { authenticator, routes }: GatewayFront,
+  accepted: (username: string) => void,
+): Promise<IdentifiedRequest | Refusal> {
   const understood = understand(head, routes);
   if (understood.kind === "refusal") return understood;
   const { token, subprotocols } = bearerOf(head.rawHeaders);
   if (token === undefined) return unauthorized;
   const credential = await authenticator.authenticate(token, head.peerAddress);
   if (credential.kind === "refusal") return credential;
-  entry.accepted(credential.user.username);
+  const { user, id } = credential;
+  accepted(user.username);
   const forbidden = identityProblem(head, credential);
   if (forbidden !== undefined) return forbidden;
-  const { upstream } = understood.target;
+  const { request, target } = understood;
+  const { upstream } = target;
   if (upstream === undefined)
     return refusal(404, "not-found", "the gateway serves nothing at this path");
-  const left = entry.enter(understood, credential);
-  if (!(left instanceof AbortSignal)) return left;
+  return {
+    ...{ ...understood, kind: "identified", upstream, credential, user, subprotocols },
+    required: requiredAccess(request, head.isUpgrade),
+    sharer: { user: user.username, key: id },
+  };
+}
+
+/** Decides about a request; rejects with the reason of `left` once nobody waits for it. */
+export async function authorizeRequest(
+  identified: IdentifiedRequest,
+  { findUpstream }: GatewayFront,
+  left: AbortSignal,
+): Promise<AdmittedRequest | Refusal> {
+  const { credential, request, required, upstream } = identified;
   const server = findUpstream(upstream);
-  const required = requiredAccess(understood.request, head.isUpgrade);
-  for (const request of required) {
-    const decision = await credential.authorize(request, { upstream, server }, left);
+  for (const access of required) {
+    const decision = await credential.authorize(access, { upstream, server }, left);
     if (decision.kind !== "no-opinion") return refusalOf(decision, credential);
   }
   if (server === undefined)
     return refusal(404, "not-found", "no cluster of this name is connected");
-  if (credential.isScoped && writesSecret(understood.request)) {
+  if (credential.isScoped && writesSecret(request)) {
     const problem = await server.secrets?.problem(left);
     if (problem !== undefined) return secretWriteRefusal(problem);
   }
-  return {
-    ...{ ...understood, upstream, server, required, credential, subprotocols },
-    ...{ kind: "admitted", user: credential.user },
-    sharer: { user: credential.user.username, key: credential.id },
-  };
+  return { ...identified, kind: "admitted", server };
 }
 
 /** Decides about an admitted request once more, by what is known at this moment. */
 export function authorizeAgain(
   { credential, required, upstream, server }: AdmittedRequest,
-  { findUpstream }: Pick<AdmitRequestDeps, "findUpstream">,
+  { findUpstream }: GatewayFront,
 ): Decision {
   if (findUpstream(upstream) !== server)
     return { kind: "not-ready", reason: "the connection of this cluster has changed; retry" };
@@ -117,6 +113,15 @@ export function authorizeAgain(
     if (decision.kind !== "no-opinion") return decision;
   }
   return { kind: "no-opinion" };
+}
+
+/** A request whose head was understood. */
+interface UnderstoodRequest {
+  readonly kind: "understood";
+  readonly method: Method;
+  readonly framing: Framing;
+  readonly target: RequestTarget;
+  readonly request: ReviewedRequest;
 }
 
 function understand(head: RequestHead, routes: Routes): UnderstoodRequest | Refusal {
@@ -130,10 +135,7 @@ function understand(head: RequestHead, routes: Routes): UnderstoodRequest | Refu
   return { ...checked, kind: "understood", target, request };
 }
 
-function identityProblem(
-  head: RequestHead,
-  { user, noun }: Pick<Credential, "user" | "noun">,
-): Refusal | undefined {
+function identityProblem(head: RequestHead, { user, noun }: Credential): Refusal | undefined {
   if (asksForImpersonation(head.rawHeaders))
     return refusal(
       403,

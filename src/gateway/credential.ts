@@ -4,7 +4,7 @@ import type { NotReady } from "../authn/authorize-request.ts";
 import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { LimitOptions } from "../domain/gateway/in-flight-limits.ts";
-import { type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
+import { internalError, type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
 import type { GatewayUpstream } from "./upstreams.ts";
 
@@ -65,7 +65,7 @@ export function refusalOf(decision: Decision, credential: Pick<Credential, "isVa
         ? refusal(403, "scope", `forbidden: ${decision.reason}`)
         : unauthorized;
     case "no-opinion":
-      return refusal(500, "upstream", "internal error");
+      return internalError;
   }
 }
 

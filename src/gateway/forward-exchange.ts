@@ -45,7 +45,8 @@ export class ForwardedExchange implements ForwardHandler {
       },
       onEnd: deps.onEnd,
     });
-    this.#reading = new ClientPace(answerPace, {
+    this.#reading = new ClientPace({
+      pace: answerPace,
       clock: deps.clock,
       onLate: () => this.#state.abort("timeout"),
     });

@@ -1,25 +1,19 @@
-import { refusal } from "../domain/gateway/refusal.ts";
+import { internalError, type Refusal } from "../domain/gateway/refusal.ts";
 import { mintsToken } from "../domain/gateway/token-mint.ts";
-import type { Clock } from "../runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../runtime/exchange.ts";
-import { admitRequest, type AdmitRequestDeps } from "./admit-request.ts";
+import { identifyRequest } from "./admit-request.ts";
 import { ForwardedExchange } from "./forward-exchange.ts";
 import { ForwardedUpgrade } from "./forward-upgrade.ts";
-import { completesBody, type OwnBodyDeps } from "./own-body.ts";
+import { completesBody } from "./own-body.ts";
 import {
+  enterRequest,
+  type GatewayContext,
+  refuseRequest,
   type ResponseWriter,
-  RequestInProgress,
-  type RequestInProgressDeps,
 } from "./request-in-progress.ts";
 import { sendRefusal } from "./send-refusal.ts";
 import { TokenMint } from "./token-mint.ts";
 import { sendUpgradeRefusal } from "./upgrade-answer.ts";
-
-/** What requests to the gateway need. */
-export interface GatewayDeps extends AdmitRequestDeps, RequestInProgressDeps {
-  readonly clock: Clock;
-  readonly bodies: OwnBodyDeps["bodies"];
-}
 
 /** Answers requests to the gateway. */
 export interface GatewayHandler {
@@ -28,11 +22,11 @@ export interface GatewayHandler {
 }
 
 /** The handler of a gateway's front server. */
-export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
-  const { clock, bodies } = deps;
+export function gatewayHandler(context: GatewayContext): GatewayHandler {
+  const { clock, bodies } = context;
   return {
     onExchange(exchange) {
-      void handle(deps, {
+      void handle(context, {
         head: exchange.head,
         accepted: (username) => exchange.accepted(username),
         refuse: (refused) => sendRefusal(exchange, refused),
@@ -50,7 +44,7 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
       const { head, socket } = exchange;
       // Until the answer, an error of the socket has no listener.
       socket.on("error", () => {});
-      void handle(deps, {
+      void handle(context, {
         head,
         accepted: (username) => exchange.accepted(username),
         refuse: (refused) => sendUpgradeRefusal(exchange, refused, clock),
@@ -63,21 +57,17 @@ export function gatewayHandler(deps: GatewayDeps): GatewayHandler {
   };
 }
 
-async function handle(deps: GatewayDeps, writer: ResponseWriter): Promise<void> {
-  const { clock, metrics, log } = deps;
-  const began = clock.monotonic();
-  const request = new RequestInProgress(deps, writer);
+async function handle(context: GatewayContext, writer: ResponseWriter): Promise<void> {
+  const began = context.clock.monotonic();
+  const refuse = (refused: Refusal): void => refuseRequest(refused, writer, context);
   try {
-    const admitted = await admitRequest(writer.head, deps, request);
-    if (request.isOver) return;
-    if (admitted.kind === "refusal") return request.refuse(admitted);
-    const forwarded = request.forward(admitted);
-    metrics.overhead((clock.monotonic() - began) / 1000);
-    await forwarded?.start();
+    const identified = await identifyRequest(writer.head, context, (user) => writer.accepted(user));
+    if (identified.kind === "refusal") return refuse(identified);
+    const request = enterRequest(identified, writer, context);
+    if (request.kind === "refusal") return refuse(request);
+    await request.start(began);
   } catch (error) {
-    // What waits for a request that is over ends with an error.
-    if (request.isOver) return;
-    log.error({ error }, "gateway request failed");
-    request.refuse(refusal(500, "upstream", "internal error"));
+    context.log.error({ error }, "gateway request failed");
+    refuse(internalError);
   }
 }

@@ -25,7 +25,7 @@ import {
 } from "../runtime/run-process.ts";
 import { frontLimits } from "../runtime/server-options.ts";
 import { startServer } from "../runtime/server.ts";
-import type { AdmitRequestDeps } from "./admit-request.ts";
+import type { GatewayFront } from "./admit-request.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
 import { type GatewayHandler, gatewayHandler } from "./gateway-handler.ts";
 import { cutCounter, exposeRequests, gatewayMetrics } from "./gateway-metrics.ts";
@@ -52,7 +52,7 @@ interface GatewayBase {
   /** The API server of the process itself. */
   readonly upstream: GatewayUpstream;
   /** The handler of requests, with what decides about them. */
-  readonly handlerWith: (deciding: AdmitRequestDeps) => GatewayHandler;
+  readonly handlerWith: (deciding: GatewayFront) => GatewayHandler;
   /** The process with the parts that decide about requests. */
   readonly partsWith: (deciding: readonly ProcessPart[]) => readonly ProcessPart[];
 }

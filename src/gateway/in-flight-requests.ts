@@ -5,6 +5,7 @@ import {
   type InFlightLoad,
 } from "../domain/gateway/in-flight-limits.ts";
 import { type Cancel, type Clock, sleep } from "../runtime/clock.ts";
+import type { Sharer } from "../runtime/fair-shares.ts";
 import { ItemsByOwner } from "../runtime/items-by-owner.ts";
 import type { Yielder } from "../runtime/yielder.ts";
 import type { Decision } from "./credential.ts";
@@ -12,8 +13,7 @@ import type { Decision } from "./credential.ts";
 /** A request of a valid credential, from before the decision about it until its end. */
 export interface InFlightRequest {
   readonly kind: InFlightKind;
-  readonly keyId: string;
-  readonly username: string;
+  readonly sharer: Sharer;
   /** Decides about it once more, by what is known now. */
   decide(): Decision;
   /** The end of the credential's validity in milliseconds since the epoch, by what is known now. */
@@ -76,8 +76,8 @@ export class InFlightRequests {
   }
 
   /** How many there are of a group, of a user and with a key. */
-  loadOf(group: InFlightGroup, of: Pick<InFlightRequest, "username" | "keyId">): InFlightLoad {
-    return this.#groups[group].of(of);
+  loadOf(group: InFlightGroup, sharer: Sharer): InFlightLoad {
+    return this.#groups[group].of(sharer);
   }
 
   /** Ends the newest request of the user who has the most of a group; false if none can end. */
@@ -189,12 +189,12 @@ class Group {
   readonly #byUser = new ItemsByOwner<InFlightRequest>();
   readonly #byKey = new ItemsByOwner<InFlightRequest>();
 
-  of({ username, keyId }: Pick<InFlightRequest, "username" | "keyId">): InFlightLoad {
+  of({ user, key }: Sharer): InFlightLoad {
     const byUser = this.#byUser;
     return {
       all: byUser.size,
-      user: byUser.countOf(username),
-      key: this.#byKey.countOf(keyId),
+      user: byUser.countOf(user),
+      key: this.#byKey.countOf(key),
       get mostOfUser() {
         return byUser.ofLargestOwner().size;
       },
@@ -206,12 +206,12 @@ class Group {
   }
 
   add(request: InFlightRequest): void {
-    this.#byUser.add(request.username, request);
-    this.#byKey.add(request.keyId, request);
+    this.#byUser.add(request.sharer.user, request);
+    this.#byKey.add(request.sharer.key, request);
   }
 
   remove(request: InFlightRequest): void {
-    this.#byUser.remove(request.username, request);
-    this.#byKey.remove(request.keyId, request);
+    this.#byUser.remove(request.sharer.user, request);
+    this.#byKey.remove(request.sharer.key, request);
   }
 }

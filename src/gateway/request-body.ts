@@ -3,9 +3,12 @@ import { refusal } from "../domain/gateway/refusal.ts";
 import type { Cancel, Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 
-/** What reading a body needs; `onLate` is called when the client is too slow, and reading fails. */
-interface BodyDeps extends ClientPaceDeps {
+/** How long the gateway waits for a client. */
+interface PaceOptions {
   readonly pace: Pace;
+  readonly clock: Clock;
+  /** Called when the client was too slow. */
+  readonly onLate: () => void;
 }
 
 /** The refusal of a body that is too slow. */
@@ -16,17 +19,20 @@ export const bodyTooSlow = refusal(
 );
 
 /**
- * The body of a request as the API server asks for it. The stream itself is never handed over:
- * its reader could destroy it, and the answer with it.
+ * The body of a request as the API server asks for it; reading fails once the client is too slow.
+ * The stream itself is never handed over: its reader could destroy it, and the answer with it.
  */
-export async function* pacedBody(exchange: Exchange, deps: BodyDeps): AsyncGenerator<Uint8Array> {
+export async function* pacedBody(
+  exchange: Exchange,
+  options: PaceOptions,
+): AsyncGenerator<Uint8Array> {
   exchange.acceptBody();
   const iterator: AsyncIterator<Uint8Array> = exchange.body.iterator({ destroyOnReturn: false });
   let fail = (_error: Error): void => {};
-  const pace = new ClientPace(deps.pace, {
-    clock: deps.clock,
+  const pace = new ClientPace({
+    ...options,
     onLate() {
-      deps.onLate();
+      options.onLate();
       fail(new Error("the body is too slow"));
     },
   });
@@ -55,27 +61,19 @@ export async function* pacedBody(exchange: Exchange, deps: BodyDeps): AsyncGener
   }
 }
 
-/** What following a client needs. */
-interface ClientPaceDeps {
-  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
-  /** Called when the client was too slow. */
-  readonly onLate: () => void;
-}
-
 /**
  * Measures how long the gateway waits for a client, all in all: a client that moves a byte every
  * few seconds would otherwise hold what others wait for.
  */
 export class ClientPace {
-  readonly #pace: Pace;
-  readonly #deps: ClientPaceDeps;
+  readonly #options: PaceOptions;
   #bytes = 0;
   #waitedMs = 0;
   #waitsSince: number | undefined;
   #cancel: Cancel = () => {};
 
-  constructor(pace: Pace, deps: ClientPaceDeps) {
-    [this.#pace, this.#deps] = [pace, deps];
+  constructor(options: PaceOptions) {
+    this.#options = options;
   }
 
   /** The client moved these bytes. */
@@ -86,16 +84,16 @@ export class ClientPace {
   /** The gateway waits for the client from now on. */
   wait(): void {
     if (this.#waitsSince !== undefined) return;
-    const { clock, onLate } = this.#deps;
+    const { clock, pace, onLate } = this.#options;
     this.#waitsSince = clock.monotonic();
     const passed = { bytes: this.#bytes, waitedMs: this.#waitedMs };
-    this.#cancel = clock.wakeAfter(patienceMs(this.#pace, passed), onLate);
+    this.#cancel = clock.wakeAfter(patienceMs(pace, passed), onLate);
   }
 
   /** The gateway does not wait for the client any more. */
   stop(): void {
     if (this.#waitsSince === undefined) return;
-    this.#waitedMs += this.#deps.clock.monotonic() - this.#waitsSince;
+    this.#waitedMs += this.#options.clock.monotonic() - this.#waitsSince;
     this.#waitsSince = undefined;
     this.#cancel();
   }

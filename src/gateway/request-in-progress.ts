@@ -4,24 +4,33 @@ import {
   inFlightGroup,
   type InFlightKind,
   type InFlightLimits,
-  type LimitOptions,
-  roomFor,
   isStream,
+  roomFor,
 } from "../domain/gateway/in-flight-limits.ts";
-import { gatewayStops, type Refusal } from "../domain/gateway/refusal.ts";
+import { gatewayStops, internalError, type Refusal } from "../domain/gateway/refusal.ts";
 import type { Exchange } from "../runtime/exchange.ts";
+import type { Sharer } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";
 import {
   type AdmittedRequest,
-  type AdmitRequestDeps,
   authorizeAgain,
-  type Entry,
-  type UnderstoodRequest,
+  authorizeRequest,
+  type GatewayFront,
+  type IdentifiedRequest,
 } from "./admit-request.ts";
-import { type Credential, type Decision, refusalOf } from "./credential.ts";
+import { type Decision, refusalOf } from "./credential.ts";
 import type { ForwardResult } from "./forward-state.ts";
 import type { GatewayMetrics } from "./gateway-metrics.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
+import type { OwnBodyDeps } from "./own-body.ts";
+
+/** What all requests to a front share. */
+export interface GatewayContext extends GatewayFront, OwnBodyDeps {
+  readonly inFlight: InFlightRequests;
+  readonly limits: InFlightLimits;
+  readonly metrics: GatewayMetrics;
+  readonly log: Logger;
+}
 
 /**
  * What carries a request and its answer: an exchange, or a connection that changes its protocol.
@@ -37,138 +46,159 @@ export interface ResponseWriter {
 }
 
 /** A request on its way to the API server. */
-type Forwarded = Pick<InFlightRequest, "cut" | "end" | "giveWay"> & {
+interface Forwarded extends Pick<InFlightRequest, "cut" | "end" | "giveWay"> {
   start(): Promise<void> | void;
-};
-
-/** What following a request needs. */
-export interface RequestInProgressDeps extends Pick<AdmitRequestDeps, "findUpstream"> {
-  readonly inFlight: InFlightRequests;
-  readonly limits: InFlightLimits;
-  readonly metrics: GatewayMetrics;
-  readonly log: Logger;
 }
 
+/** Where a request stands. */
+type RequestState =
+  | { readonly kind: "deciding" | "over" }
+  | {
+      readonly kind: "forwarded";
+      readonly admitted: AdmittedRequest;
+      readonly forwarded: Forwarded;
+    };
+
+const over: RequestState = { kind: "over" };
+
 /** A reason of its own: AbortController makes one with a stack, which costs more than a refusal. */
-const isOver = new Error("the request is over");
+const requestIsOver = new Error("the request is over");
+
+/** Answers a request instead of forwarding it. */
+export function refuseRequest(
+  refused: Refusal,
+  writer: ResponseWriter,
+  { metrics, log }: GatewayContext,
+): void {
+  metrics.refused(refused.cause, refused.status);
+  log.debug({ status: refused.status, cause: refused.cause }, "gateway request refused");
+  writer.refuse(refused);
+}
 
 /**
- * A request from its head to its end. It counts from the moment at which its credential is known,
- * so also while it waits for the decision about it.
+ * Counts a request from the moment at which its credential is known, so also while it waits for the
+ * decision about it. Returns why there is no room for it, once a request of another user was ended
+ * if that makes room.
  */
-export class RequestInProgress implements Entry, InFlightRequest {
-  kind: InFlightKind = "answer";
-  keyId = "";
-  username = "";
-  readonly #deps: RequestInProgressDeps;
+export function enterRequest(
+  identified: IdentifiedRequest,
+  writer: ResponseWriter,
+  context: GatewayContext,
+): RequestInProgress | Refusal {
+  const { credential, request, sharer, target } = identified;
+  const { inFlight, limits } = context;
+  const answerKind = isStream(request, target.query) ? "stream" : "answer";
+  const kind = writer.head.isUpgrade ? "upgrade" : answerKind;
+  const terms = { group: inFlightGroup(kind), limits, noun: credential.noun };
+  const room = roomFor(inFlight.loadOf(terms.group, sharer), terms);
+  if (room === "displace" && !inFlight.displace(terms.group)) return fullRefusal("all", terms);
+  if (typeof room === "object") return room;
+  return new RequestInProgress({ kind, identified }, writer, context);
+}
+
+/** A request of a valid credential, to its end. */
+class RequestInProgress implements InFlightRequest {
+  readonly kind: InFlightKind;
+  readonly #identified: IdentifiedRequest;
   readonly #writer: ResponseWriter;
-  #left: AbortController | undefined;
-  #credential: Credential | undefined;
-  #admitted: AdmittedRequest | undefined;
-  #forwarded: Forwarded | undefined;
-  #leave = (): void => {};
-  #isOver = false;
+  readonly #context: GatewayContext;
+  readonly #leave: () => void;
+  /** Aborts when it is over before it was admitted: then nothing waits for it any more. */
+  readonly #left = new AbortController();
+  #state: RequestState = { kind: "deciding" };
 
-  constructor(deps: RequestInProgressDeps, writer: ResponseWriter) {
-    [this.#deps, this.#writer] = [deps, writer];
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  accepted(username: string): void {
-    this.#writer.accepted(username);
-  }
-
-  enter(
-    understood: Pick<UnderstoodRequest, "request" | "target">,
-    credential: Credential,
-  ): Refusal | AbortSignal {
-    this.kind = this.#kindOf(understood);
-    this.keyId = credential.id;
-    this.username = credential.user.username;
-    const problem = this.#problem(credential.noun);
-    if (problem !== undefined) return problem;
-    this.#credential = credential;
-    this.#leave = this.#deps.inFlight.add(this);
-    this.#left = new AbortController();
-    this.#writer.onClose(() => {
-      if (this.#forwarded === undefined) this.#over();
+  constructor(
+    { kind, identified }: { readonly kind: InFlightKind; readonly identified: IdentifiedRequest },
+    writer: ResponseWriter,
+    context: GatewayContext,
+  ) {
+    [this.kind, this.#identified] = [kind, identified];
+    [this.#writer, this.#context] = [writer, context];
+    this.#leave = context.inFlight.add(this);
+    writer.onClose(() => {
+      if (this.#state.kind === "deciding") this.#over();
     });
-    return this.#left.signal;
+  }
+
+  get sharer(): Sharer {
+    return this.#identified.sharer;
+  }
+
+  get #isOver(): boolean {
+    return this.#state.kind === "over";
+  }
+
+  /** Decides about it, and forwards it or answers it; `began` is when its head was read. */
+  async start(began: number): Promise<void> {
+    const { clock, metrics, log } = this.#context;
+    try {
+      const admitted = await authorizeRequest(this.#identified, this.#context, this.#left.signal);
+      if (this.#isOver) return;
+      if (admitted.kind === "refusal") return this.refuse(admitted);
+      const forwarded = this.#forward(admitted);
+      metrics.overhead((clock.monotonic() - began) / 1000);
+      await forwarded?.start();
+    } catch (error) {
+      // What waits for a request that is over ends with an error.
+      if (this.#isOver) return;
+      log.error({ error }, "gateway request failed");
+      this.refuse(internalError);
+    }
   }
 
   /** Forwards it; undefined if the client has left. */
-  forward(admitted: AdmittedRequest): Forwarded | undefined {
-    const { metrics, log } = this.#deps;
-    this.#admitted = admitted;
+  #forward(admitted: AdmittedRequest): Forwarded | undefined {
+    const { metrics, log } = this.#context;
     const forwarded = this.#writer.forward(admitted, (result) => {
       this.#over();
       metrics.answered(admitted.request.verb, result.status);
-      log.debug({ ...summaryOf(admitted), keyId: this.keyId, ...result }, "gateway request ended");
+      const keyId = this.sharer.key;
+      log.debug({ ...summaryOf(admitted), keyId, ...result }, "gateway request ended");
     });
     if (this.#isOver) return undefined;
-    this.#forwarded = forwarded;
+    this.#state = { kind: "forwarded", admitted, forwarded };
     return forwarded;
   }
 
   /** Answers it instead of forwarding it. */
   refuse(refused: Refusal): void {
     if (this.#isOver) return;
-    const { metrics, log } = this.#deps;
     this.#over();
-    metrics.refused(refused.cause, refused.status);
-    log.debug({ status: refused.status, cause: refused.cause }, "gateway request refused");
-    this.#writer.refuse(refused);
+    refuseRequest(refused, this.#writer, this.#context);
   }
 
   decide(): Decision {
-    return this.#admitted === undefined
-      ? { kind: "no-opinion" }
-      : authorizeAgain(this.#admitted, this.#deps);
+    return this.#state.kind === "forwarded"
+      ? authorizeAgain(this.#state.admitted, this.#context)
+      : { kind: "no-opinion" };
   }
 
   endsAt(): number {
-    return this.#credential?.endsAt() ?? Infinity;
+    return this.#identified.credential.endsAt();
   }
 
   end(): void {
-    if (this.#forwarded !== undefined) this.#forwarded.end();
+    if (this.#state.kind === "forwarded") this.#state.forwarded.end();
     else this.refuse(gatewayStops);
   }
 
   giveWay(): boolean {
-    if (this.#forwarded !== undefined) return this.#forwarded.giveWay();
+    if (this.#state.kind === "forwarded") return this.#state.forwarded.giveWay();
     this.refuse(displaced);
     return true;
   }
 
   cut(decision: Decision): void {
-    if (this.#forwarded !== undefined) this.#forwarded.cut(decision);
-    else if (this.#credential !== undefined) this.refuse(refusalOf(decision, this.#credential));
-  }
-
-  #kindOf({ request, target }: Pick<UnderstoodRequest, "request" | "target">): InFlightKind {
-    if (this.#writer.head.isUpgrade) return "upgrade";
-    return isStream(request, target.query) ? "stream" : "answer";
-  }
-
-  /** Why there is no room for it, once a request of another user was ended if that makes room. */
-  #problem(noun: LimitOptions["noun"]): Refusal | undefined {
-    const { inFlight, limits } = this.#deps;
-    const terms = { group: inFlightGroup(this.kind), limits, noun };
-    const room = roomFor(inFlight.loadOf(terms.group, this), terms);
-    if (room === "free" || (room === "displace" && inFlight.displace(terms.group)))
-      return undefined;
-    return room === "displace" ? fullRefusal("all", terms) : room;
+    if (this.#state.kind === "forwarded") this.#state.forwarded.cut(decision);
+    else this.refuse(refusalOf(decision, this.#identified.credential));
   }
 
   #over(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    const { kind } = this.#state;
+    if (kind === "over") return;
+    this.#state = over;
     this.#leave();
-    if (this.#forwarded === undefined) this.#left?.abort(isOver);
+    if (kind === "deciding") this.#left.abort(requestIsOver);
   }
 }
 

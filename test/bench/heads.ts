@@ -1,10 +1,10 @@
 import { performance } from "node:perf_hooks";
-import { admitRequest, type AdmitRequestDeps } from "../../src/gateway/admit-request.ts";
+import type { GatewayFront } from "../../src/gateway/admit-request.ts";
 import { unauthorized } from "../../src/domain/gateway/refusal.ts";
 import type { RequestHead } from "../../src/domain/gateway/request-head.ts";
 import { gatewayRoutes, longestTarget } from "../../src/domain/gateway/request-target.ts";
 import { median } from "../support/percentile.ts";
-import { openEntry } from "../support/open-entry.ts";
+import { admitRequest } from "../support/admit-request.ts";
 import { type Row, row } from "./report.ts";
 
 const management = "/kubernetes/management";
@@ -31,7 +31,7 @@ const heads: Readonly<Record<string, Partial<RequestHead>>> = {
 
 /** What reading a head costs before a credential is asked for, in milliseconds. */
 export async function headRows(): Promise<readonly Row[]> {
-  const deps: AdmitRequestDeps = {
+  const deps: GatewayFront = {
     routes: gatewayRoutes,
     authenticator: { authenticate: () => Promise.resolve(unauthorized) },
     findUpstream: () => undefined,
@@ -46,7 +46,7 @@ export async function headRows(): Promise<readonly Row[]> {
     const taken: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const began = performance.now();
-      await admitRequest(whole, deps, openEntry);
+      await admitRequest(whole, deps);
       taken.push(performance.now() - began);
     }
     rows.push(row(`401 after ${name}`, [median(taken), "ms"], { goal: "< 1 ms" }));

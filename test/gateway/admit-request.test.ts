@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import { connectedPolicies, unknownPolicy } from "../../src/domain/gateway/connected-policy.ts";
 import { secretWriteRefusal } from "../../src/domain/gateway/derived-credentials-policy.ts";
 import { emptyScope } from "../support/empty-scope.ts";
-import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
+import { authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { type FakeGatewayDeps, fakeGatewayDeps } from "../support/gateway-deps.ts";
 import { aliceKey, keyOf } from "../support/gateway-fixture.ts";
-import { openEntry } from "../support/open-entry.ts";
+import { admitRequest } from "../support/admit-request.ts";
 
 const nothing = { ...emptyScope, clusters: ["elsewhere"] };
 const none = "a-key-that-nobody-has";
 
 /** Admits a request; an unknown key waits for its retry. */
 async function admit(request: FakeRequest, deps: FakeGatewayDeps = fakeGatewayDeps()) {
-  const admitted = admitRequest(headOf(request), deps, openEntry);
+  const admitted = admitRequest(headOf(request), deps);
   await deps.clock.run(100);
   return admitted;
 }
@@ -38,9 +38,9 @@ describe("a request is refused", () => {
   ])("with 401 %s before its path is looked at", async (_what, target) => {
     const deps = fakeGatewayDeps();
     const head = { ...headOf({ key: null }), target };
-    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 401 });
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
     const known = { ...headOf({}), target };
-    expect(await admitRequest(known, deps, openEntry)).toMatchObject({ status: 404 });
+    expect(await admitRequest(known, deps)).toMatchObject({ status: 404 });
   });
 
   it.each<[string, Parameters<typeof keyOf>[1]]>([
@@ -84,7 +84,7 @@ describe("the time of a 401", () => {
     const deps = fakeGatewayDeps();
     arrange(deps);
     let isOver = false;
-    void admitRequest(headOf({ key }), deps, openEntry).then(() => (isOver = true));
+    void admitRequest(headOf({ key }), deps).then(() => (isOver = true));
     await deps.clock.run(99);
     expect(isOver).toBe(false);
     await deps.clock.run(1);
@@ -94,14 +94,13 @@ describe("the time of a 401", () => {
 
   it("is over for the first of 1,001 keys that wait", async () => {
     const deps = fakeGatewayDeps();
-    const first = admitRequest(headOf({ key: none }), deps, openEntry);
-    for (let index = 0; index < 1_000; index += 1)
-      void admitRequest(headOf({ key: none }), deps, openEntry);
+    const first = admitRequest(headOf({ key: none }), deps);
+    for (let index = 0; index < 1_000; index += 1) void admitRequest(headOf({ key: none }), deps);
     expect(await first).toMatchObject({ status: 401 });
     expect(deps.clock.pending).toBe(1_000);
     await deps.clock.run(100);
     expect(deps.clock.pending).toBe(0);
-    void admitRequest(headOf({ key: none }), deps, openEntry);
+    void admitRequest(headOf({ key: none }), deps);
     expect(deps.clock.pending).toBe(1);
   });
 });
@@ -176,7 +175,6 @@ describe("where the policy about Secrets is missing", () => {
     const admitted = await admitRequest(
       { ...headOf({ ...request, key: aliceKey }), target },
       { ...deps, findUpstream: () => ({ ...server, secrets }) },
-      openEntry,
     );
     expect(admitted).toMatchObject(kind === "refusal" ? secretWriteRefusal(problem) : { kind });
   });

@@ -94,7 +94,7 @@ describe("a request under way", () => {
     exchange.close();
     await settled();
     expect(deps.inFlight.counts()).toEqual({ answer: 0, stream: 0, upgrade: 0 });
-    const alice = { username: "alice", keyId: "uid-alice" };
+    const alice = { user: "alice", key: "uid-alice" };
     expect(deps.inFlight.loadOf("streams", alice)).toEqual({
       all: 0,
       user: 0,

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 function inFlightRequest(others: Partial<InFlightRequest> = {}): InFlightRequest {
   return {
-    ...{ kind: "stream", keyId: "uid", username: "alice" },
+    ...{ kind: "stream", sharer: { user: "alice", key: "uid" } },
     decide: () => ({ kind: "no-opinion" }),
     endsAt: () => Infinity,
     ...{ end: () => {}, giveWay: () => false, cut: () => {} },

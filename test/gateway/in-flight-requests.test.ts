@@ -30,9 +30,9 @@ function following() {
   const add = (
     {
       kind = "stream",
-      keyId = "k",
-      username = "u",
-    }: { kind?: InFlightKind; keyId?: string; username?: string } = {},
+      key = "k",
+      user = "u",
+    }: { kind?: InFlightKind; key?: string; user?: string } = {},
     endsAt = Infinity,
   ): Followed => {
     const followed: Followed = {
@@ -40,7 +40,7 @@ function following() {
       remove: () => remove(),
     };
     const remove = inFlight.add({
-      ...{ kind, keyId, username },
+      ...{ kind, sharer: { user, key } },
       decide() {
         followed.decisions += 1;
         return followed.decision;
@@ -69,11 +69,11 @@ describe("requests under way", () => {
     const all = [
       add({ kind: "answer" }),
       add({ kind: "stream" }),
-      add({ kind: "upgrade", keyId: "k2" }),
-      add({ kind: "stream", keyId: "k3", username: "u3" }),
+      add({ kind: "upgrade", key: "k2" }),
+      add({ kind: "stream", key: "k3", user: "u3" }),
     ];
     expect(inFlight.counts()).toEqual({ answer: 1, stream: 2, upgrade: 1 });
-    const of = { username: "u", keyId: "k" };
+    const of = { user: "u", key: "k" };
     expect(inFlight.loadOf("answers", of)).toEqual({ all: 1, user: 1, key: 1, mostOfUser: 1 });
     expect(inFlight.loadOf("streams", of)).toEqual({ all: 3, user: 2, key: 1, mostOfUser: 2 });
     for (const { remove } of all) {
@@ -87,7 +87,7 @@ describe("requests under way", () => {
 
   it("are displaced, the newest of the user with the most first, if one can end", () => {
     const { counted, inFlight, add } = following();
-    const others = [add(), add(), add({ username: "u2", keyId: "k2" })];
+    const others = [add(), add(), add({ user: "u2", key: "k2" })];
     const newest = add();
     expect(inFlight.displace("streams")).toBe(true);
     expect([newest.ends, others.map(({ ends }) => ends), counted]).toEqual([
@@ -173,7 +173,7 @@ describe("requests under way", () => {
       const order: string[] = [];
       const addSlow = (name: string, onDecide = (): void => {}) =>
         fixture.inFlight.add({
-          ...{ kind: "stream", keyId: "k", username: "u" },
+          ...{ kind: "stream", sharer: { user: "u", key: "k" } },
           decide() {
             order.push(name);
             onDecide();

@@ -4,7 +4,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
 import { emptyScope } from "../support/empty-scope.ts";
-import { admitRequest, authorizeAgain } from "../../src/gateway/admit-request.ts";
+import { authorizeAgain } from "../../src/gateway/admit-request.ts";
 import { refusalOf } from "../../src/gateway/credential.ts";
 import { tokenAuthenticator } from "../../src/gateway/token-authenticator.ts";
 import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
@@ -15,7 +15,7 @@ import { eventually } from "../support/eventually.ts";
 import { type FakeRequest, headOf } from "../support/fake-exchange.ts";
 import { rawSigningKeys } from "../support/fake-informers.ts";
 import { fakeGatewayDeps } from "../support/gateway-deps.ts";
-import { openEntry } from "../support/open-entry.ts";
+import { admitRequest } from "../support/admit-request.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { unansweredDiscovery } from "../support/unanswered-discovery.ts";
 
@@ -84,7 +84,6 @@ function endpoint() {
     admitRequest(
       { ...headOf({ ...request, key }), target: `/kubernetes/cluster${request.path ?? "/api"}` },
       deps,
-      openEntry,
     );
   return { clock, state, revoked, results, use, token, admit, deps };
 }
@@ -156,7 +155,7 @@ describe("a request with a direct token", () => {
     const { deps, token } = endpoint();
     for (const target of ["/api", "/kubernetes/management/api", "/kubernetes/clusters/api"]) {
       const head = { ...headOf({ key: await token() }), target };
-      expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 404 });
+      expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
     }
   });
 
@@ -182,9 +181,9 @@ describe("a revoked token", () => {
   it("learns nothing about paths", async () => {
     const { deps, token, revoked } = endpoint();
     const head = { ...headOf({ key: await token() }), target: "/kubernetes/management/api" };
-    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 404 });
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 404 });
     revoked.add("uid-token");
-    expect(await admitRequest(head, deps, openEntry)).toMatchObject({ status: 401 });
+    expect(await admitRequest(head, deps)).toMatchObject({ status: 401 });
   });
 
   it("is refused while its request waits for discovery", async () => {

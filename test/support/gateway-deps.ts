@@ -1,6 +1,6 @@
 import { inFlightLimits, type InFlightLimits } from "../../src/domain/gateway/in-flight-limits.ts";
 import { type BodyShares, bodyShares } from "../../src/gateway/own-body.ts";
-import type { GatewayDeps } from "../../src/gateway/gateway-handler.ts";
+import type { GatewayContext } from "../../src/gateway/request-in-progress.ts";
 import { keyAuthenticator } from "../../src/gateway/key-authenticator.ts";
 import { InFlightRequests } from "../../src/gateway/in-flight-requests.ts";
 import { findUpstreamIn } from "../../src/gateway/upstreams.ts";
@@ -16,7 +16,7 @@ import { recordingLog } from "./recording-log.ts";
 import { TestClock } from "./test-clock.ts";
 
 /** What a handler of the gateway needs, without sockets, and with a clock that a test moves. */
-export interface FakeGatewayDeps extends GatewayDeps {
+export interface FakeGatewayDeps extends GatewayContext {
   readonly clock: TestClock;
   readonly log: ReturnType<typeof recordingLog>;
   readonly forwarder: FakeForwarder;

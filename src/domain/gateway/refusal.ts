@@ -62,6 +62,9 @@ export function refusal(status: number, cause: RefusalCause, message: string): R
   };
 }
 
+/** The answer to a request about which the gateway could not decide because of a defect. */
+export const internalError = refusal(500, "upstream", "internal error");
+
 /** The answer to a request that has none yet when the gateway stops. */
 export const gatewayStops = refusal(503, "not-ready", "the gateway stops; retry");
 
