@@ -118,7 +118,8 @@ export function parseOwners(raw: unknown): readonly OwnerReference[] {
     }));
 }
 
-function parseRule(rule: unknown): PolicyRule {
+/** Parses a PolicyRule; absent lists are empty. */
+export function parseRule(rule: unknown): PolicyRule {
   return {
     apiGroups: stringsAt(rule, "apiGroups"),
     resources: stringsAt(rule, "resources"),

@@ -4,12 +4,12 @@ import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { requesterAnnotationsOf } from "../api/requester.ts";
 import { resources } from "../api/resources.ts";
-import { type ObservedRole, parseRole, type PolicyRule } from "../api/role.ts";
+import { type ObservedRole, parseRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorDataRef } from "../domain/access-key/connector-data.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
-import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
+import { type ScopeRoles, scopeRolesIn } from "../domain/scope/scope-roles.ts";
 import {
   locationOf,
   managementLocation,
@@ -18,7 +18,6 @@ import {
 import { areFresh, staleReasons } from "../kube/informer/cache-freshness.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
-import type { ReadStore } from "../kube/informer/store.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { accessKeyCacheEntry, presentedKey } from "../tokens/access-key.ts";
@@ -185,8 +184,6 @@ export class RequesterCounts {
   }
 }
 
-const roleIndex = "role";
-
 /** The ClusterRoles that scopes name, by their label. */
 class ScopeRolesCache {
   readonly informer: Informer<ObservedRole>;
@@ -198,7 +195,6 @@ class ScopeRolesCache {
       {
         listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
         parse: parseRole,
-        indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
         onChange: () => {
           this.#roles = undefined;
           onChange();
@@ -210,14 +206,8 @@ class ScopeRolesCache {
 
   /** The rules of each role. */
   roles(): ScopeRoles {
-    return (this.#roles ??= rolesByName(this.informer.store));
+    return (this.#roles ??= scopeRolesIn(this.informer.store.values()));
   }
-}
-
-function rolesByName(store: ReadStore<ObservedRole>): ScopeRoles {
-  const rulesOf = (name: string): readonly PolicyRule[] =>
-    store.by(roleIndex, name).flatMap(({ rules }) => rules);
-  return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
 }
 
 /** Shows at each scrape whether the cache is fresh. */

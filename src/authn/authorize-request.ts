@@ -9,6 +9,7 @@ import {
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
+import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
@@ -144,9 +145,15 @@ interface RevokedTokens {
   isKnown(): boolean;
 }
 
+/** What the issuer says that roles of scopes mean. */
+interface PublishedRoles {
+  current(): ScopeRoles;
+}
+
 /** What {@link authorizeToken} needs. */
 export interface AuthorizeTokenDeps {
   readonly revoked: RevokedTokens;
+  readonly roles: PublishedRoles;
   readonly discovery: ResourceLookup;
   /** The location of every request. */
   readonly location: RequestLocation;
@@ -161,7 +168,7 @@ export interface AuthorizeTokenDeps {
 export async function authorizeToken(
   { jti, scopes }: PresentedToken,
   reviewed: ReviewedRequest,
-  { revoked, discovery, location, namespace: ownNamespace }: AuthorizeTokenDeps,
+  { revoked, roles, discovery, location, namespace: ownNamespace }: AuthorizeTokenDeps,
 ): Promise<TokenVerdict> {
   try {
     const request = await scopedRequest(reviewed, {
@@ -170,7 +177,10 @@ export async function authorizeToken(
       isScoped: scopes.length > 0,
     });
     const revocation = revocationOf(jti, revoked);
-    return authorizeWithToken({ scopes, revocation }, { request, ownNamespace });
+    return authorizeWithToken(
+      { scopes, revocation },
+      { request, roles: roles.current(), ownNamespace },
+    );
   } catch (error) {
     if (!isKubeError(error)) throw error;
     return notDiscovered;

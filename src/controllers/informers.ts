@@ -14,7 +14,7 @@ import { aborted } from "../runtime/clock.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
 import { watchKinds } from "./kinds/kinds.ts";
-import type { CountedObject, WatchedKind } from "./kinds/watched-kind.ts";
+import type { CountedObject, PublishedListName, WatchedKind } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { OwnWrites, Stores } from "./stores.ts";
@@ -44,8 +44,8 @@ export interface Informers extends OwnWrites {
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every store is fresh: a store may have been listed long ago. */
   current(signal: AbortSignal): Promise<void>;
-  /** The kinds that every replica publishes. */
-  readonly published: Published;
+  /** The kinds of which every replica publishes these lists. */
+  readonly published: Readonly<Record<PublishedListName, Published>>;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
 }
@@ -64,12 +64,17 @@ export function createInformers(
 ): Informers {
   const digestOf = createDataDigest();
   const kinds: WatchedKindInformer[] = [];
-  const published = new PublishedKinds(deps.clock);
+  const published = {
+    revoked: new PublishedKinds(deps.clock),
+    roles: new PublishedKinds(deps.clock),
+  } satisfies Informers["published"];
   const watch = <T>(kind: WatchedKind<T>): ReadStore<T> => {
-    const { isPublished = false } = kind;
-    const handler = isPublished ? published.announcing(onChange) : onChange;
-    const informer = informerOf(kind, deps, handler);
-    if (isPublished) published.add(informer);
+    const lists = (kind.publishedIn ?? []).map((name) => published[name]);
+    const informer = informerOf(kind, deps, (changed) => {
+      onChange(changed);
+      for (const list of lists) list.announce();
+    });
+    for (const list of lists) list.add(informer);
     kinds.push({ ...kind, informer });
     return informer.store;
   };
@@ -167,7 +172,7 @@ async function runInOrder(
 }
 
 function informerOf<T>(
-  { listOptions, parse, indexers, codec, isPublished, enqueue, countedAs }: WatchedKind<T>,
+  { listOptions, parse, indexers, codec, publishedIn, enqueue, countedAs }: WatchedKind<T>,
   deps: InformerDeps,
   onChange: InformersOptions["onChange"],
 ): Informer<T> {
@@ -189,7 +194,7 @@ function informerOf<T>(
         });
       },
     },
-    isPublished === true ? { ...deps, watchTimes: provingWatchTimes } : deps,
+    publishedIn !== undefined ? { ...deps, watchTimes: provingWatchTimes } : deps,
   );
 }
 

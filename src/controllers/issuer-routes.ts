@@ -1,6 +1,7 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import { knownKids, type ObservedSigningKeys, publicJwks } from "../tokens/signing-keys.ts";
-import type { RevokedPolls } from "./revoked-polls.ts";
+import type { PublishedListName } from "./kinds/watched-kind.ts";
+import type { ListPolls } from "./list-polls.ts";
 
 /** The URL of an issuer, and that of its JWK Set if it is not below the issuer. */
 interface OpenidOptions {
@@ -55,11 +56,20 @@ function openidConfiguration({
   };
 }
 
-/** `GET /openid/v1/revoked?after=<seq>`, beside the published keys. */
-export function revokedTokensRoutes(issuer: string, polls: RevokedPolls): readonly Route[] {
+const listPaths: Readonly<Record<PublishedListName, string>> = {
+  revoked: "/openid/v1/revoked",
+  roles: "/openid/v1/roles",
+};
+
+/** `GET /openid/v1/<name>?after=<version>`: a list, beside the published keys. */
+export function publishedListRoutes(
+  issuer: string,
+  name: PublishedListName,
+  polls: ListPolls,
+): readonly Route[] {
   return prefixes(issuer).map((prefix) => ({
     method: "GET",
-    path: `${prefix}/openid/v1/revoked`,
+    path: `${prefix}${listPaths[name]}`,
     handler: (request, peer): Promise<HttpResponse> => polls.respond(request, peer),
   }));
 }

@@ -33,16 +33,8 @@ export class PublishedKinds implements Published {
     this.#unlisted += 1;
     void informer.synced.then(() => {
       this.#unlisted -= 1;
-      this.#announce();
+      this.announce();
     });
-  }
-
-  /** Returns the handler of a kind's changes that also announces them. */
-  announcing<T>(onChange: (changed: T) => void): (changed: T) => void {
-    return (changed) => {
-      onChange(changed);
-      this.#announce();
-    };
   }
 
   isListed(): boolean {
@@ -55,7 +47,8 @@ export class PublishedKinds implements Published {
     this.#listeners.push(listener);
   }
 
-  #announce(): void {
+  /** Tells the listeners of a change, in the order in which they registered. */
+  announce(): void {
     for (const listener of this.#listeners) listener();
   }
 }

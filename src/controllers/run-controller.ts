@@ -1,5 +1,3 @@
-import { ownObjects } from "../api/names.ts";
-import { keyOf } from "../api/object.ts";
 import { certifiedServer } from "../certificates/certified-server.ts";
 import { loadCredentials } from "../kube/credentials/load-credentials.ts";
 import { readEnvironment, uniqueIdentity } from "../runtime/environment.ts";
@@ -12,12 +10,9 @@ import {
   runProcess,
   type ServerProcess,
 } from "../runtime/run-process.ts";
-import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly, type AssemblyOptions } from "./assemble.ts";
 import type { ControllerConfig } from "./controller-options.ts";
-import type { Informers } from "./informers.ts";
-import { publishedKeyRoutes, revokedTokensRoutes } from "./issuer-routes.ts";
-import { exposePolls, RevokedPolls } from "./revoked-polls.ts";
+import { createIssuer } from "./issuer.ts";
 
 /** Runs `latchkey controller` until SIGTERM, or exits with 1 if the Lease is lost. */
 export function runController(config: ControllerConfig, process: ServerProcess): Promise<void> {
@@ -31,7 +26,7 @@ async function assembleProcess(
   config: ControllerConfig,
   context: ServerContext,
 ): Promise<AssembledProcess> {
-  const { clock, metrics } = context;
+  const { clock } = context;
   const identity = config.identity ?? uniqueIdentity();
   const credentials = await loadCredentials({ ...config, env: readEnvironment() }, clock);
   const assembly = assembleController(assemblyOptions(config, identity), {
@@ -39,18 +34,11 @@ async function assembleProcess(
     credentials,
   });
   const { informers } = assembly;
-  const keys = keysOf(config, informers);
-  const polls = new RevokedPolls(config.issuer, keys, { ...informers, clock });
-  exposePolls(polls, metrics);
-  const routes = [
-    ...publishedKeyRoutes(config, keys, informers.published.isFresh),
-    ...revokedTokensRoutes(config.issuer, polls),
-  ];
+  const { routes, parts } = createIssuer(config, informers, context);
   return {
     parts: [
       { problems: () => informers.staleReasons(), close: () => assembly.close() },
-      // After the servers began to close, so that clients send their next poll to another replica.
-      { close: () => polls.end() },
+      ...parts,
       issuerServer(config, { assembly, routes }, context),
     ],
     started: { identity, apiServer: credentials.server },
@@ -94,12 +82,4 @@ function assemblyOptions(config: ControllerConfig, identity: string): AssemblyOp
     maximumBodyBytesInFlight: config.maxBodyBytesInFlight,
     lease: { leaseDuration, renewDeadline, retryPeriod },
   };
-}
-
-function keysOf(
-  { namespace }: ControllerConfig,
-  { stores }: Informers,
-): () => ObservedSigningKeys | undefined {
-  const key = keyOf({ namespace, name: ownObjects.signingKeys });
-  return () => stores.signingKeys.get(key);
 }

@@ -33,7 +33,7 @@ export interface Stores extends SyncObjects {
   /** Secrets of Latchkey's own namespace with the connector data of keys. */
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */
-  readonly scopeRoles: ReadStore<Metadata>;
+  readonly scopeRoles: ReadStore<ObservedRole>;
 }
 
 /** Puts into the stores what this process wrote, before the watch events arrive. */

@@ -62,7 +62,7 @@ function assembleDirectEndpoint(
   );
   const { client, following, inFlight } = base;
   const tokens = new VerifiedTokens(new Map(), { issuer, audiences: acceptedAudiences(options) });
-  const { keys, revoked, parts } = followIssuer(options, {
+  const { keys, revoked, roles, parts } = followIssuer(options, {
     ...{ ...deps, client, secretName: ownObjects.directKeys },
     onKeys(known) {
       tokens.replaceKeys(known);
@@ -77,7 +77,7 @@ function assembleDirectEndpoint(
     handler: base.handlerWith({
       routes: directRoutes(namedUpstream(clusterName)),
       authenticator: tokenAuthenticator({
-        ...{ tokens, keys, revoked, clock, prefixes, namespace },
+        ...{ tokens, keys, revoked, roles, clock, prefixes, namespace },
         onResult: authenticationCounter(tokenResults, metrics),
       }),
       findUpstream: () => base.upstream,

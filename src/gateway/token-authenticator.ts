@@ -7,6 +7,7 @@ import { unauthorized } from "../domain/gateway/refusal.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { IssuerKeys } from "../published/issuer-keys.ts";
+import type { IssuerRoles } from "../published/issuer-roles.ts";
 import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -37,6 +38,7 @@ interface TokenAuthenticatorDeps {
   readonly tokens: Pick<VerifiedTokens, "verify">;
   readonly keys: Pick<IssuerKeys, "has" | "refresh" | "problems">;
   readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
+  readonly roles: Pick<IssuerRoles, "current">;
   readonly clock: Pick<Clock, "now">;
   readonly prefixes: NamePrefixes;
   readonly namespace: string;
@@ -153,10 +155,10 @@ function scoping(
 function judge(
   { jti, scopes }: VerifiedToken,
   request: ScopedRequest,
-  { namespace: ownNamespace, revoked }: TokenAuthenticatorDeps,
+  { namespace: ownNamespace, revoked, roles }: TokenAuthenticatorDeps,
 ): Decision {
   return authorizeWithToken(
     { scopes, revocation: revocationOf(jti, revoked) },
-    { request, ownNamespace },
+    { request, roles: roles.current(), ownNamespace },
   );
 }

@@ -12,6 +12,7 @@ import { PersistedList } from "./persisted-list.ts";
 import { PersistedState, type PersistedStateDeps } from "./persisted-state.ts";
 import { type Issued, listUrl, type PublishedList } from "./published-list.ts";
 import { RevokedTokens, revokedTokensList } from "./revoked-tokens.ts";
+import { IssuerRoles, rolesList } from "./issuer-roles.ts";
 
 /** Whose tokens are accepted, and where the issuer publishes what decides about them. */
 export interface FollowIssuerOptions {
@@ -37,7 +38,7 @@ interface FollowIssuerDeps {
   readonly secretName: string;
   /** Called for each new set of keys. */
   readonly onKeys: IssuerKeysDeps["onKeys"];
-  /** Called for each new list of revoked tokens. */
+  /** Called for each new list of revoked tokens or of roles. */
   readonly onList: () => void;
 }
 
@@ -45,6 +46,7 @@ interface FollowIssuerDeps {
 export interface FollowedIssuer {
   readonly keys: IssuerKeys;
   readonly revoked: RevokedTokens;
+  readonly roles: IssuerRoles;
   readonly parts: readonly ProcessPart[];
 }
 
@@ -54,7 +56,7 @@ const fetchTimeoutMs = 10_000;
 /** The issuer answers a poll after 50 s. */
 const pollTimeoutMs = 60_000;
 
-/** Follows the keys and the revoked tokens of an issuer, and persists both in one Secret. */
+/** Follows the keys and the lists of an issuer, and persists all of them in one Secret. */
 export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDeps): FollowedIssuer {
   const { client, clock, log, metrics, secretName, onKeys, onList } = deps;
   const { issuer, namespace, issuerCa: ca } = options;
@@ -64,22 +66,40 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
+  const following = { ...deps, options, state, keys, keysUrl: url, onChange: onList };
   const revoked = followList(revokedTokensList, {
-    ...{ ...deps, options, state, keys, keysUrl: url, onChange: onList },
+    ...following,
     onRefused: metrics.counterOf(
       "latchkey_revoked_list_refusals_total",
       revokedTokensList.refusals,
       (reason) => ({ reason }),
     ),
   });
-  metrics.onScrape("revoked list", () =>
+  const rolesFollowed = followList(rolesList, {
+    ...following,
+    onRefused: metrics.counterOf(
+      "latchkey_roles_list_refusals_total",
+      rolesList.refusals,
+      (reason) => ({ reason }),
+    ),
+  });
+  metrics.onScrape("lists", () => {
     metrics
       .gauge("latchkey_revoked_list_confirmed_timestamp_seconds", {})
-      .set(revoked.followed.confirmedAt() / 1000),
-  );
+      .set(revoked.followed.confirmedAt() / 1000);
+    metrics
+      .gauge("latchkey_roles_list_confirmed_timestamp_seconds", {})
+      .set(rolesFollowed.followed.confirmedAt() / 1000);
+  });
+  const roles = new IssuerRoles(rolesFollowed.followed);
   return {
-    ...{ keys, revoked: new RevokedTokens(revoked.followed) },
-    parts: [document, keys, ...revoked.parts],
+    ...{ keys, revoked: new RevokedTokens(revoked.followed), roles },
+    parts: [
+      ...[document, keys, ...revoked.parts, revoked.followed],
+      ...rolesFollowed.parts,
+      // Without roles a token covers less, so that a process without them is ready.
+      { run: (signal) => rolesFollowed.followed.run(signal), warnings: () => roles.warnings() },
+    ],
   };
 }
 
@@ -93,7 +113,7 @@ interface FollowListDeps extends Pick<FollowIssuerDeps, "clock" | "random" | "lo
   readonly onRefused: (reason: string) => void;
 }
 
-/** A list that is published beside the keys, followed once its parts run. */
+/** A list that is published beside the keys, and parts of the process beside following it. */
 function followList<T extends Issued>(
   published: PublishedList<T>,
   { options, state, keysUrl, ...deps }: FollowListDeps,
@@ -111,7 +131,7 @@ function followList<T extends Issued>(
     { issuer, url, maximumAge },
   );
   // The warnings about the persisted list are among those of the list.
-  return { followed, parts: [document, followed, { run: (signal) => persisted.run(signal) }] };
+  return { followed, parts: [document, { run: (signal) => persisted.run(signal) }] };
 }
 
 /**

@@ -158,7 +158,8 @@ export class FollowedList<T extends Issued> {
     }
     if (!verified.ok) return this.#refuse(verified.reason);
     const { list } = verified;
-    const order = published.order(this.#version, list);
+    const isOld = this.#deps.clock.now() - list.issuedAt > published.mostAgeMs;
+    const order = isOld ? "older" : published.order(this.#version, list);
     if (order === "older")
       return this.#refuse("older", published.olderProblem(list, this.#version));
     if (order === "same" && this.#list !== undefined) return this.#confirm("unchanged");

@@ -14,7 +14,7 @@ export interface PersistedStateDeps {
 /** Data keys to set, in base64; null removes one. */
 type StateData = Readonly<Record<string, string | null>>;
 
-/** Several replicas write the Secret, and each of them persists two things in it. */
+/** Several replicas write the Secret, and each of them persists three things in it. */
 const mostTries = 5;
 
 /**

@@ -16,7 +16,7 @@ export interface PublishedList<T extends Issued> {
   /** In messages, such as `list of revoked tokens`. */
   readonly noun: string;
   /** The last segment of its URL, and the name of its data keys in the persisted state. */
-  readonly name: "revoked";
+  readonly name: "revoked" | "roles";
   /** As long as it may be. */
   readonly mostBytes: number;
   /** What it may take of the persisted state, in characters of base64. */
@@ -27,9 +27,11 @@ export interface PublishedList<T extends Issued> {
   /** What a poll names instead of the list, see {@link isVersion}. */
   readonly versionOf: (list: T) => string;
   readonly isVersion: (text: string) => boolean;
+  /** How old a list may be when it arrives, in milliseconds. */
+  readonly mostAgeMs: number;
   /** Whether a list replaces the one with the known version. */
   readonly order: (known: string | undefined, list: T) => SeqOrder;
-  /** Why a list is refused as older than the known version, and what to do. */
+  /** Why a list is refused as too old, or older than the known version, and what to do. */
   readonly olderProblem: (list: T, known: string | undefined) => string;
   /** Number of entries, for the log. */
   readonly sizeOf: (list: T) => number;

@@ -23,6 +23,8 @@ export const revokedTokensList: PublishedList<RevokedList> = {
   refusals: [...listProblems, "older"],
   versionOf: ({ seq }) => revocationSeqText(seq),
   isVersion: (text) => parseRevocationSeq(text) !== undefined,
+  // A seq says whether a list is old, whatever the clocks say.
+  mostAgeMs: Infinity,
   order: (known, { seq }) => seqOrder(knownSeq(known), seq),
   olderProblem: ({ seq }, known = "") =>
     `its seq ${revocationSeqText(seq)} is older than ${known}, the last that was used; ` +

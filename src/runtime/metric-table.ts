@@ -148,6 +148,12 @@ export const metricTable = {
     [],
     "Requests that wait for a newer list of revoked tokens; at most 1,000.",
   ),
+  latchkey_roles_polls: gauge([], "Requests that wait for a newer list of roles; at most 1,000."),
+  latchkey_published_roles: gauge(
+    ["state"],
+    "Roles of scopes, by state: published in the list of roles for connected clusters, or " +
+      "too-large and left out of it.",
+  ),
   latchkey_watch_opened_timestamp_seconds: gauge(
     ["resource"],
     "Time when the API server last opened a watch of a resource, in seconds since the " +
@@ -215,6 +221,16 @@ export const metricTable = {
     [],
     "Time when the issuer last confirmed the list of revoked tokens, in seconds since the " +
       "epoch; after a restart, when the kept list was signed; 0 if no list is known.",
+  ),
+  latchkey_roles_list_refusals_total: counter(
+    ["reason"],
+    "Lists of roles of the issuer that a direct endpoint or direct authorizer refused, by " +
+      "reason; older: the list was signed more than ten minutes ago.",
+  ),
+  latchkey_roles_list_confirmed_timestamp_seconds: gauge(
+    [],
+    "Time when the issuer last confirmed the list of roles, in seconds since the epoch; after " +
+      "a restart, when the kept list was signed; 0 if no list is known.",
   ),
   latchkey_http_refusals_total: counter(
     ["server", "reason"],

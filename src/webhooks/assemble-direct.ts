@@ -35,7 +35,7 @@ export function assembleDirectAuthorizer(
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
   const ignore = (): void => {};
-  const { revoked, parts } = followIssuer(options, {
+  const { revoked, roles, parts } = followIssuer(options, {
     ...{ ...deps, client, secretName: ownObjects.authorizerKeys },
     ...{ onKeys: ignore, onList: ignore },
   });
@@ -48,7 +48,7 @@ export function assembleDirectAuthorizer(
     { ...following, client, metrics },
   );
   const handler = directAccessReviewHandler({
-    ...{ revoked, discovery, namespace },
+    ...{ revoked, roles, discovery, namespace },
     location: connectedLocation(namedUpstream(clusterName)),
     onResult: reviewCounter("access", accessReviewResults, metrics),
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Scope, writeScope } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { TokenClaims } from "../../src/domain/endpoint-token/token-claims.ts";
+import { namedUpstream } from "../../src/domain/gateway/connected-cluster.ts";
 import { directRoutes } from "../../src/domain/gateway/request-target.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { authorizeAgain } from "../../src/gateway/admit-request.ts";
@@ -24,13 +25,28 @@ const common = "management.service/direct";
 const origin = { issuer: "https://latchkey.example", audiences: [`${common}/east`, common] };
 const service = "management.service";
 const scope = (fields: Partial<Scope>) => JSON.stringify(writeScope({ ...emptyScope, ...fields }));
+const roles = new Map([
+  [
+    "viewer",
+    [
+      {
+        ...{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] },
+        ...{ resourceNames: [], nonResourceURLs: [] },
+      },
+    ],
+  ],
+]);
 const readPods = {
   ...{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }], resourceNames: [] },
   ...{ namespaces: [], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] },
 };
 
+const role = (name: string, project: string) => ({
+  ...{ role: name, projects: [project], virtualClusters: [] },
+});
+
 /** The pipeline of a direct endpoint of the cluster `east`, and tokens for it. */
-function endpoint() {
+function endpoint(clusterName = "east") {
   const parsed = parseVerificationKeys(Buffer.from(JSON.stringify(publicJwks(signingKeys))));
   if (!parsed.ok) throw new Error(parsed.reason);
   const published = parsed.keys;
@@ -42,6 +58,7 @@ function endpoint() {
     hasNew: false,
     isListKnown: true,
     issuerAnswers: Promise.resolve(),
+    roles,
   };
   const revoked = new Set<string>();
   const results: string[] = [];
@@ -62,13 +79,14 @@ function endpoint() {
       },
     },
     revoked: { has: (jti) => revoked.has(jti), isKnown: () => state.isListKnown },
+    roles: { current: () => state.roles },
     prefixes: { user: "central:", groups: "team:" },
     onResult: (result) => void results.push(result),
   });
   const { findUpstream } = fakeGatewayDeps();
   const deps = {
     authenticator,
-    routes: directRoutes({ kind: "cluster", cluster: "east" }),
+    routes: directRoutes(namedUpstream(clusterName)),
     findUpstream: () => server,
   };
   const server = findUpstream({ kind: "management" });
@@ -141,6 +159,21 @@ describe("a request with a direct token", () => {
     const limited = await token({ [service]: { name: "l", scope: scope(fields) } });
     const result = await admit(limited, { path });
     expect(result.kind === "refusal" ? result.status : undefined).toBe(status);
+  });
+
+  it.for<[string, Partial<Scope>, number | undefined]>([
+    ["covers what it permits in the project", { roles: [role("viewer", "web")] }, undefined],
+    ["covers nothing in another project", { roles: [role("viewer", "pay")] }, 403],
+    ["that is not published covers nothing", { roles: [role("editor", "web")] }, 403],
+  ])("a role %s of a virtual cluster", async ([, fields, status]) => {
+    const { admit, state, token } = endpoint("web/vc");
+    const limited = await token({ [service]: { name: "l", scope: scope(fields) } });
+    const asked = { path: "/api/v1/namespaces/a/pods" };
+    const admitted = { kind: "admitted" };
+    const refused = { status, cause: "scope" };
+    expect(await admit(limited, asked)).toMatchObject(status === undefined ? admitted : refused);
+    state.roles = new Map();
+    expect(await admit(limited, asked)).toMatchObject({ status: 403, cause: "scope" });
   });
 
   it("needs every one of several scopes", async () => {

@@ -50,6 +50,7 @@ export const untabledNames: Readonly<Record<string, readonly string[]>> = {
   path: [
     ...["/healthz", "/readyz", "/metrics"],
     ...["/.well-known/openid-configuration", "/openid/v1/jwks", "/openid/v1/revoked"],
+    "/openid/v1/roles",
   ],
   variable: [...["LATCHKEY_ACCESS_KEY", "LATCHKEY_SERVER", "LATCHKEY_CERTIFICATE_AUTHORITY_DATA"]],
   verb: ["assign", "share"],

@@ -113,6 +113,7 @@ export function directCredentials(revoked: ReadonlySet<string>): FrontCredential
         tokens: new VerifiedTokens(keys, origin),
         keys: { has: (kid) => keys.has(kid), problems: () => [], refresh: async () => false },
         revoked: { has: (jti) => revoked.has(jti), isKnown: isFresh },
+        roles: { current: () => new Map() },
         prefixes: { user: "", groups: "" },
         onResult,
       }),

@@ -7,6 +7,7 @@ import { IssuerKeys } from "../../src/published/issuer-keys.ts";
 import { PersistedState } from "../../src/published/persisted-state.ts";
 import { FollowedList } from "../../src/published/followed-list.ts";
 import { PersistedList } from "../../src/published/persisted-list.ts";
+import type { Issued, PublishedList } from "../../src/published/published-list.ts";
 import { RevokedTokens, revokedTokensList } from "../../src/published/revoked-tokens.ts";
 import type { Client } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/client/kube-error.ts";
@@ -169,6 +170,36 @@ export interface FollowingOptions {
 export function followRevoked(
   issuer: FakeIssuer,
   secret: FakeStateSecret,
+  options: FollowingOptions = {},
+) {
+  const replica = followPublished(revokedTokensList, { issuer, secret, url: listUrl }, options);
+  const { followed, until } = replica;
+  const tokens = new RevokedTokens(followed);
+  return {
+    ...replica,
+    revoked: {
+      has: (jti: string) => tokens.has(jti),
+      isKnown: () => tokens.isKnown(),
+      problems: () => followed.problems(),
+      warnings: () => followed.warnings(),
+      confirmedAt: () => followed.confirmedAt(),
+    },
+    /** Resolves when a list with this seq is kept. */
+    kept: (seq: string) => until(() => persistedSeqIn(secret) === seq, `list ${seq} in the Secret`),
+  };
+}
+
+/** Where a list is, and where it is persisted. */
+interface PublishedAt {
+  readonly issuer: FakeIssuer;
+  readonly secret: FakeStateSecret;
+  readonly url: string;
+}
+
+/** A list as a replica of a direct endpoint follows it. */
+export function followPublished<T extends Issued>(
+  published: PublishedList<T>,
+  { issuer, secret, url }: PublishedAt,
   { maximumAge, issuer: name = listIssuer }: FollowingOptions = {},
 ) {
   const { clock } = issuer;
@@ -192,7 +223,6 @@ export function followRevoked(
     },
     `${listIssuer}/openid/v1/jwks`,
   );
-  const published = revokedTokensList;
   const persisted = new PersistedList({ published, state: persistedState, clock }, name);
   const followed = new FollowedList(
     {
@@ -201,23 +231,13 @@ export function followRevoked(
       onChange: () => void (state.changes += 1),
       onRefused: (reason) => void refused.push(reason),
     },
-    { issuer: name, url: listUrl, maximumAge },
+    { issuer: name, url, maximumAge },
   );
-  const tokens = new RevokedTokens(followed);
-  const revoked = {
-    has: (jti: string) => tokens.has(jti),
-    isKnown: () => tokens.isKnown(),
-    problems: () => followed.problems(),
-    warnings: () => followed.warnings(),
-    confirmedAt: () => followed.confirmedAt(),
-  };
   const running = Promise.all([keys, followed, persisted].map((part) => part.run(stop.signal)));
   const until = (look: () => boolean | Promise<boolean>, what: string): Promise<boolean> =>
     eventually(look, { every: 2, what });
   return {
-    ...{ clock, log, state, refused, revoked, secret, issuer, until },
-    /** Resolves when a list with this seq is kept. */
-    kept: (seq: string) => until(() => persistedSeqIn(secret) === seq, `list ${seq} in the Secret`),
+    ...{ clock, log, state, refused, followed, secret, issuer, until },
     stop: async (): Promise<void> => {
       stop.abort();
       await running;

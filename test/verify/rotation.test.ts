@@ -9,8 +9,9 @@ import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { rotateSigningKey } from "../../src/cli/kubectl/admin/rotate-signing-key.ts";
 import { type Assembly, assembleController } from "../../src/controllers/assemble.ts";
-import { publishedKeyRoutes, revokedTokensRoutes } from "../../src/controllers/issuer-routes.ts";
-import { RevokedPolls } from "../../src/controllers/revoked-polls.ts";
+import { publishedKeyRoutes, publishedListRoutes } from "../../src/controllers/issuer-routes.ts";
+import { ListPolls } from "../../src/controllers/list-polls.ts";
+import { ServedRevocations } from "../../src/controllers/served-revocations.ts";
 import { publishedBeforeMs } from "../../src/domain/endpoint-token/key-rotation.ts";
 import type { Authenticator } from "../../src/gateway/credential.ts";
 import { followIssuer, type FollowedIssuer } from "../../src/published/follow-issuer.ts";
@@ -87,11 +88,12 @@ async function startController() {
   const keys = lateKeys(() =>
     stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys })),
   );
-  const polls = new RevokedPolls(front.url, keys, { stores, published, clock });
+  const list = new ServedRevocations(front.url, stores);
+  const polls = new ListPolls(list, { keys, published: published.revoked, clock });
   const terms = { issuer: front.url, jwksUrl: undefined };
   front.handler = routed([
-    ...publishedKeyRoutes(terms, keys, published.isFresh),
-    ...revokedTokensRoutes(terms.issuer, polls),
+    ...publishedKeyRoutes(terms, keys, published.revoked.isFresh),
+    ...publishedListRoutes(terms.issuer, "revoked", polls),
   ]);
   return {
     async stop() {
@@ -135,9 +137,8 @@ function startEndpoint() {
   const stop = new AbortController();
   const running = runParts(followed.parts, stop.signal);
   const authenticator = tokenAuthenticator({
-    ...{ tokens, keys: followed.keys, revoked: followed.revoked, clock },
-    ...{ prefixes: { user: "", groups: "" }, namespace, roles: () => new Map() },
-    ...{ isFresh: () => true, onResult() {} },
+    ...{ tokens, keys: followed.keys, revoked: followed.revoked, roles: followed.roles, clock },
+    ...{ prefixes: { user: "", groups: "" }, namespace, onResult() {} },
   });
   return {
     followed,

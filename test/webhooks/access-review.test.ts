@@ -152,17 +152,20 @@ interface Situation {
   readonly isOurs?: boolean;
   readonly resource?: string;
   readonly ids?: readonly string[];
+  readonly isInProject?: boolean;
 }
 
 async function reviewIn(
   situation: Situation,
 ): Promise<{ readonly status: unknown; readonly results: readonly string[] }> {
   const { scope, revoked = false, isKnown = true, resource = "secrets" } = situation;
+  const { isInProject = false } = situation;
   const { discovery, onResult, results } = fakeReviewDeps({});
   const handler = directAccessReviewHandler({
     ...{ discovery, onResult, namespace: "latchkey-system" },
     revoked: { has: () => revoked, isKnown: () => isKnown },
-    location: { target: "Cluster", cluster: "east" },
+    roles: { current: () => roles },
+    location: { target: "Cluster", cluster: "east", ...(isInProject && { project: "web" }) },
   });
   const scopes = scope === undefined ? {} : { "management.service/scope": [scope] };
   const { ids = ["uid"] } = situation;
@@ -176,6 +179,21 @@ async function reviewIn(
   return { status: recordAt(JSON.parse(response.body), "status"), results };
 }
 
+const viewer = JSON.stringify({ roles: [{ role: "viewer" }] });
+const roles = new Map([
+  [
+    "viewer",
+    [
+      {
+        apiGroups: [""],
+        resources: ["secrets"],
+        verbs: ["get"],
+        resourceNames: [],
+        nonResourceURLs: [],
+      },
+    ],
+  ],
+]);
 const east = JSON.stringify({ clusters: [{ cluster: "east" }] });
 const role = JSON.stringify({ roles: [{ role: "serviceCLI" }] });
 const west = JSON.stringify({ clusters: [{ cluster: "west" }] });
@@ -184,6 +202,7 @@ test.each<[string, Situation]>([
   ["without a scope", {}],
   ["within its scope", { scope: east }],
   ["within all of its scopes", { scope: `[${east},${east}]` }],
+  ["for what a role permits in a project", { scope: viewer, isInProject: true }],
   ["of another user, though no list is known", { isOurs: false, isKnown: false }],
 ])("has no opinion about a request %s, and never allows it", async (_what, situation) => {
   expect(await reviewIn(situation)).toEqual({
@@ -209,9 +228,10 @@ test.each<[string, Situation, string, AccessReviewResult]>([
   ["with a scope that is not JSON", { scope: "{" }, "the scope is invalid", "invalid"],
   ["with an empty list of scopes", { scope: "[]" }, "the scope is invalid", "invalid"],
   ["with an unknown limit", { scope: '{"limits":[]}' }, "the scope is invalid", "invalid"],
+  ["of a role outside of projects", { scope: role, resource: "namespaces" }, "get", "denied"],
   [
-    "of a role, which means the management cluster",
-    { scope: role, resource: "namespaces" },
+    "of a role that is not known",
+    { scope: JSON.stringify({ roles: [{ role: "editor" }] }), isInProject: true },
     "get",
     "denied",
   ],

@@ -1,9 +1,9 @@
 import { labels } from "../../api/names.ts";
 import type { Metadata, Key } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
-import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { resources } from "../../api/resources.ts";
+import { type ObservedRole, parseRole } from "../../api/role.ts";
 import { accessKeyCodec } from "../../authn/access-key-codec.ts";
 import { keyIndexers, keyIndexes } from "../../authn/key-resolver.ts";
 import { connectorDataRef } from "../../domain/access-key/connector-data.ts";
@@ -80,16 +80,15 @@ function claimedSecret({ metadata }: ObservedAccessKey): string | undefined {
 }
 
 /** ClusterRoles that the scope of a key may name as a role. */
-export function scopeRoleKind(): WatchedKind<Metadata> {
+export function scopeRoleKind(): WatchedKind<ObservedRole> {
   return {
-    listOptions: {
-      resource: resources.clusterRoles,
-      labelSelector: labels.scopeRole,
-      metadataOnly: true,
-    },
+    listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
     isReadOnly: true,
-    parse: parseLatchkeyMetadata,
-    indexers: { [indexes.scopeRole]: (role) => indexedBy(role.labels[labels.scopeRole]) },
+    publishedIn: ["roles"],
+    parse: parseRole,
+    indexers: {
+      [indexes.scopeRole]: ({ metadata }) => indexedBy(metadata.labels[labels.scopeRole]),
+    },
     enqueue(_, { queues, stores }) {
       for (const key of stores.keys.keys()) queues.key.add(key, "low");
     },

@@ -26,7 +26,7 @@ export function revokedTokensKind({ namespace }: KindContext): WatchedKind<Revok
       labelSelector: `${labels.component}=${components.revokedTokens}`,
     },
     parse: parseRevokedTokens,
-    isPublished: true,
+    publishedIn: ["revoked"],
     enqueue,
     enqueueAll: async ({ queues }) => queues.revokedTokens.add(revokedTokensKey, "high"),
     reconciler: revokedTokensReconciler,

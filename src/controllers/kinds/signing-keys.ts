@@ -24,7 +24,7 @@ export function signingKeysKind({ namespace }: KindContext): WatchedKind<Observe
       fieldSelector: `metadata.name=${ownObjects.signingKeys}`,
     },
     parse: parseSigningKeys,
-    isPublished: true,
+    publishedIn: ["revoked", "roles"],
     enqueue: (_, enqueuer) => enqueue(enqueuer),
     enqueueAll: async (enqueuer) => enqueue(enqueuer),
     reconciler: signingKeysReconciler,

@@ -18,6 +18,9 @@ export interface KindContext extends NamespaceOptions {
   readonly stores: () => Stores;
 }
 
+/** A list that every replica signs and serves. */
+export type PublishedListName = "revoked" | "roles";
+
 /**
  * The descriptor of a watched kind: how its objects are parsed and indexed, and what a change
  * enqueues. The informer, its store, the event handlers, the initial enqueue of a leader and the
@@ -36,8 +39,8 @@ export interface WatchedKind<T> {
   readonly listedAfter?: readonly Resource[];
   /** Whether Latchkey never writes objects of the kind. */
   readonly isReadOnly?: boolean;
-  /** Whether every replica serves a list that is made of objects of the kind. */
-  readonly isPublished?: boolean;
+  /** The lists of every replica that are made of objects of the kind. */
+  readonly publishedIn?: readonly PublishedListName[];
   /** Enqueues the keys that a change affects. */
   readonly enqueue: (change: Change<T>, enqueuer: Enqueuer) => void;
   /** Enqueues the keys that all objects of the kind affect, for a new leader. */

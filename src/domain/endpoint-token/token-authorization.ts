@@ -17,6 +17,7 @@ interface TokenLimits {
 /** A request that was made with a direct token, and the context of its scopes. */
 interface TokenRequest {
   readonly request: ScopedRequest;
+  readonly roles: ScopeRoles;
   /** Latchkey's own namespace. */
   readonly ownNamespace: string;
 }
@@ -31,16 +32,13 @@ export type TokenVerdict =
 export const listUnknown =
   "the list of revoked tokens is not known, or was not confirmed in time; retry";
 
-/** Roles of scopes are about the management cluster, where no request has a direct token. */
-const noRoles: ScopeRoles = new Map();
-
 /** Authorizes a request against its token, which the caller has verified. */
 export function authorizeWithToken(
   { scopes, revocation }: TokenLimits,
-  { request, ownNamespace }: TokenRequest,
+  { request, roles, ownNamespace }: TokenRequest,
 ): TokenVerdict {
   if (revocation === "revoked") return { kind: "denied", reason: "the token was revoked" };
   if (revocation === "unknown") return { kind: "not-ready", reason: listUnknown };
-  const verdicts = scopes.map((scope) => allows(scope, request, { roles: noRoles, ownNamespace }));
+  const verdicts = scopes.map((scope) => allows(scope, request, { roles, ownNamespace }));
   return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
 }

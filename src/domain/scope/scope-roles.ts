@@ -1,6 +1,6 @@
-import { group as ownGroup } from "../../api/names.ts";
+import { group as ownGroup, labels } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
-import type { PolicyRule } from "../../api/role.ts";
+import type { ObservedRole, PolicyRule } from "../../api/role.ts";
 import { type ScopeLimit, serviceCLI } from "../../api/scope.ts";
 import { isSecrets } from "./derived-credentials.ts";
 import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
@@ -35,6 +35,27 @@ const serviceCLIRules: readonly PolicyRule[] = [
     nonResourceURLs: [],
   },
 ];
+
+/**
+ * The roles that these ClusterRoles are, by their label; the rules of several with the same label
+ * add up, in the order of their names.
+ */
+export function scopeRolesIn(
+  clusterRoles: Iterable<Pick<ObservedRole, "metadata" | "rules">>,
+): ScopeRoles {
+  const roles = new Map<string, PolicyRule[]>();
+  const sorted = [...clusterRoles].sort((one, other) =>
+    one.metadata.name < other.metadata.name ? -1 : 1,
+  );
+  for (const { metadata, rules } of sorted) {
+    const role = metadata.labels[labels.scopeRole] ?? "";
+    if (role === "") continue;
+    const known = roles.get(role);
+    if (known === undefined) roles.set(role, [...rules]);
+    else known.push(...rules);
+  }
+  return roles;
+}
 
 /** The rules of a role; undefined if it does not exist. The built-in role cannot be redefined. */
 function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {

@@ -4,11 +4,11 @@ import type { ObservedAccessKey } from "../../../api/owned-access-key.ts";
 import { parseMetadata } from "../../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../../api/requester.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import { parseRole, type PolicyRule } from "../../../api/role.ts";
+import { parseRole } from "../../../api/role.ts";
 import { createKeyResolver, type KeyResolver, keyIndexers } from "../../../authn/key-resolver.ts";
 import type { PolicyStores } from "../../../authn/requester-policies.ts";
 import type { KeyConfig, ResolvedKey } from "../../../domain/access-key/key-state.ts";
-import type { ScopeRoles } from "../../../domain/scope/scope-roles.ts";
+import { type ScopeRoles, scopeRolesIn } from "../../../domain/scope/scope-roles.ts";
 import { type Indexer, Store } from "../../../kube/informer/store.ts";
 import { accessKeyCacheEntry } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
@@ -137,12 +137,7 @@ async function readRoles({ select }: Cluster): Promise<Readable<ScopeRoles>> {
     () => select({ resource, labelSelector: labels.scopeRole }),
     [],
   );
-  const roles = new Map<string, readonly PolicyRule[]>();
-  for (const { metadata, rules } of found.map(parseRole)) {
-    const name = metadata.labels[labels.scopeRole] ?? "";
-    roles.set(name, [...(roles.get(name) ?? []), ...rules]);
-  }
-  return { found: roles, missing };
+  return { found: scopeRolesIn(found.map(parseRole)), missing };
 }
 
 function same(metadata: Metadata): Metadata {

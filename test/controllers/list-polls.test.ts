@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { revokedTokensRoutes } from "../../src/controllers/issuer-routes.ts";
-import { RevokedPolls } from "../../src/controllers/revoked-polls.ts";
+import { publishedListRoutes } from "../../src/controllers/issuer-routes.ts";
+import { ListPolls } from "../../src/controllers/list-polls.ts";
+import { ServedRevocations } from "../../src/controllers/served-revocations.ts";
 import { components, labels, ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
 import { type HttpRequest, routed } from "../../src/runtime/routes.ts";
@@ -34,14 +35,15 @@ async function setup(configmaps: readonly RawObject[] = [configMap(20, { a: expi
   const keys = () => informers.stores.signingKeys.get(key);
   // The watches of the fake never end, so that nothing proves them after 30 s.
   const state = { isFresh: true };
-  const { stores, published: known } = informers;
+  const known = informers.published.revoked;
   const published = {
     isListed: () => known.isListed(),
     isFresh: () => state.isFresh,
     onChange: (listener: () => void) => known.onChange(listener),
   };
-  const polls = new RevokedPolls(issuer, keys, { stores, published, clock });
-  const handler = routed(revokedTokensRoutes(issuer, polls));
+  const list = new ServedRevocations(issuer, informers.stores);
+  const polls = new ListPolls(list, { keys, published, clock });
+  const handler = routed(publishedListRoutes(issuer, "revoked", polls));
   const get = async (query?: string, more: Partial<HttpRequest> = {}, address = "192.0.2.1") =>
     handler(
       {
@@ -180,9 +182,9 @@ describe("a poll for a newer list", () => {
 
   test("asks stores that the API server must prove every 30 s", async () => {
     const { informers, clock } = await setup();
-    expect(informers.published.isFresh()).toBe(true);
+    expect(informers.published.revoked.isFresh()).toBe(true);
     clock.advance(30_000);
-    expect(informers.published.isFresh()).toBe(false);
+    expect(informers.published.revoked.isFresh()).toBe(false);
   });
 
   test("gives up its place when its client is gone", async () => {
