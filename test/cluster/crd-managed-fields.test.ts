@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { listAt, stringAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { collectionOf, everyKind, objectOf, statusWriter } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -20,6 +20,12 @@ function entryOf(answer: Answer, manager: string): unknown {
   const found = entriesOf(answer).filter((entry) => stringAt(entry, "manager") === manager);
   expect(found).toHaveLength(1);
   return found[0];
+}
+
+/** The labels that an entry names. */
+function labelsOf(entry: unknown): readonly string[] {
+  const metadata = recordAt(recordAt(entry, "fieldsV1"), "f:metadata");
+  return Object.keys(recordAt(metadata, "f:labels")).map((name) => name.slice("f:".length));
 }
 
 describe.each(everyKind)("metadata.managedFields of the kind %s", (kind) => {
@@ -82,25 +88,26 @@ describe.each(everyKind)("metadata.managedFields of the kind %s", (kind) => {
     expect(entriesOf(forced).map((entry) => stringAt(entry, "manager"))).toEqual(["two"]);
   });
 
-  it("has the time when its manager changed a field, not when another took one over", async () => {
+  it("has the time when its manager added, changed or removed a field, not when another took one over", async () => {
     const name = unique("managed");
-    const first = await apply(name, { team: "a", stage: "a" }, "fieldManager=one");
     const timeOf = (answer: Answer) => stringAt(entryOf(answer, "one"), "time");
-    const before = timeOf(first);
-    // Times have a resolution of a second.
-    let taken = await apply(name, { stage: "b0" }, "fieldManager=two&force=true");
-    await eventually(
-      async () => {
-        const stage = unique("b");
-        taken = await apply(name, { stage }, "fieldManager=two&force=true");
-        return stringAt(entryOf(taken, "two"), "time") !== before;
-      },
-      { what: "the second to be over" },
-    );
-    expect(entryOf(taken, "one")).toMatchObject({
-      ...{ time: before, fieldsV1: { "f:metadata": { "f:labels": { "f:team": {} } } } },
-    });
-    const changed = await apply(name, { team: "b" }, "fieldManager=one");
-    expect(timeOf(changed)).not.toBe(before);
+    const begun = await apply(name, { team: "a", stage: "a" }, "fieldManager=one");
+    let before = timeOf(begun);
+    for (const labels of [{ team: "b" }, { team: "b", zone: "z" }, { team: "b" }]) {
+      // Times have a resolution of a second.
+      const taken = await eventually(
+        async () => {
+          const others = { stage: unique("b") };
+          const answer = await apply(name, others, "fieldManager=two&force=true");
+          return stringAt(entryOf(answer, "two"), "time") !== before && answer;
+        },
+        { what: "the second to be over" },
+      );
+      expect(timeOf(taken)).toBe(before);
+      const changed = await apply(name, labels, "fieldManager=one");
+      expect(labelsOf(entryOf(changed, "one"))).toEqual(Object.keys(labels));
+      expect(timeOf(changed)).not.toBe(before);
+      before = timeOf(changed);
+    }
   });
 });
