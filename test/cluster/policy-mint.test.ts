@@ -1,7 +1,9 @@
 import { beforeAll, expect, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import {
   answered,
   type Answer,
+  api,
   arrange,
   ask,
   bind,
@@ -229,13 +231,43 @@ withPolicies("a user who authenticated with a key", () => {
   });
 
   it.for<[string, object]>([
-    ["cannot change a key", { spec: { displayName: "mine" } }],
-    ["cannot disable a key", { spec: { disabled: true } }],
-    ["cannot label a key", { metadata: { labels: { a: "b" } } }],
-  ])("%s", async ([, change]) => {
+    ["name a key", { spec: { displayName: "mine" } }],
+    ["describe a key", { spec: { description: "of the pipeline" } }],
+    ["label a key", { metadata: { labels: { a: "b" } } }],
+    ["annotate a key", { metadata: { annotations: { "example.com/a": "b" } } }],
+  ])("can %s", async ([, change]) => {
+    const path = await made(collection, keyOf({ user: "root" }));
+    expect(await merge(rootKey, path, change)).toMatchObject({ code: 200, ...change });
+  });
+
+  it.for<[string, object]>([
+    ["disable a key", { spec: { disabled: true } }],
+    ["give a key a ttl", { spec: { ttl: 60 } }],
+    ["change how a ttl counts", { spec: { ttlAfterLastActivity: true } }],
+    ["change its scope", { spec: { scope: {} } }],
+    ["change what it acts as", { spec: { user: null, subject: "root" } }],
+    ["give a key another type", { spec: { type: "System" } }],
+    ["describe and disable a key", { spec: { displayName: "mine", disabled: true } }],
+    ["remove its finalizers", { metadata: { finalizers: null } }],
+    [
+      "add a finalizer",
+      { metadata: { finalizers: ["management.service/cleanup", "a.example/b"] } },
+    ],
+    ["give it an owner", { metadata: { ownerReferences: [gone] } }],
+    [
+      "say that it has connector data",
+      { metadata: { annotations: { [annotations.connectorData]: "a" } } },
+    ],
+  ])("cannot %s", async ([, change]) => {
     const path = await made(collection, keyOf({ user: "root" }));
     expect(await merge(rootKey, path, change)).toMatchObject(refused);
-    expect(await merge(root, path, change)).toMatchObject({ code: 200 });
+  });
+
+  it("cannot become the requester of a key", async () => {
+    const path = await made(collection, keyOf({ user: "root" }));
+    const { annotations: before } = (await api.get(path)).metadata;
+    await merge(rootKey, path, { metadata: { annotations: { [annotations.requester]: "eve" } } });
+    expect((await api.get(path)).metadata.annotations).toEqual(before);
   });
 
   it("cannot delete a key that it did not create", async () => {

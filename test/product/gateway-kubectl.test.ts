@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { apiVersion } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectlThrough } from "../support/gateway-client.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
@@ -15,8 +16,8 @@ describe.skipIf(inject("gateway") === undefined).each([
   const namespace = unique("kubectl");
   let key: KnownKey;
 
-  const run = async (args: readonly string[], input = "") =>
-    kubectlThrough(key.key, [...args, `--namespace=${namespace}`], { http2, input });
+  const run = async (args: readonly string[], input = "", env = {}) =>
+    kubectlThrough(key.key, [...args, `--namespace=${namespace}`], { http2, input, env });
   const succeed = async (args: readonly string[], input = ""): Promise<string> => {
     const { code, stdout, stderr } = await run(args, input);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
@@ -74,6 +75,39 @@ describe.skipIf(inject("gateway") === undefined).each([
     expect(await succeed(get)).toBe("6");
     await succeed(["delete", "configmap", "settings", "--wait"]);
     expect((await run(get)).stderr).toContain('configmaps "settings" not found');
+  });
+
+  it.each([
+    ["SharedSecret", "sharedsecrets", { displayName: "before" }],
+    ["OwnedAccessKey", "oak", { user: "alice", groups: [editors], displayName: "before" }],
+    ["DirectClusterEndpointToken", "dcet", { ttl: 600 }],
+  ])("gets, creates, edits, patches and deletes a %s", async (kind, resource, spec) => {
+    const name = unique("kubectl");
+    const annotations = { "example.com/state": "before" };
+    const manifest = { apiVersion, kind, metadata: { name, annotations }, spec };
+    const get = async (): Promise<unknown> =>
+      JSON.parse(await succeed(["get", resource, name, "--output=json"]));
+    const state = (value: string) => ({
+      metadata: { annotations: { "example.com/state": value } },
+    });
+    const created = await run(["create", "--filename=-"], JSON.stringify(manifest));
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/created\n$/) });
+    expect(await get()).toMatchObject({ ...manifest, metadata: { name } });
+    const edited = await run(["edit", resource, name], "", {
+      KUBE_EDITOR: "sed -i s/before/after/",
+    });
+    expect(edited).toMatchObject({ code: 0, stdout: expect.stringMatching(/edited\n$/) });
+    expect(await get()).toMatchObject({
+      ...state("after"),
+      spec: JSON.parse(JSON.stringify(spec).replace("before", "after")),
+    });
+    const patch = '[{"op":"add","path":"/metadata/annotations/example.com~1state","value":"last"}]';
+    await succeed(["patch", resource, name, "--type=json", `--patch=${patch}`]);
+    expect(await get()).toMatchObject(state("last"));
+    expect(await run(["delete", resource, name, "--wait"])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/deleted/) },
+    });
+    expect((await run(["get", resource, name])).stderr).toContain(`"${name}" not found`);
   });
 
   it("lists in pages", async () => {

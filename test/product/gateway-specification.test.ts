@@ -1,14 +1,19 @@
+import { dump } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { apiVersion } from "../../src/api/names.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { askGateway, type GatewayRequest } from "../support/gateway-request.ts";
 import { type KnownKey, makeKey } from "../support/key-request.ts";
 import { allowRequesters } from "../support/keys-and-tokens.ts";
-import { bind, unique } from "../support/policy-request.ts";
+import { api, bind, unique } from "../support/policy-request.ts";
+import { gatewayKnows } from "../support/ways-in.ts";
 
-const own = "/kubernetes/management/apis/management.service/v1";
+const own = `/kubernetes/management/apis/${apiVersion}`;
 const yaml = { "content-type": "application/yaml" };
 const json = { "content-type": "application/json" };
+const jsonPatch = { "content-type": "application/json-patch+json" };
+const managementIn = (rule: object) => ({ ...rule, requestTargets: ["Management"] });
 const tokenText = /token"?: ?"?eyJ/;
 
 describe.skipIf(inject("gateway") === undefined)("the specification's requests", () => {
@@ -36,48 +41,90 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
     );
   });
 
-  it.each([true, false])("creates, replaces, patches and deletes (HTTP/2: %s)", async (http2) => {
-    const name = unique("spec");
-    const collection = `${own}/namespaces/default/sharedsecrets`;
-    const manifest = `apiVersion: management.service/v1\nkind: SharedSecret\nmetadata:\n  name: ${name}\nspec:\n  displayName: one\n`;
-    const created = await ask({
-      ...{ method: "POST", path: collection, headers: yaml, body: manifest, http2 },
+  describe.each([
+    ["SharedSecret", `${own}/namespaces/default/sharedsecrets`, { data: { a: "b25l" } }],
+    ["OwnedAccessKey", `${own}/ownedaccesskeys`, { user: "alice", groups: [admins], ttl: 600 }],
+    ["DirectClusterEndpointToken", `${own}/directclusterendpointtokens`, { ttl: 600 }],
+  ])("about the kind %s, with a key", (kind, collection, spec) => {
+    it.each([true, false])("creates, replaces, patches and deletes (HTTP/2: %s)", async (http2) => {
+      const name = unique("spec");
+      const annotations = { "example.com/state": "created" };
+      const manifest = { apiVersion, kind, metadata: { name, annotations }, spec };
+      const created = await ask({
+        ...{ method: "POST", path: collection, headers: yaml, body: dump(manifest), http2 },
+      });
+      expect([created.status, created.message]).toEqual([201, ""]);
+      const path = `${collection}/${name}`;
+      // The controller may write the object between the read and the PUT.
+      const replaced = await eventually(
+        async () => {
+          const read = await ask({ path, http2 });
+          const body = dump(read.object).replace("state: created", "state: replaced");
+          const answer = await ask({ method: "PUT", path, headers: yaml, body, http2 });
+          return answer.status !== 409 && { read, answer };
+        },
+        { what: "the object to be replaced" },
+      );
+      const { uid, generation } = recordAt(replaced.read.object, "metadata");
+      expect([replaced.answer.status, replaced.answer.message]).toEqual([200, ""]);
+      expect(recordAt(replaced.answer.object, "metadata")).toMatchObject({
+        ...{ uid, generation, annotations: { "example.com/state": "replaced" } },
+      });
+      const patched = await ask({
+        ...{ method: "PATCH", path, headers: jsonPatch, http2 },
+        body: '[{"op": "add", "path": "/metadata/annotations/example.com~1team", "value": "a"}]',
+      });
+      expect([patched.status, patched.message]).toEqual([200, ""]);
+      expect(recordAt(patched.object, "metadata")["annotations"]).toMatchObject({
+        ...{ "example.com/state": "replaced", "example.com/team": "a" },
+      });
+      expect((await ask({ method: "DELETE", path, http2 })).status).toBe(200);
+      expect(
+        (await ask({ method: "POST", path: collection, headers: yaml, body: "x: [" })).status,
+      ).toBe(400);
     });
-    expect(created.status).toBe(201);
-    const path = `${collection}/${name}`;
-    const version = stringAt(recordAt(created.object, "metadata"), "resourceVersion") ?? "";
-    const changed = manifest
-      .replace("displayName: one", "displayName: two")
-      .replace(`name: ${name}`, `name: ${name}\n  resourceVersion: "${version}"`);
-    const replace = { method: "PUT", path, headers: yaml, body: changed, http2 };
-    // The finalizer may have been added in the meantime.
-    const replaced = await eventually(
-      async () => {
-        const answer = await ask(replace);
-        if (answer.status !== 409) return answer;
-        const { object } = await ask({ path });
-        replace.body = changed.replace(
-          version,
-          stringAt(recordAt(object, "metadata"), "resourceVersion") ?? "",
-        );
-        return false;
-      },
-      { what: "the object to be replaced" },
-    );
-    expect(replaced.status).toBe(200);
-    const patched = await ask({
-      ...{ method: "PATCH", path, http2 },
-      headers: { "content-type": "application/json-patch+json" },
-      body: '[{"op":"replace","path":"/spec/displayName","value":"three"}]',
+
+    it("lists them", async () => {
+      const name = unique("listed");
+      const body = JSON.stringify({ metadata: { name, labels: { name } }, spec });
+      expect((await ask({ method: "POST", path: collection, headers: json, body })).status).toBe(
+        201,
+      );
+      const { object } = await ask({ path: `${collection}?labelSelector=name%3D${name}` });
+      expect(object).toMatchObject({
+        ...{ apiVersion, kind: `${kind}List`, metadata: { resourceVersion: expect.any(String) } },
+        items: [{ apiVersion, kind, metadata: { name } }],
+      });
     });
-    expect([patched.status, recordAt(patched.object, "spec")["displayName"]]).toEqual([
-      200,
-      "three",
+  });
+
+  it("records the last use of its key", async () => {
+    const lastActivity = async () => stringAt((await api.get(key.path)).status, "lastActivity");
+    const used = await eventually(lastActivity, { what: "status.lastActivity to be written" });
+    expect(Date.parse(used)).toBeGreaterThanOrEqual(key.createdAt);
+  });
+
+  it.each([
+    ["without one", [{}], 200],
+    ["with cluster", [{ cluster: "east" }], 403],
+    ["with any cluster", [{ cluster: "*" }], 403],
+    ["with cluster, and the target Management", [managementIn({ cluster: "east" })], 403],
+    ["with any of virtualClusters", [{ virtualClusters: [{}] }], 403],
+    ["with one of virtualClusters", [{ virtualClusters: [{ name: "dev", namespace: "" }] }], 403],
+    [
+      "with virtualClusters, and the target Management",
+      [managementIn({ virtualClusters: [{}] })],
+      403,
+    ],
+    ["with cluster beside a rule without", [{ cluster: "east" }, {}], 200],
+  ])("about the management cluster are covered by a rule %s: %j %s", async (_what, rules, code) => {
+    const scoped = await makeKey({ spec: { user: "alice", groups: [admins], scope: { rules } } });
+    await gatewayKnows(scoped);
+    const path = "/kubernetes/management/api/v1/namespaces/default/configmaps";
+    const { status, message } = await ask({ path, key: scoped.key });
+    expect([status, /scope of this credential does not allow/.test(message)]).toEqual([
+      ...[code, code === 403],
     ]);
-    expect((await ask({ method: "DELETE", path, http2 })).status).toBe(200);
-    expect(
-      (await ask({ method: "POST", path: collection, headers: yaml, body: "x: [" })).status,
-    ).toBe(400);
   });
 
   it.each([
@@ -97,6 +144,11 @@ describe.skipIf(inject("gateway") === undefined)("the specification's requests",
     });
     expect([created.status, created.message]).toEqual([201, ""]);
     expect(recordAt(created.object, "metadata")).toMatchObject({ name, namespace: "default" });
+    const patched = await ask({
+      ...{ method: "PATCH", path: `${own}/sharedsecrets/${name}`, headers: jsonPatch },
+      body: '[{"op": "add", "path": "/spec", "value": {"displayName": "patched"}}]',
+    });
+    expect(patched).toMatchObject({ status: 200, object: { metadata: { namespace: "default" } } });
     for (const path of [
       `${own}/sharedsecrets/${name}`,
       `${own}/namespaces//sharedsecrets/${name}`,
