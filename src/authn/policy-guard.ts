@@ -8,13 +8,13 @@ import {
 } from "../domain/gateway/connected-policy.ts";
 import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { PassiveClock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 
 /** What asking a cluster for a policy needs; the client is that of the cluster. */
 interface PolicyGuardDeps {
   readonly client: Pick<Client, "get">;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: PassiveClock;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts"
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { PassiveClock } from "../runtime/clock.ts";
 import { createQueues, type Queues } from "./queues.ts";
 import type { Stores } from "./stores.ts";
 
@@ -93,7 +93,7 @@ export interface LeaderState {
   readonly stores: Stores;
   readonly memory: LeaderMemory;
   readonly queues: Queues;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: PassiveClock;
 }
 
 /** The memory of a new leader; `quotaExempt` are usernames. */

@@ -1,4 +1,4 @@
-import { type Clock, aborted, sleep } from "../runtime/clock.ts";
+import { aborted, sleep, type Timers } from "../runtime/clock.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 import type { ClusterReadings } from "./gateway-metrics.ts";
 
@@ -9,7 +9,7 @@ interface ClusterProbesDeps {
     find(name: string): Pick<ConnectedUpstream, "isReachable"> | undefined;
     readonly synced: Promise<void>;
   };
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
 }
 
 const everyMs = 30_000;

@@ -5,13 +5,13 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { minorOf, serverVersion } from "../kube/client/server-version.ts";
 import type { RoundTripper } from "../kube/client/transport.ts";
-import { type Clock, sleep } from "../runtime/clock.ts";
+import { sleep, type Timers } from "../runtime/clock.ts";
 
 /** Dependencies of {@link ImpersonationRight}. */
 interface ImpersonationRightDeps {
   readonly client: Pick<Client, "review">;
   readonly transport: RoundTripper;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   /** The directory of config with the rights of the program. */
   readonly directory: "gateway" | "direct-endpoint";
 }

@@ -10,7 +10,7 @@ import type { IssuerKeys } from "../published/issuer-keys.ts";
 import type { IssuerRoles } from "../published/issuer-roles.ts";
 import type { RevokedTokens } from "../published/revoked-tokens.ts";
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { PassiveClock } from "../runtime/clock.ts";
 import { tokenProblems, type VerifiedToken } from "../tokens/direct-token.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
 import {
@@ -39,7 +39,7 @@ interface TokenAuthenticatorDeps {
   readonly keys: Pick<IssuerKeys, "has" | "refresh" | "problems">;
   readonly revoked: Pick<RevokedTokens, "has" | "isKnown">;
   readonly roles: Pick<IssuerRoles, "current">;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: PassiveClock;
   readonly prefixes: NamePrefixes;
   readonly namespace: string;
   readonly onResult: (result: TokenResult) => void;

@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { Transform } from "node:stream";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { Timers } from "../runtime/clock.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
 import { refusalHeaders } from "./send-refusal.ts";
 
@@ -15,7 +15,7 @@ const unreadMs = 10_000;
 export function sendUpgradeRefusal(
   { head, socket }: Pick<UpgradeExchange, "head" | "socket">,
   refused: Refusal,
-  clock: Pick<Clock, "wakeAfter">,
+  clock: Timers,
 ): void {
   const body = Buffer.from(`${JSON.stringify(statusObject(refused))}\n`);
   const headers = [...refusalHeaders(refused, body.length), "connection", "close"];
@@ -33,10 +33,7 @@ export function sendUpgradeRefusal(
  * Closes a connection after what was written to it. What the client still sends is thrown away, and
  * it has a moment to read: a connection that is closed with unread data may lose the answer.
  */
-export function closeAnswered(
-  socket: UpgradeExchange["socket"],
-  clock: Pick<Clock, "wakeAfter">,
-): void {
+export function closeAnswered(socket: UpgradeExchange["socket"], clock: Timers): void {
   // A pipe that ends later would pause the socket again.
   socket.unpipe();
   socket.resume();

@@ -1,15 +1,22 @@
 /** Cancels a timer. */
 export type Cancel = () => void;
 
-/** The only source of time; tests inject their own. */
-export interface Clock {
+/** Tells the time and starts nothing, like PassiveClock of k8s.io/utils. */
+export interface PassiveClock {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Monotonic milliseconds, from an arbitrary start. */
   monotonic(): number;
+}
+
+/** Wakes after a time. */
+export interface Timers {
   /** Calls `wake` once, `ms` from now; supports durations beyond the maximum of setTimeout. */
   wakeAfter(ms: number, wake: () => void): Cancel;
 }
+
+/** The only source of time; tests inject their own. */
+export interface Clock extends PassiveClock, Timers {}
 
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -31,7 +38,7 @@ export const systemClock: Clock = {
 
 /** Options of {@link sleep}; `signal` ends it early. */
 interface SleepOptions {
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   readonly signal?: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { BodyBudget } from "./body-budget.ts";
-import type { Clock } from "./clock.ts";
+import type { Timers } from "./clock.ts";
 import type { Connection, ConnectionLimits } from "./connection-pool.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -27,7 +27,7 @@ interface HttpServerOptions {
   readonly gate?: Gate;
   /** Called with what was refused to protect the server. */
   readonly onRefused?: (refused: HttpRefusal) => void;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   readonly log: Logger;
   /** Maximum size of a request body in bytes; default: 1 MiB. */
   readonly maximumBodyBytes?: number;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { BodyBudget } from "./body-budget.ts";
 import { ByteCollector } from "./byte-collector.ts";
-import type { Clock } from "./clock.ts";
+import type { Timers } from "./clock.ts";
 
 /** The result of reading a body; a whole body keeps its bytes reserved until `release`. */
 export type Body =
@@ -10,7 +10,7 @@ export type Body =
 
 /** Dependencies of {@link readBody}. */
 interface BodyDeps {
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   /** Maximum size of a body in bytes. */
   readonly most: number;
   readonly budget: BodyBudget;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "./clock.ts";
+import type { Timers } from "./clock.ts";
 import { type Connection, type ConnectionLimits, connectionLimits } from "./connection-pool.ts";
 import type { Exchange, UpgradeExchange } from "./exchange.ts";
 
@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly port: number;
   /** Serves HTTPS. */
   readonly tls?: ServerTls;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   readonly limits: ServerLimits;
   /** Called for each connection that is closed for the sake of another one. */
   readonly onRefused?: (refused: "connection") => void;

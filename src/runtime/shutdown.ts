@@ -1,10 +1,10 @@
-import type { Clock } from "./clock.ts";
+import type { PassiveClock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
 /** Dependencies of {@link shutdownSignal}; `exitHard` ends the process at once. */
 interface ShutdownOptions {
   readonly process: Pick<NodeJS.EventEmitter, "on">;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: PassiveClock;
   readonly log: Logger;
   readonly exitHard: (code: number) => void;
 }

@@ -1,9 +1,9 @@
 import { BoundedWaits } from "./bounded-waits.ts";
-import type { Clock } from "./clock.ts";
+import type { Timers } from "./clock.ts";
 
 /** What {@link UnreadAnswers} is made of. */
 interface UnreadAnswersOptions {
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   /** How many there may be, and for how long. */
   readonly most: number;
   readonly mostMs: number;

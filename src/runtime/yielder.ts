@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "./clock.ts";
+import type { PassiveClock } from "./clock.ts";
 
 /** Maximum time of all work together before it yields to timers and sockets, in milliseconds. */
 const turnMs = 10;
@@ -9,11 +9,11 @@ const turnMs = 10;
  * yielder: sixteen workers with turns of 10 ms each would run one right after the other.
  */
 export class Yielder {
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<PassiveClock, "monotonic">;
   #began: number;
   #over: Promise<void> | undefined;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<PassiveClock, "monotonic">) {
     this.#clock = clock;
     this.#began = clock.monotonic();
   }

@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import type { PassiveClock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import {
   type Handler,
@@ -13,7 +13,7 @@ import {
 interface TimedDeps {
   /** Records the client certificate (PEM) that kube-apiserver presents. */
   readonly certificates: { shown(certificate: string | undefined): void };
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: PassiveClock;
   readonly metrics: Metrics;
 }
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../../src/runtime/clock.ts";
+import type { PassiveClock } from "../../src/runtime/clock.ts";
 import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
 import { type HttpsFront, startHttpsFront } from "./https-front.ts";
 
@@ -23,7 +23,7 @@ interface Cached {
  * Starts an HTTPS server on 127.0.0.1 that keeps each response for its whole max-age and says its
  * age, like a CDN (RFC 9111, section 4.2).
  */
-export async function startCachingFront(clock: Pick<Clock, "monotonic">): Promise<CachingFront> {
+export async function startCachingFront(clock: PassiveClock): Promise<CachingFront> {
   const cache = new Map<string, Cached>();
   let hits = 0;
   const respond = async (target: string, outgoing: ServerResponse): Promise<Cached> => {

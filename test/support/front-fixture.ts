@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { systemClock, type Timers } from "../../src/runtime/clock.ts";
 import type { Exchange, UpgradeExchange } from "../../src/runtime/exchange.ts";
 import { frontLimits, type ServerLimits } from "../../src/runtime/server-options.ts";
 import { type Server, startServer } from "../../src/runtime/server.ts";
@@ -7,7 +7,7 @@ import { testCertificates } from "./gateway-fixture.ts";
 /** What a test changes about a front server. */
 export interface FrontFixtureOptions {
   readonly limits?: Partial<ServerLimits>;
-  readonly clock?: Pick<Clock, "wakeAfter">;
+  readonly clock?: Timers;
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onUpgrade?: (exchange: UpgradeExchange) => void;
   readonly onRefused?: () => void;

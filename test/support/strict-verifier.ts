@@ -2,7 +2,7 @@ import { fetch, Agent } from "undici";
 import { jwtVerify } from "jose";
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { isRecord, listAt, stringAt } from "../../src/api/parse.ts";
-import type { Clock } from "../../src/runtime/clock.ts";
+import type { PassiveClock } from "../../src/runtime/clock.ts";
 
 /**
  * A verifier that keeps the published keys as long as it may, and fetches them for no other reason:
@@ -10,15 +10,12 @@ import type { Clock } from "../../src/runtime/clock.ts";
  */
 export class StrictVerifier {
   readonly #url: string;
-  readonly #clock: Pick<Clock, "now" | "monotonic">;
+  readonly #clock: PassiveClock;
   readonly #dispatcher: Agent;
   #keys = new Map<string, KeyObject>();
   #until = -Infinity;
 
-  constructor(
-    { url, ca }: { readonly url: string; readonly ca: string },
-    clock: Pick<Clock, "now" | "monotonic">,
-  ) {
+  constructor({ url, ca }: { readonly url: string; readonly ca: string }, clock: PassiveClock) {
     this.#url = `${url}/openid/v1/jwks`;
     this.#clock = clock;
     this.#dispatcher = new Agent({ connect: { ca } });

@@ -1,5 +1,5 @@
 import type { Resource } from "../../api/resources.ts";
-import type { Clock } from "../../runtime/clock.ts";
+import type { PassiveClock } from "../../runtime/clock.ts";
 import type { Metrics } from "../../runtime/metrics.ts";
 import type { WatchState } from "./cache-freshness.ts";
 
@@ -18,7 +18,7 @@ export function watchReadings(
     readonly watchState: WatchState;
     readonly store: { readonly size: number };
   }[],
-  clock: Pick<Clock, "now" | "monotonic">,
+  clock: PassiveClock,
 ): readonly WatchReading[] {
   const [now, monotonic] = [clock.now(), clock.monotonic()];
   const readings = new Map<string, WatchReading>();

@@ -4,7 +4,7 @@ import { mostSigningKeys, publishedBeforeMs } from "../../../domain/endpoint-tok
 import { timestamp } from "../../../domain/plan/conditions.ts";
 import type { Client } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { PassiveClock } from "../../../runtime/clock.ts";
 import {
   dataWithNewEpoch,
   isRotationRequested,
@@ -16,7 +16,7 @@ import { notFound } from "../failure.ts";
 /** Dependencies of {@link rotateSigningKey}. */
 interface RotateSigningKeyDeps {
   readonly client: Pick<Client, "get" | "patch">;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: PassiveClock;
   readonly print: (text: string) => void;
 }
 

@@ -4,7 +4,7 @@ import { isTrueAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import { isKubeError } from "../../../kube/client/kube-error.ts";
-import { type Clock, sleep } from "../../../runtime/clock.ts";
+import { sleep, type Timers } from "../../../runtime/clock.ts";
 import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";
@@ -22,7 +22,7 @@ const accessReview = { kind: accessReviews.kind };
  */
 export function reviewItems(
   cluster: Cluster,
-  { clock }: { readonly clock: Pick<Clock, "wakeAfter"> },
+  { clock }: { readonly clock: Timers },
 ): Promise<readonly ReportItem[]> {
   // kube-apiserver keeps answers for a while, so it is asked about a key of this moment.
   const unknownKey = newBoundKey("user:check");
@@ -50,7 +50,7 @@ const answerWithinMs = 10_000;
 async function inTime(
   object: ReportObject,
   item: Promise<ReportItem>,
-  clock: Pick<Clock, "wakeAfter">,
+  clock: Timers,
 ): Promise<ReportItem> {
   const end = new AbortController();
   const late = sleep(answerWithinMs, { clock, signal: end.signal });

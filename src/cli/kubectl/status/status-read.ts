@@ -3,7 +3,7 @@ import type { Metadata } from "../../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { PassiveClock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { plainItem } from "../report.ts";
 import { readWith } from "../missing-right.ts";
@@ -27,7 +27,7 @@ export interface StatusSelection {
 /** Dependencies of {@link readStatus}. */
 interface StatusDeps {
   readonly cluster: Cluster;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: PassiveClock;
 }
 
 /** Reads the objects that the user may read; the report says what is left out. */

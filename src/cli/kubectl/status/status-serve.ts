@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { aborted, type Clock } from "../../../runtime/clock.ts";
+import { aborted, type PassiveClock } from "../../../runtime/clock.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { errorCode } from "../../../runtime/read-text-file.ts";
 import { newPageToken } from "../../../tokens/random-text.ts";
@@ -19,7 +19,7 @@ export interface ServeOptions {
 export interface ServeDeps {
   readonly source: Pick<StatusSource, "first" | "next" | "tookMs">;
   readonly terminal: Pick<Terminal, "print" | "say">;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: PassiveClock;
   /** Ends the server. */
   readonly signal: AbortSignal;
 }

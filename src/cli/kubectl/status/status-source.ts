@@ -1,6 +1,6 @@
 import { KubeError, isKubeError } from "../../../kube/client/kube-error.ts";
 import { CredentialsError } from "../../../kube/credentials/credentials.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { PassiveClock } from "../../../runtime/clock.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { sentenceOf } from "../failure.ts";
 import type { StatusReport } from "./status-report.ts";
@@ -20,7 +20,7 @@ interface StatusSourceDeps {
   /** The connection of the command, if it has one. */
   readonly cluster?: Cluster;
   readonly connect: () => Promise<Cluster>;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: PassiveClock;
 }
 
 /** Reads reports again and again over one connection, also after the API server was away. */

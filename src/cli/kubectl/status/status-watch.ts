@@ -1,4 +1,4 @@
-import { aborted, type Clock, sleep } from "../../../runtime/clock.ts";
+import { aborted, sleep, type Timers } from "../../../runtime/clock.ts";
 import { reportText } from "../report.ts";
 import { paintWith, type ResultFormat } from "../output.ts";
 import type { Terminal } from "../terminal.ts";
@@ -17,7 +17,7 @@ export interface WatchOptions {
 interface WatchDeps {
   readonly source: Pick<StatusSource, "first" | "next" | "tookMs">;
   readonly terminal: Pick<Terminal, "print" | "say" | "isOutput" | "hasColors" | "rows">;
-  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly clock: Timers;
   /** Ends the command. */
   readonly signal: AbortSignal;
 }
