@@ -54,19 +54,27 @@ describe
         "every resource that is not namespaced",
       ],
       [
-        "namespaces of virtual clusters",
+        "rules that fit no target",
         {
           rules: [
-            { virtualClusters: [{ name: "a" }, { name: "b", namespace: "" }] },
-            { virtualClusters: [{ name: "a" }, { name: "b", namespace: "c" }] },
+            { cluster: "east" },
+            { cluster: "east", requestTargets: ["Management", "ProjectVirtualCluster"] },
+            { virtualClusters: [{ name: "vc", namespace: "home" }] },
+            { virtualClusters: [{ name: "vc" }], requestTargets: ["ProjectSpace"] },
+            { virtualClusters: [{ name: "vc" }], cluster: "east" },
           ],
         },
-        "spec.scope.rules[1].virtualClusters[1].namespace: covers nothing, because this version knows no namespaces of virtual clusters; remove the namespace",
+        "spec.scope.rules[1], spec.scope.rules[3], spec.scope.rules[4]: the rule covers nothing, because no request with this credential has a target (Management, Cluster, ProjectSpace, ProjectVirtualCluster) that fits its requestTargets, cluster and virtualClusters",
       ],
       [
-        "more than five namespaces of virtual clusters",
-        { rules: [{ virtualClusters: Array.from({ length: 6 }, () => ({ namespace: "c" })) }] },
-        "spec.scope.rules[0].virtualClusters[4].namespace: covers nothing",
+        "more than five rules that fit no target",
+        {
+          rules: Array.from({ length: 6 }, () => ({
+            cluster: "a",
+            requestTargets: ["Management"],
+          })),
+        },
+        "spec.scope.rules[4]: the rule covers nothing",
       ],
     ])("%s", async (_what, scope, warning) => {
       expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
@@ -81,44 +89,75 @@ describe
       ).toEqual([enforced]);
     });
 
-    it.each<[string, unknown, string]>([
+    it.each<[string, unknown, string, string]>([
       [
-        "roles, projects, spaces and virtual clusters",
-        {
-          roles: [{ role: "serviceCLI" }],
-          projects: [{ project: "web" }],
-          spaces: [{ project: "web", space: "blue" }],
-          virtualClusters: [{ project: "web", virtualCluster: "vc" }],
-        },
-        "spec.scope.roles[0], spec.scope.projects[0], spec.scope.spaces[0], spec.scope.virtualClusters[0]: covers nothing in a direct token, because direct endpoints and authorizers of connected clusters allow requests only by clusters and rules; use spec.scope.clusters or spec.scope.rules",
+        "rules about other targets, for any cluster",
+        { rules: [{}, { requestTargets: ["Management", "ProjectSpace"] }] },
+        "",
+        "spec.scope.rules[1]: the rule covers nothing, because no request with this credential has a target (Cluster, ProjectVirtualCluster)",
       ],
       [
-        "allowServiceCli",
-        { allowServiceCli: true },
-        "spec.scope.allowServiceCli: covers nothing in a direct token",
+        "other clusters, for a cluster",
+        { clusters: [{ cluster: "west" }, { cluster: "east" }, { cluster: "*" }] },
+        "east",
+        "spec.scope.clusters[0]: covers nothing, because the token is for east alone; remove the entry",
       ],
       [
-        "rules about virtual clusters and other targets",
+        "rules about virtual clusters and other clusters, for a cluster",
         {
           rules: [
-            {},
-            { requestTargets: ["Management", "ProjectSpace"] },
+            { cluster: "east", requestTargets: ["Cluster"] },
+            { cluster: "west" },
             { virtualClusters: [{ name: "vc" }] },
+            { requestTargets: ["ProjectVirtualCluster"] },
           ],
         },
-        "spec.scope.rules[2].virtualClusters, spec.scope.rules[1].requestTargets: the rule covers nothing in a direct token, because every request with it has the target Cluster; remove the field",
+        "east",
+        "spec.scope.rules[1], spec.scope.rules[2], spec.scope.rules[3]: the rule covers nothing, because no request with this credential has a target (Cluster)",
       ],
-    ])("%s in a direct token, which cover nothing there", async (_what, scope, warning) => {
-      const found = await warningsOf("DirectClusterEndpointToken", scope);
+      [
+        "clusters and spaces, for a virtual cluster",
+        {
+          clusters: [{ cluster: "*" }, { cluster: "web/dev" }],
+          spaces: [{ project: "web", space: "blue" }],
+        },
+        "web/dev",
+        "spec.scope.clusters[0], spec.scope.clusters[1], spec.scope.spaces[0]: covers nothing, because the token is for web/dev alone",
+      ],
+      [
+        "rules about clusters, for a virtual cluster",
+        { rules: [{ cluster: "web/dev" }, { virtualClusters: [{ name: "dev" }] }] },
+        "web/dev",
+        "spec.scope.rules[0]: the rule covers nothing, because no request with this credential has a target (ProjectVirtualCluster)",
+      ],
+    ])("%s, in a direct token", async (_what, scope, cluster, warning) => {
+      const annotations = cluster === "" ? {} : { "management.service/audience-cluster": cluster };
+      const found = await warningsOf("DirectClusterEndpointToken", scope, annotations);
       expect(found).toEqual([expect.stringContaining(warning), enforced]);
-      expect(await warningsOf("OwnedAccessKey", scope)).toEqual([]);
+      expect(await warningsOf("OwnedAccessKey", scope, annotations)).toEqual([]);
     });
 
-    it("a project in a direct token of a virtual cluster, whose endpoint it covers", async () => {
-      const scope = { projects: [{ project: "web" }] };
-      const audience = { "management.service/audience-cluster": "web/dev" };
-      expect(await warningsOf("DirectClusterEndpointToken", scope, audience)).toEqual([enforced]);
-    });
+    const placed = {
+      roles: [{ role: "serviceCLI" }],
+      projects: [{ project: "web" }],
+      virtualClusters: [{ project: "web", virtualCluster: "dev" }],
+      allowServiceCli: true,
+    };
+
+    it.each<[string, unknown, string]>([
+      ["any cluster", { ...placed, spaces: [{ project: "web", space: "blue" }] }, ""],
+      ["a cluster", { ...placed, spaces: [{ project: "web", space: "blue" }] }, "east"],
+      ["a virtual cluster", placed, "web/dev"],
+    ])(
+      "roles and projects in a direct token for %s, which they cover",
+      async (_of, scope, cluster) => {
+        const annotations =
+          cluster === "" ? {} : { "management.service/audience-cluster": cluster };
+        expect(await warningsOf("DirectClusterEndpointToken", scope, annotations)).toEqual([
+          enforced,
+        ]);
+      },
+    );
 
     it("a valid scope is accepted without a warning", async () => {
       const scope = {
