@@ -230,14 +230,34 @@ withPolicies("a user who authenticated with a key", () => {
     expect(await dryKey(by, spec)).toMatchObject({ code: 201 });
   });
 
-  it.for<[string, object]>([
+  /** The path of a key that was created with the key. */
+  const child = async (): Promise<string> => {
+    const key = keyOf({ user: "root" });
+    expect(await create(rootKey, collection, key)).toMatchObject({ code: 201 });
+    return `${collection}/${key.metadata.name}`;
+  };
+
+  const descriptions: readonly [string, object][] = [
     ["name a key", { spec: { displayName: "mine" } }],
     ["describe a key", { spec: { description: "of the pipeline" } }],
     ["label a key", { metadata: { labels: { a: "b" } } }],
     ["annotate a key", { metadata: { annotations: { "example.com/a": "b" } } }],
-  ])("can %s", async ([, change]) => {
+  ];
+
+  it.for(descriptions)("can %s that it created", async ([, change]) => {
+    expect(await merge(rootKey, await child(), change)).toMatchObject({ code: 200, ...change });
+  });
+
+  it.for(descriptions)("can %s that it is", async ([, change]) => {
     const path = await made(collection, keyOf({ user: "root" }));
-    expect(await merge(rootKey, path, change)).toMatchObject({ code: 200, ...change });
+    const self = withKey(root, (await api.get(path)).metadata.uid);
+    expect(await merge(self, path, change)).toMatchObject({ code: 200, ...change });
+  });
+
+  // A label or annotation may tell a deployment tool to delete the key.
+  it.for(descriptions)("cannot %s that another credential created", async ([, change]) => {
+    const path = await made(collection, keyOf({ user: "root" }));
+    expect(await merge(rootKey, path, change)).toMatchObject(refused);
   });
 
   it.for<[string, object]>([
@@ -258,13 +278,12 @@ withPolicies("a user who authenticated with a key", () => {
       "say that it has connector data",
       { metadata: { annotations: { [annotations.connectorData]: "a" } } },
     ],
-  ])("cannot %s", async ([, change]) => {
-    const path = await made(collection, keyOf({ user: "root" }));
-    expect(await merge(rootKey, path, change)).toMatchObject(refused);
+  ])("cannot %s, though it created it", async ([, change]) => {
+    expect(await merge(rootKey, await child(), change)).toMatchObject(refused);
   });
 
   it("cannot become the requester of a key", async () => {
-    const path = await made(collection, keyOf({ user: "root" }));
+    const path = await child();
     const { annotations: before } = (await api.get(path)).metadata;
     await merge(rootKey, path, { metadata: { annotations: { [annotations.requester]: "eve" } } });
     expect((await api.get(path)).metadata.annotations).toEqual(before);
