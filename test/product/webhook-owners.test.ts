@@ -8,7 +8,6 @@ const alice = { user: unique("alice") };
 const [mine, others] = ["mine", "others"];
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const sharedSecrets = `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
-const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 
 interface Wanted {
   readonly name?: string;
@@ -64,7 +63,7 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
     const rules = [
       {
         apiGroups: ["management.service"],
-        resources: ["sharedsecrets", "ownedaccesskeys"],
+        resources: ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"],
         verbs: ["*"],
       },
       { apiGroups: [""], resources: ["configmaps"], resourceNames: [mine], verbs: ["delete"] },
@@ -132,21 +131,22 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
     expect(await makeOwned({ apiVersion: version })).toMatchObject({ code: 422 });
   });
 
-  it("needs the permission for cluster-scoped owners too, whose resource comes from discovery", async () => {
-    const owned = (name: string) => ({
-      apiVersion,
-      kind: "OwnedAccessKey",
-      metadata: {
-        name: unique("owned"),
-        ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }),
-      },
-      spec: { user: alice.user },
-    });
-    expect(await as(alice).create(keys, owned("view"))).toMatchObject({
-      code: 201,
-    });
-    expect(await as(alice).create(keys, owned("edit"))).toMatchObject({
-      code: 422,
-    });
-  });
+  it.each([
+    ["OwnedAccessKey", "ownedaccesskeys", { user: alice.user }],
+    ["DirectClusterEndpointToken", "directclusterendpointtokens", {}],
+  ])(
+    "needs the permission for cluster-scoped owners of a new %s, whose resource comes from discovery",
+    async (kind, plural, spec) => {
+      const create = (name: string) =>
+        as(alice).create(`/apis/${apiVersion}/${plural}`, {
+          ...{ apiVersion, kind, spec },
+          metadata: {
+            name: unique("owned"),
+            ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }),
+          },
+        });
+      expect(await create("view")).toMatchObject({ code: 201 });
+      expect(await create("edit")).toMatchObject({ code: 422 });
+    },
+  );
 });
