@@ -98,6 +98,14 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       { args: ["keys", "digest", "--user=alice"], options: { input: `${second} spaced` }, code: 2 },
     ],
     keysTest: [
+      {
+        args: ["keys", "test"],
+        options: {
+          input: second,
+          env: { LATCHKEY_ACCESS_KEY: second, LATCHKEY_SERVER: "http://x" },
+        },
+        code: 2,
+      },
       { args: ["keys", "test"], options: { input: second }, code: 1 },
       { args: ["keys", "test"], options: { input: `${second} spaced` }, code: 2 },
     ],

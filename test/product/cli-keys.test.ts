@@ -118,6 +118,66 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect((await runCli(["keys", "test"], { input })).stdout).toContain("Username: bob\n");
   });
 
+  it.each(["kube-apiserver", "gateway"])(
+    "every command connects with the printed variables, at the %s",
+    async (where) => {
+      const { gatewayUrl = "", gatewayCa = "" } = inject("cli") ?? {};
+      const gateway = [`--gateway=${gatewayUrl}`, `--gateway-ca=${join(directory, "ca")}`];
+      writeFileSync(join(directory, "ca"), gatewayCa);
+      const args = ["keys", "create", unique("env"), "-o", "env", "--role=serviceCLI"];
+      const made = await runCli([...args, ...(where === "gateway" ? gateway : [])], {
+        user: "bob",
+      });
+      const variables = parseEnv(made.stdout);
+      const key = variables["LATCHKEY_ACCESS_KEY"] ?? "";
+      const env = { ...variables, HOME: directory };
+      const checked = await runCli(["check"], { kubeconfig: "", env });
+      expect(checked).toMatchObject({ code: 0, stderr: "" });
+      expect(checked.stdout).toMatch(/^User "bob" .*connection is that of LATCHKEY_SERVER and /m);
+      // A scope that does not cover the request, a kubeconfig that the user may mean, a flag.
+      const forbidden = await runCli(["keys", "disable", "any"], { kubeconfig: "", env });
+      expect(forbidden.code).toBe(5);
+      expect(forbidden.stderr).toMatch(
+        /LATCHKEY_ACCESS_KEY; unset them, or set --kubeconfig or --context, to use a kubeconfig\n/,
+      );
+      const both = await runCli(["check"], { user: "admin", env });
+      expect(both.stdout).toMatch(/^User "bob" /m);
+      expect(both.stderr).toContain(`the connection to ${variables["LATCHKEY_SERVER"]} is that of`);
+      const { stdout } = await runCli(["check", "--context=admin"], { user: "admin", env });
+      expect(stdout).toMatch(/^User "admin" /m);
+      const said = [checked, forbidden, both].flatMap((run) => [run.stdout, run.stderr]).join("");
+      expect(said).not.toContain(key);
+    },
+  );
+
+  it.each<[string, Readonly<Record<string, string>>, number, string]>([
+    [
+      "a wrong key",
+      { LATCHKEY_ACCESS_KEY: "canary-key-0123456789" },
+      1,
+      "does not accept the cred",
+    ],
+    ["no key", { LATCHKEY_ACCESS_KEY: "" }, 2, "LATCHKEY_ACCESS_KEY is not, or is empty; set both"],
+    [
+      "another CA",
+      {
+        LATCHKEY_ACCESS_KEY: "canary-key-0123456789",
+        LATCHKEY_CERTIFICATE_AUTHORITY_DATA: "",
+      },
+      1,
+      "is not trusted",
+    ],
+    ["no URL", { LATCHKEY_SERVER: "canary", LATCHKEY_ACCESS_KEY: "canary" }, 2, "must be a URL"],
+  ])("variables with %s are said, without the key", async (_what, given, code, sentence) => {
+    const { url, certificateAuthority } = inject("controlPlane");
+    const ca = Buffer.from(certificateAuthority).toString("base64");
+    const server = { LATCHKEY_SERVER: url, LATCHKEY_CERTIFICATE_AUTHORITY_DATA: ca };
+    const env = { ...server, HOME: directory, ...given };
+    const ended = await runCli(["list"], { kubeconfig: "", env });
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(sentence) });
+    expect(ended.stderr).not.toContain("canary");
+  });
+
   it("create prints the key and the server as json, and once", async () => {
     const name = unique("json");
     const { stdout, stderr } = await runCli(["keys", "create", name, "-o", "json"], {

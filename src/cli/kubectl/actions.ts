@@ -98,20 +98,32 @@ export async function runCompletion(words: readonly string[], process: CliProces
   await withCli(process, (cli) => printCompletion(words, cli));
 }
 
-/** Runs work whose connections are closed afterwards. */
+/**
+ * Runs work whose connections are closed afterwards. A connection of variables is said where a
+ * kubeconfig exists too, or where the work fails.
+ */
 async function withCli<T>(process: CliProcess, work: (cli: Cli) => Promise<T>): Promise<T> {
   const opened: OpenCluster[] = [];
+  const said = new Set<string>();
+  const say = (sentence: string): void => {
+    if (!said.has(sentence)) process.terminal.say(sentence);
+    said.add(sentence);
+  };
   const cli: Cli = {
     ...process,
     async connect(flags) {
       const { connect } = await import("./connection/connect.ts");
       const cluster = await connect(flags, process);
       opened.push(cluster);
+      if (cluster.note?.isDue === true) say(cluster.note.sentence);
       return cluster;
     },
   };
   try {
     return await work(cli);
+  } catch (error) {
+    for (const { note } of opened) if (note !== undefined) say(note.sentence);
+    throw error;
   } finally {
     for (const cluster of opened) cluster.close();
   }

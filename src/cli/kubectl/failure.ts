@@ -61,8 +61,8 @@ function kubeSentence(error: KubeError): string {
       );
     case "Unauthorized":
       return (
-        "the API server does not accept the credentials of the kubeconfig; " +
-        "log in again, or use another context"
+        "the API server does not accept the credentials; " +
+        "log in again, or use another context or key"
       );
     case "NotFound":
       return error.objectName === undefined

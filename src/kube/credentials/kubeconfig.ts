@@ -20,11 +20,16 @@ export function readKubeconfigFiles(
   flag: string | undefined,
   env: Environment,
 ): readonly KubeconfigFile[] {
-  const paths = flag === undefined ? usualPaths(env) : [flag];
+  const paths = flag === undefined ? kubeconfigPaths(env) : [flag];
   return paths.map((path) => ({ directory: dirname(resolve(path)), content: parsed(path) }));
 }
 
-function usualPaths({ KUBECONFIG = "", HOME, USERPROFILE }: Environment): readonly string[] {
+/** The files of KUBECONFIG that exist, else `~/.kube/config` if it exists. */
+export function kubeconfigPaths({
+  KUBECONFIG = "",
+  HOME,
+  USERPROFILE,
+}: Environment): readonly string[] {
   const named = KUBECONFIG.split(delimiter).filter((path) => path !== "");
   if (named.length > 0) return named.filter((path) => existsSync(path));
   const home = HOME ?? USERPROFILE ?? "";

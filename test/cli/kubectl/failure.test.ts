@@ -34,7 +34,7 @@ describe("an error has an exit code and a sentence", () => {
       "a bad credential",
       refused("Unauthorized", 401),
       1,
-      "the API server does not accept the credentials of the kubeconfig; log in again, or use another context",
+      "the API server does not accept the credentials; log in again, or use another context or key",
     ],
     [
       "no network",

@@ -25,6 +25,8 @@ interface WriteOptions {
  */
 export interface Cluster {
   readonly choice: KubeconfigChoice;
+  /** Whether the connection is that of the variables of `keys create -o env`, of no kubeconfig. */
+  readonly isOfVariables: boolean;
   readonly transport: RoundTripper;
   readonly send: (call: ApiRequest) => Promise<unknown>;
   readonly get: (resource: Resource, ref: ObjectRef) => Promise<unknown>;
@@ -64,13 +66,15 @@ const pageItems = 500;
 const writing = { fieldManager: cliFieldManager, fieldValidation: "Strict" };
 
 /** Wraps a connection. */
-export function clusterOver(transport: RoundTripper, choice: KubeconfigChoice): Cluster {
+export function clusterOver(
+  transport: RoundTripper,
+  choice: KubeconfigChoice,
+  { isOfVariables = false } = {},
+): Cluster {
   const send = async (call: ApiRequest): Promise<unknown> =>
     bodyForUser(call, await transport.request(call));
   return {
-    choice,
-    transport,
-    send,
+    ...{ choice, isOfVariables, transport, send },
     get: async (resource, ref) => send({ method: "GET", path: objectPath(resource, ref) }),
     getMetadata: async (resource, ref) =>
       send({

@@ -1,9 +1,14 @@
 import { CredentialsError, userFix } from "../../../kube/credentials/credentials.ts";
-import { chooseKubeconfig, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
+import {
+  chooseKubeconfig,
+  kubeconfigPaths,
+  readKubeconfigFiles,
+} from "../../../kube/credentials/kubeconfig.ts";
 import { connectUser } from "../../../kube/client/user-connection.ts";
 import { isNamespaceName } from "../../../runtime/config-values.ts";
 import type { Environment } from "../../../runtime/options.ts";
 import { type Cluster, clusterOver } from "./cluster.ts";
+import { variablesEntry, variablesKubeconfig, variablesSentence } from "./connection-variables.ts";
 import type { ConnectionFlags } from "./connection-options.ts";
 import { withProgress } from "../progress.ts";
 import type { CliProcess } from "../cli.ts";
@@ -11,19 +16,32 @@ import type { CliProcess } from "../cli.ts";
 /** A cluster whose connection must be closed. */
 export interface OpenCluster extends Cluster {
   readonly close: () => void;
+  /** Which connection it is, if it is that of variables. */
+  readonly note: ConnectionNote | undefined;
 }
 
-/** Connects as the flags and the kubeconfig say; rejects with a CredentialsError. */
+/** A sentence for a user who may expect the connection of a kubeconfig. */
+interface ConnectionNote {
+  readonly sentence: string;
+  /** Whether there is a kubeconfig; else it is said only if the command fails. */
+  readonly isDue: boolean;
+}
+
+/**
+ * Connects as the flags say, else the variables, else the kubeconfig; rejects with a UsageError or a
+ * CredentialsError.
+ */
 export async function connect(
   flags: ConnectionFlags,
   { terminal, env, clock }: Pick<CliProcess, "terminal" | "env" | "clock">,
 ): Promise<OpenCluster> {
-  const files = readKubeconfigFiles(flags.kubeconfig, env);
+  const ofVariables = variablesKubeconfig(flags, env);
+  const isOfVariables = ofVariables !== undefined;
+  const files = isOfVariables ? [ofVariables] : readKubeconfigFiles(flags.kubeconfig, env);
+  // Commands have flags of these names for other things.
+  const entry = isOfVariables ? variablesEntry : undefined;
   const choice = chooseKubeconfig(files, {
-    ...flags,
-    // Commands have flags of these names for other things.
-    cluster: undefined,
-    user: undefined,
+    ...{ ...flags, cluster: entry, user: entry },
     asGroups: flags.asGroup,
     insecureSkipTlsVerify: flags.insecureSkipTlsVerify ? true : undefined,
   });
@@ -48,7 +66,12 @@ export async function connect(
         clock,
       }),
   };
-  return { ...clusterOver(transport, choice), close: connection.close };
+  const sentence = variablesSentence(choice);
+  return {
+    ...clusterOver(transport, choice, { isOfVariables }),
+    close: connection.close,
+    note: isOfVariables ? { sentence, isDue: kubeconfigPaths(env).length > 0 } : undefined,
+  };
 }
 
 function noKubeconfig(env: Environment): string {

@@ -14,7 +14,9 @@ export const connectionOptions = {
   },
   kubeconfig: {
     value: "<file>",
-    help: "kubeconfig; KUBECONFIG or ~/.kube/config if unset",
+    help:
+      "kubeconfig; if unset, the variables LATCHKEY_SERVER and LATCHKEY_ACCESS_KEY, " +
+      "or else KUBECONFIG or ~/.kube/config",
     completes: "files",
     parse: someText,
   },

@@ -9,6 +9,7 @@ import { minorOf, serverVersion } from "../../../kube/client/server-version.ts";
 import { type Clock, sleep } from "../../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
+import { connectionVariables } from "../connection/connection-variables.ts";
 import { exitCodes, sentenceOf } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
@@ -254,6 +255,8 @@ async function identityItems({ cluster }: Checked): Promise<readonly ReportItem[
       ? plainItem(user, ["info", "Allowed"], `You may ${rightText(right)}.`)
       : plainItem(user, ["info", "NotAllowed"], `You may not ${rightText(right)}.`);
   });
-  const own = `You are in the groups ${groups.join(", ")}.`;
+  const { server, key } = connectionVariables;
+  const how = cluster.isOfVariables ? ` The connection is that of ${server} and ${key}.` : "";
+  const own = `You are in the groups ${groups.join(", ")}.${how}`;
   return [plainItem(user, ["info", "Authenticated"], own), ...(await Promise.all(rights))];
 }

@@ -11,6 +11,7 @@ import { newBoundKey } from "../../../tokens/access-key.ts";
 import type { Cli, ConnectedCli } from "../cli.ts";
 import { gatewayAt, publishedGateway, kubeconfigContent } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
+import { connectionVariables } from "../connection/connection-variables.ts";
 import type { ConnectionFlags, NewKeyFormat } from "../connection/connection-options.ts";
 import { exitCodes, Failure } from "../failure.ts";
 import { jsonText, yamlText } from "../output.ts";
@@ -200,9 +201,9 @@ function variablesText(
   { server, "certificate-authority-data": ca }: ClusterInfo,
 ): string {
   const variables: readonly (readonly [name: string, value: string | undefined])[] = [
-    ["LATCHKEY_ACCESS_KEY", key],
-    ["LATCHKEY_SERVER", server],
-    ["LATCHKEY_CERTIFICATE_AUTHORITY_DATA", ca],
+    [connectionVariables.key, key],
+    [connectionVariables.server, server],
+    [connectionVariables.certificateAuthorityData, ca],
   ];
   return variables
     .flatMap(([name, value]) => {

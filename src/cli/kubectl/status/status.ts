@@ -1,5 +1,6 @@
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
+import { connectionVariables } from "../connection/connection-variables.ts";
 import { isWell, printReport } from "../report.ts";
 import { exitCodes } from "../failure.ts";
 import { readStatus } from "./status-read.ts";
@@ -18,7 +19,8 @@ export const printStatus: Action<"status"> = async ({ flags }, cli) => {
     const source = new StatusSource(selection, { cluster, connect, clock: cli.clock });
     const deps = { source, ...cli, signal: cli.untilStopped() };
     const place = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
-    const title = `${place} at ${cluster.choice.server}`;
+    const how = cluster.isOfVariables ? `, with ${connectionVariables.key}` : "";
+    const title = `${place} at ${cluster.choice.server}${how}`;
     const { interval: intervalMs, output, port = 0 } = flags;
     if (flags.watch) return watchStatus({ title, intervalMs, output }, deps);
     const { serveStatus } = await import("./status-serve.ts");

@@ -1,7 +1,13 @@
 import { parseEndpointToken } from "../../../api/endpoint-token.ts";
-import { annotations, apiVersion } from "../../../api/names.ts";
+import { annotations, apiVersion, extras } from "../../../api/names.ts";
 import type { ManifestMetadata } from "../../../api/object.ts";
-import { parseConditions, parseMetadata, recordAt, stringAt } from "../../../api/parse.ts";
+import {
+  parseConditions,
+  parseMetadata,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "../../../api/parse.ts";
 import { requesterAnnotationsOf } from "../../../api/requester.ts";
 import { resources } from "../../../api/resources.ts";
 import { instantOf, lifetimeStart } from "../../../domain/lifetime.ts";
@@ -80,7 +86,8 @@ async function reusedToken(deps: TokenRequest): Promise<MintedToken> {
   const { flags, cluster, cli } = deps;
   const { server, context } = cluster.choice;
   const kubeconfig = flags.kubeconfig ?? cli.env["KUBECONFIG"];
-  const terms = [server, context, kubeconfig, flags.as, flags.asGroup];
+  const source = cluster.isOfVariables ? "variables" : kubeconfig;
+  const terms = [server, context, source, flags.as, flags.asGroup];
   const file = keptToken([...terms, flags.ttl, scopeOf(flags), flags.forCluster], cli.env);
   const kept = file?.read();
   try {
@@ -96,7 +103,7 @@ async function reusedToken(deps: TokenRequest): Promise<MintedToken> {
   }
 }
 
-/** Whether the object of a token still has it, and the user of now is its requester. */
+/** Whether the object of a token still has it, and the user and key of now are its requester. */
 async function isStored(
   { name, token }: MintedToken,
   { cluster }: Pick<TokenRequest, "cluster">,
@@ -105,8 +112,12 @@ async function isStored(
   try {
     const object = await cluster.get(resource, { name });
     const { metadata } = parseEndpointToken(object);
+    const requester = requesterAnnotationsOf(metadata);
+    const [keyId] = stringsAt(recordAt(userInfo, "extra"), extras.keyId);
     return (
-      requesterAnnotationsOf(metadata)?.name === stringAt(userInfo, "username") &&
+      requester?.name === stringAt(userInfo, "username") &&
+      // The token of a key has its scope and its end.
+      requester?.keyId === keyId &&
       metadata.deletionTimestamp === undefined &&
       mintedIn(object)?.token === token
     );

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { annotations } from "../../../../src/api/names.ts";
+import { annotations, extras } from "../../../../src/api/names.ts";
 import { recordAt, stringAt } from "../../../../src/api/parse.ts";
 import { KubeError } from "../../../../src/kube/client/kube-error.ts";
 import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
@@ -16,6 +16,8 @@ const isDown = new KubeError("refused", { code: "Network", status: 0 });
 /** An API server with a controller that mints at once, at most for this many hours. */
 class Central {
   user = "alice";
+  /** The uid of the access key of the requests. */
+  keyId: string | undefined;
   isDown = false;
   /** Hours since the start of the test's clock at which tokens are made. */
   madeAt = 0;
@@ -26,11 +28,15 @@ class Central {
   answer = ({ method, path, body }: ApiRequest): FakeAnswer | Promise<never> => {
     if (this.isDown) return Promise.reject(isDown);
     if (path.includes("selfsubjectreviews"))
-      return [201, { status: { userInfo: { username: this.user } } }];
+      return [201, { status: { userInfo: { username: this.user, ...this.#extra() } } }];
     if (method === "POST") return this.#made(body);
     const found = this.stored.get(path.split("/").at(-1) ?? "");
     return found === undefined ? refusal(403, "Forbidden", "is forbidden") : [200, found];
   };
+
+  #extra() {
+    return this.keyId === undefined ? {} : { extra: { [extras.keyId]: [this.keyId] } };
+  }
 
   #made(body: unknown): FakeAnswer {
     const metadata = recordAt(body, "metadata");
@@ -42,7 +48,10 @@ class Central {
       metadata: {
         ...{ name, uid: name, resourceVersion: "1", generation: 1 },
         creationTimestamp: inHours(this.madeAt),
-        annotations: { [annotations.requester]: this.user },
+        annotations: {
+          [annotations.requester]: this.user,
+          ...(this.keyId === undefined ? {} : { [annotations.requesterKeyId]: this.keyId }),
+        },
       },
       status: { token: `eyJ-${name}`, expiresAt: inHours(this.madeAt + hours) },
     };
@@ -94,6 +103,17 @@ test.each<[string, Readonly<Record<string, string>>]>([
   await create();
   await create({ "exec-credential": "", ...flags });
   expect(central.names).toHaveLength(2);
+});
+
+test("it takes no token that was made with another access key of the same user", async () => {
+  const made = async (keyId: string | undefined) => {
+    central.keyId = keyId;
+    return (await create()).token;
+  };
+  expect(await made("wide")).toBe("eyJ-cli-0");
+  expect(await made("wide")).toBe("eyJ-cli-0");
+  expect(await made("narrow")).toBe("eyJ-cli-1");
+  expect(await made(undefined)).toBe("eyJ-cli-2");
 });
 
 test.each<[string, () => void]>([
