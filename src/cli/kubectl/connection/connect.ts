@@ -28,8 +28,8 @@ interface ConnectionNote {
 }
 
 /**
- * Connects as the flags say, else the variables, else the kubeconfig; rejects with a UsageError or a
- * CredentialsError.
+ * Connects as the flags say, else the variables, else the kubeconfig; rejects with a UsageError or
+ * a CredentialsError.
  */
 export async function connect(
   flags: ConnectionFlags,

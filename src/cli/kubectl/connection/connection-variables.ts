@@ -3,7 +3,7 @@ import { UsageError } from "../../../runtime/config-values.ts";
 import type { Environment } from "../../../runtime/options.ts";
 import type { ConnectionFlags } from "./connection-options.ts";
 
-/** The variables of a connection: `keys create -o env` prints them, and every command reads them. */
+/** The variables of a connection, which `keys create -o env` prints and every command reads. */
 export const connectionVariables = {
   key: "LATCHKEY_ACCESS_KEY",
   server: "LATCHKEY_SERVER",
