@@ -210,4 +210,5 @@ export const annotations = {
   syncSecretName: `${group}/sync-secret-name`,
   syncSecretType: `${group}/sync-secret-type`,
   syncToProjects: `${group}/sync-to-projects`,
+  virtualClusterNamespace: `${group}/virtual-cluster-namespace`,
 } as const;

@@ -8,6 +8,7 @@ import {
   type Revocation,
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
+import { scopeDenial } from "../domain/scope/allows.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
@@ -15,6 +16,7 @@ import type { Discovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
+import type { RequestLocations } from "./request-locations.ts";
 
 /** Why a request is neither denied nor passed on: what decides is not known yet. */
 export type NotReady = { readonly kind: "not-ready"; readonly reason: string };
@@ -155,8 +157,7 @@ export interface AuthorizeTokenDeps {
   readonly revoked: RevokedTokens;
   readonly roles: PublishedRoles;
   readonly discovery: ResourceLookup;
-  /** The location of every request. */
-  readonly location: RequestLocation;
+  readonly locations: RequestLocations;
   /** Latchkey's own namespace. */
   readonly namespace: string;
 }
@@ -168,23 +169,36 @@ export interface AuthorizeTokenDeps {
 export async function authorizeToken(
   { jti, scopes }: PresentedToken,
   reviewed: ReviewedRequest,
-  { revoked, roles, discovery, location, namespace: ownNamespace }: AuthorizeTokenDeps,
+  { revoked, roles, discovery, locations, namespace: ownNamespace }: AuthorizeTokenDeps,
 ): Promise<TokenVerdict> {
   try {
+    await locations.decided(scopes);
     const request = await scopedRequest(reviewed, {
-      locationOf: () => location,
+      locationOf: (namespace) => locations.locationOf(namespace),
       discovery,
       isScoped: scopes.length > 0,
     });
     const revocation = revocationOf(jti, revoked);
-    return authorizeWithToken(
+    const verdict = authorizeWithToken(
       { scopes, revocation },
       { request, roles: roles.current(), ownNamespace },
     );
+    return withLabels(verdict, scopes, locations);
   } catch (error) {
     if (!isKubeError(error)) throw error;
     return notDiscovered;
   }
+}
+
+/** A decision with what is not known about the namespaces, if it is a denial by these scopes. */
+export function withLabels<Verdict extends KeyVerdict | TokenVerdict>(
+  verdict: Verdict,
+  scopes: readonly ScopeLimit[],
+  locations: RequestLocations,
+): Verdict {
+  return verdict.kind === "denied" && verdict.reason.startsWith(scopeDenial)
+    ? { ...verdict, reason: locations.denialOf(verdict.reason, scopes) }
+    : verdict;
 }
 
 /** Whether the token with this jti is revoked, by what is known now. */

@@ -12,7 +12,7 @@ import type { PassiveClock } from "../runtime/clock.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
 
 /** What asking a cluster for a policy needs; the client is that of the cluster. */
-interface PolicyGuardDeps {
+export interface PolicyGuardDeps {
   readonly client: Pick<Client, "get">;
   readonly clock: PassiveClock;
 }

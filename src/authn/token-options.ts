@@ -2,9 +2,12 @@ import {
   ConfigError,
   duration,
   httpsUrl,
+  namespaceName,
+  optional,
   type ParseValue,
   text,
   trueOrFalse,
+  UsageError,
 } from "../runtime/config-values.ts";
 import type { OptionTable } from "../runtime/options.ts";
 
@@ -46,6 +49,36 @@ export const clusterName: ParseValue<string> = (value, option) => {
       "or a project and the name of a virtual cluster, such as web/dev",
   );
 };
+
+/** The namespace of a virtual cluster in the cluster that runs it; undefined if not known. */
+export const virtualClusterNamespaceOption = {
+  virtualClusterNamespace: {
+    value: "<namespace>",
+    initial: "",
+    help:
+      "namespace of this virtual cluster in the cluster that runs it, as rules[].virtualClusters " +
+      "of scopes name it; requires a --cluster-name of the form <project>/<name>",
+    parse: optional(namespaceName),
+  },
+} as const satisfies OptionTable;
+
+/**
+ * Throws a UsageError for a namespace of a virtual cluster where `--cluster-name` names no virtual
+ * cluster.
+ */
+export function checkVirtualClusterNamespace({
+  clusterName: named = "",
+  virtualClusterNamespace,
+}: {
+  readonly clusterName: string | undefined;
+  readonly virtualClusterNamespace: string | undefined;
+}): void {
+  if (virtualClusterNamespace === undefined || named.includes("/")) return;
+  throw new UsageError(
+    `--virtual-cluster-namespace=${virtualClusterNamespace} requires that --cluster-name names a ` +
+      `virtual cluster as <project>/<name>, such as web/dev; it is ${JSON.stringify(named)}`,
+  );
+}
 
 /** Options of what accepts direct tokens in a connected cluster. */
 export const clusterAudienceOptions = {

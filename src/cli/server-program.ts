@@ -1,3 +1,4 @@
+import { checkVirtualClusterNamespace } from "../authn/token-options.ts";
 import { checkControllerConfig, controllerOptions } from "../controllers/controller-options.ts";
 import { directEndpointOptions } from "../gateway/direct-endpoint-options.ts";
 import { gatewayOptions } from "../gateway/gateway-options.ts";
@@ -71,7 +72,7 @@ export function serverProgram(actions: CommandActions, env: Environment): Progra
     starting(serverCommands.controller, actions.controller, checkControllerConfig),
     starting(serverCommands.webhook, actions.webhook, checkWebhookConfig),
     starting(serverCommands.gateway, actions.gateway),
-    starting(serverCommands.directEndpoint, actions.directEndpoint),
+    starting(serverCommands.directEndpoint, actions.directEndpoint, checkVirtualClusterNamespace),
   ]);
   return {
     commands: Object.values(serverCommands),

@@ -1,16 +1,21 @@
 import { gatewayFieldManager } from "../api/names.ts";
+import { GuardedNamespaces } from "../authn/guarded-namespaces.ts";
+import { oneLocation } from "../authn/request-locations.ts";
 import { PolicyGuard } from "../authn/policy-guard.ts";
 import type { ClusterAccess } from "../domain/gateway/cluster-kubeconfig.ts";
 import { connectedPolicies } from "../domain/gateway/connected-policy.ts";
+import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import { createTransport, type RoundTripper } from "../kube/client/transport.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import { createForwarder } from "../kube/forward/forwarder.ts";
+import { createListWatch } from "../kube/informer/list-watch.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { FairShares } from "../runtime/fair-shares.ts";
 import type { Logger } from "../runtime/log.ts";
+import type { Yielder } from "../runtime/yielder.ts";
 import { clusterConnection } from "../tokens/cluster-credential.ts";
 import type { ConnectedUpstream } from "./connected-clusters.ts";
 import { headTimeoutMs } from "./forward-upgrade.ts";
@@ -42,18 +47,33 @@ export function largeAnswers(): FairShares {
   return new FairShares({ all: mostLargeAnswers });
 }
 
+/**
+ * Maximum size of an event about a namespace: its annotations have 256 KiB, and JSON has six bytes
+ * for some characters.
+ */
+const mostEventBytes = 2 * 1024 * 1024;
+
 /** Dependencies of {@link connectCluster}. */
 interface ConnectClusterDeps {
   readonly clock: Clock;
-  readonly log: Pick<Logger, "warn">;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly yielder: Yielder;
+  /** Called when labels of namespaces there change, or whether they count. */
+  readonly onChange: () => void;
   /** That of all connected clusters. */
   readonly large: FairShares;
 }
 
-/** Opens the way to a connected cluster; connections are made when they are used. */
+/**
+ * Opens the way to a connected cluster, where `base` is the location of every request; connections
+ * are made when they are used.
+ */
 export function connectCluster(
   access: ClusterAccess,
-  { clock, log, large }: ConnectClusterDeps,
+  base: RequestLocation,
+  { clock, log, large, ...deps }: ConnectClusterDeps,
 ): ConnectedUpstream {
   const { server, tls, authorization } = clusterConnection(access);
   const credentials: Credentials = {
@@ -76,16 +96,25 @@ export function connectCluster(
     headTimeoutMs,
     connections: clusterAnswers,
   });
+  const listWatch = createListWatch(objects, clock, mostEventBytes);
+  // In the cluster of a project, labels of namespaces are those of a tenant.
+  const locations =
+    base.project === undefined
+      ? new GuardedNamespaces(base, { ...deps, client, clock, log, listWatch })
+      : oneLocation(base);
   return {
     credentials,
     forwarder,
+    locations,
     discovery: createDiscovery({
       ...{ transport: documents, clock, log: { warn }, bounds: discoveryBounds },
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),
-    close: async () =>
-      void (await Promise.all([documents.close(), objects.close(), forwarder.close()])),
+    async close() {
+      await locations.close();
+      await Promise.all([documents.close(), objects.close(), forwarder.close()]);
+    },
   };
 }
 

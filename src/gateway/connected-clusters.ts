@@ -3,6 +3,7 @@ import { load } from "js-yaml";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
+import type { RequestLocations } from "../authn/request-locations.ts";
 import {
   type ClusterAccess,
   parseClusterKubeconfig,
@@ -12,15 +13,19 @@ import type { ListedClusters } from "../domain/gateway/cluster-list.ts";
 import {
   clusterOfSecret,
   clustersNamespace,
+  connectedBySecret,
+  connectedLocation,
   connectionName,
   currentOf,
   kubeconfigKey,
+  virtualClusterNamespaceOf,
 } from "../domain/gateway/connected-cluster.ts";
 import {
   type DirectAddress,
   directKeys,
   parseDirectAddress,
 } from "../domain/gateway/direct-address.ts";
+import type { RequestLocation } from "../domain/scope/scoped-request.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
@@ -31,14 +36,15 @@ import type { GatewayUpstream } from "./upstreams.ts";
 /** Dependencies of {@link ConnectedClusters}. */
 interface ConnectedClustersDeps extends InformerDeps {
   readonly events: Pick<EventRecorder, "record">;
-  /** Opens the way to a cluster. */
-  readonly connect: (access: ClusterAccess) => ConnectedUpstream;
+  /** Opens the way to a cluster; `base` is the location of every request to it. */
+  readonly connect: (access: ClusterAccess, base: RequestLocation) => ConnectedUpstream;
   /** Called after a cluster was connected, disconnected or connected in another way. */
   readonly onChange: () => void;
 }
 
 /** The way to a connected cluster. */
 export interface ConnectedUpstream extends GatewayUpstream {
+  readonly locations: RequestLocations;
   /** Whether the API server answers, and accepts the credential of the kubeconfig. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
@@ -50,7 +56,7 @@ interface ClusterSecret {
   readonly kubeconfig: ClusterAccess | RefusedKubeconfig;
   /** The address for direct tokens, or why that of the Secret is not published. */
   readonly direct: DirectAddress | string | undefined;
-  /** Changes with the kubeconfig. */
+  /** Changes with the kubeconfig, and with the namespace of a virtual cluster. */
   readonly digest: string;
 }
 
@@ -60,6 +66,8 @@ interface Connection {
 }
 
 const nameIndex = "connection";
+/** Maximum number of clusters that warnings name. */
+const mostWarnings = 10;
 
 /**
  * The connected clusters: kubeconfigs in Secrets of a namespace of their own. A cluster is
@@ -128,21 +136,41 @@ export class ConnectedClusters {
   find(name: string): ConnectedUpstream | undefined {
     const access = this.#access(name);
     if (access === undefined) return undefined;
-    const { digest, kubeconfig } = access;
+    const { digest, kubeconfig, metadata } = access;
     const open = this.#connections.get(name);
     if (open?.digest === digest) return open.upstream;
     // The Secret changed, and its change is not settled yet.
     void open?.upstream.close();
-    const upstream = this.#deps.connect(kubeconfig);
+    const { namespace } = virtualClusterNamespaceOf(metadata);
+    const base = connectedLocation(access.connects, namespace);
+    const upstream = this.#deps.connect(kubeconfig, base);
     this.#connections.set(name, { digest, upstream });
     return upstream;
   }
 
+  /** Where labels of namespaces do not count, although a scope needs them, one sentence each. */
+  warnings(): readonly string[] {
+    const all = [...this.#connections.values()].flatMap(({ upstream }) =>
+      upstream.locations.warnings(),
+    );
+    const more = all.length - mostWarnings;
+    return more > 0 ? [...all.slice(0, mostWarnings), `the same in ${more} more clusters`] : all;
+  }
+
+  /** Whether labels of namespaces count, by the name of each cluster where a scope needs them. */
+  trust(): readonly (readonly [cluster: string, areTrusted: boolean])[] {
+    return [...this.#connections].flatMap(([name, { upstream }]) => {
+      const { areTrusted } = upstream.locations;
+      return areTrusted === undefined ? [] : [[name, areTrusted] as const];
+    });
+  }
+
   /** What the Secret of a cluster says, if its kubeconfig is usable. */
-  #access(name: string): (ClusterSecret & { kubeconfig: ClusterAccess }) | undefined {
+  #access(name: string) {
     const current = currentOf(this.#informer.store.by(nameIndex, name));
-    if (current === undefined || current.kubeconfig.kind === "refused") return undefined;
-    return { ...current, kubeconfig: current.kubeconfig };
+    const connects = current && connectedBySecret(current.metadata);
+    if (connects === undefined || current?.kubeconfig.kind !== "access") return undefined;
+    return { ...current, kubeconfig: current.kubeconfig, connects };
   }
 
   #changed({ before, after }: Change<ClusterSecret>): void {
@@ -167,7 +195,10 @@ export class ConnectedClusters {
       void open.upstream.close();
     }
     for (const secret of secrets) {
-      const { kubeconfig, direct } = secret;
+      const { kubeconfig, direct, metadata } = secret;
+      const { problem } = virtualClusterNamespaceOf(metadata);
+      if (problem !== undefined)
+        this.#report(secret, "InvalidVirtualClusterNamespace", `${problem}.`);
       if (typeof direct === "string") this.#report(secret, "InvalidDirectAddress", `${direct}.`);
       if (kubeconfig.kind === "refused")
         this.#report(secret, "InvalidKubeconfig", `data[${kubeconfigKey}]: ${kubeconfig.problem}.`);
@@ -198,11 +229,13 @@ function parseClusterSecret(raw: unknown): ClusterSecret {
     return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");
   };
   const text = decoded(kubeconfigKey) ?? "";
+  const metadata = parseMetadata(raw);
+  const { namespace = "" } = virtualClusterNamespaceOf(metadata);
   return {
-    metadata: parseMetadata(raw),
+    metadata,
     kubeconfig: parseClusterKubeconfig(loaded(text)),
     direct: parseDirectAddress(decoded(directKeys.server), decoded(directKeys.ca)),
-    digest: createHash("sha256").update(text).digest("hex"),
+    digest: createHash("sha256").update(`${namespace}/${text}`).digest("hex"),
   };
 }
 

@@ -5,17 +5,10 @@ import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import type { KeyVerdict } from "../domain/access-key/key-authorization.ts";
 import type { LimitOptions } from "../domain/gateway/in-flight-limits.ts";
 import { internalError, type Refusal, refusal, unauthorized } from "../domain/gateway/refusal.ts";
-import type { Upstream } from "../domain/gateway/request-target.ts";
-import type { GatewayUpstream } from "./upstreams.ts";
+import type { Destination } from "./upstreams.ts";
 
 /** The decision about a request: RBAC decides about what is not denied. */
 export type Decision = KeyVerdict | NotReady;
-
-/** Where a request goes; `server` is undefined if no cluster of that name is connected. */
-export interface Destination {
-  readonly upstream: Upstream;
-  readonly server: GatewayUpstream | undefined;
-}
 
 /** A valid credential that a client has presented. */
 export interface Credential {

@@ -1,4 +1,8 @@
-import { clusterAudienceOptions, directTokenOptions } from "../authn/token-options.ts";
+import {
+  clusterAudienceOptions,
+  directTokenOptions,
+  virtualClusterNamespaceOption,
+} from "../authn/token-options.ts";
 import { issuerFollowingOptions } from "../published/issuer-options.ts";
 import { namePrefix, text } from "../runtime/config-values.ts";
 import {
@@ -16,6 +20,7 @@ export const directEndpointOptions = {
   ...processOptions,
   ...{ issuer, audience },
   ...clusterAudienceOptions,
+  ...virtualClusterNamespaceOption,
   ...issuerFollowingOptions,
   usernamePrefix: {
     value: "<text>",

@@ -3,22 +3,23 @@ import {
   authorizeKey,
   authorizeNow,
   type AuthorizeKeyDeps,
+  type KeyDecision,
   notSyncedMessage,
+  withLabels,
 } from "../authn/authorize-request.ts";
 import { identifyKey, type IdentifyKeyDeps } from "../authn/identify-key.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authenticate.ts";
 import { identityOf } from "../domain/access-key/key-identity.ts";
-import { isScoped, keyEndsAt, type ResolvedKey } from "../domain/access-key/key-state.ts";
+import {
+  effectiveScopes,
+  isScoped,
+  keyEndsAt,
+  type ResolvedKey,
+} from "../domain/access-key/key-state.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
 import { spaceProblem } from "../domain/gateway/space-problem.ts";
-import {
-  type Authenticator,
-  type Credential,
-  type Decision,
-  type Destination,
-  notReady,
-} from "./credential.ts";
-import { authorizeDeps } from "./upstreams.ts";
+import { type Authenticator, type Credential, type Decision, notReady } from "./credential.ts";
+import { authorizeDeps, type Destination, locationsAt } from "./upstreams.ts";
 
 /** What decides about access keys. */
 interface KeyAuthenticatorDeps extends IdentifyKeyDeps, Omit<AuthorizeKeyDeps, "discovery"> {
@@ -53,14 +54,16 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
   return {
     ...{ kind: "credential", id, user, isScoped: isScoped(resolved), noun: "an access key" },
     async authorize(request, destination, left) {
-      const decision = await authorizeKey(id, request, { ...depsAt(destination, deps), left });
-      return withinSpace(decision, request, { deps, destination });
+      const locations = locationsAt(destination);
+      await locations?.decided(effectiveScopes(resolved), left);
+      const authorizing = { ...authorizeDeps(deps, destination.server, locations), left };
+      return within(await authorizeKey(id, request, authorizing), request, { deps, destination });
     },
     authorizeNow(request, destination) {
       if (!isSame())
         return { kind: "denied", reason: "the key was replaced, or acts as another user" };
-      const decision = authorizeNow(id, request, depsAt(destination, deps));
-      return withinSpace(decision, request, { deps, destination });
+      const authorizing = authorizeDeps(deps, destination.server, locationsAt(destination));
+      return within(authorizeNow(id, request, authorizing), request, { deps, destination });
     },
     isValid() {
       const now = current();
@@ -73,13 +76,6 @@ function keyCredential({ user, resolved }: Presented, deps: KeyAuthenticatorDeps
       return now === undefined ? Infinity : keyEndsAt(now);
     },
   };
-}
-
-function depsAt(
-  { upstream, server }: Destination,
-  deps: KeyAuthenticatorDeps,
-): ReturnType<typeof authorizeDeps> {
-  return authorizeDeps(deps, upstream, server);
 }
 
 /** Whether the object has the key that was presented, and acts as the user that was sent. */
@@ -95,15 +91,20 @@ function isSameCredential({ user, resolved }: Presented, now: ResolvedKey | unde
   );
 }
 
-/** Below a space, only its namespaces are there. */
-function withinSpace(
-  decision: Decision,
+/** Below a space, only its namespaces are there; in a cluster, labels may not count. */
+function within(
+  decision: KeyDecision,
   request: ReviewedRequest,
   {
     deps: { accessKeys },
-    destination: { upstream },
+    destination,
   }: { readonly deps: KeyAuthenticatorDeps; readonly destination: Destination },
 ): Decision {
+  const { resolved } = decision;
+  const locations = locationsAt(destination);
+  if (decision.kind === "denied" && resolved !== undefined && locations !== undefined)
+    return withLabels(decision, effectiveScopes(resolved), locations);
+  const { upstream } = destination;
   if (decision.kind !== "no-opinion" || upstream.kind !== "space") return decision;
   const reason = spaceProblem(request, upstream, (namespace) => accessKeys.locationOf(namespace));
   return reason === undefined ? decision : { kind: "denied", reason };

@@ -1,4 +1,5 @@
 import { directFieldManager, ownObjects } from "../api/names.ts";
+import { ownLocations } from "../authn/guarded-namespaces.ts";
 import { Certificates } from "../certificates/certificates.ts";
 import {
   acceptedAudiences,
@@ -25,6 +26,8 @@ interface DirectEndpointOptions extends FollowIssuerOptions, ClusterAudienceOpti
   readonly serviceName: string;
   readonly externalNames: readonly string[];
   readonly prefixes: NamePrefixes;
+  /** The namespace of a virtual cluster in the cluster that runs it. */
+  readonly virtualClusterNamespace: string | undefined;
 }
 
 /**
@@ -61,15 +64,18 @@ function assembleDirectEndpoint(
     deps,
   );
   const { client, following, inFlight } = base;
+  const onChange = (): void => inFlight.changed();
   const tokens = new VerifiedTokens(new Map(), { issuer, audiences: acceptedAudiences(options) });
   const { keys, revoked, roles, parts } = followIssuer(options, {
     ...{ ...deps, client, secretName: ownObjects.directKeys },
     onKeys(known) {
       tokens.replaceKeys(known);
-      inFlight.changed();
+      onChange();
     },
-    onList: () => inFlight.changed(),
+    onList: onChange,
   });
+  const locations = ownLocations(options, { ...following, client, metrics, onChange });
+  const upstream = { ...base.upstream, locations };
   const probe = new ServerProbe(base.transport, clock);
   const certificates = new Certificates("direct", options, { ...following, client, metrics });
   return {
@@ -80,9 +86,9 @@ function assembleDirectEndpoint(
         ...{ tokens, keys, revoked, roles, clock, prefixes, namespace },
         onResult: authenticationCounter(tokenResults, metrics),
       }),
-      findUpstream: () => base.upstream,
+      findUpstream: () => upstream,
     }),
-    parts: base.partsWith([...parts, probe]),
+    parts: base.partsWith([...parts, locations, probe]),
     certificates,
   };
 }

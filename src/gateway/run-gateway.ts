@@ -1,5 +1,6 @@
 import { gatewayFieldManager, group } from "../api/names.ts";
 import { createAccessKeyCache, exposeFreshness } from "../authn/access-key-cache.ts";
+import { exposeLabelTrust } from "../authn/request-locations.ts";
 import { identificationResults, UnknownKeyRetries } from "../authn/identify-key.ts";
 import { KeyMismatches } from "../authn/key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
@@ -62,10 +63,10 @@ export function assembleGateway(
     identity: options.serviceName,
   });
   const mismatches = new KeyMismatches({ events, clock });
-  const large = largeAnswers();
+  const connecting = { ...deps, yielder: following.yielder, large: largeAnswers(), onChange };
   const clusters = new ConnectedClusters({
     ...{ ...following, events },
-    connect: (access) => connectCluster(access, { ...deps, large }),
+    connect: (access, location) => connectCluster(access, location, connecting),
     onChange() {
       onChange();
       clusterList.changed();
@@ -79,6 +80,7 @@ export function assembleGateway(
   exposeWatches(() => [...accessKeys.watches(), ...clusters.watches()], metrics);
   exposeFreshness(accessKeys, metrics);
   exposeClusters(() => probes.readings(), metrics);
+  exposeLabelTrust(() => clusters.trust(), metrics);
   const certificates = new Certificates("gateway", options, { ...following, client, metrics });
   return {
     inFlight,

@@ -1,10 +1,15 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
-import { scopedRequest, type ScopedRequestDeps, revocationOf } from "../authn/authorize-request.ts";
+import {
+  scopedRequest,
+  type ScopedRequestDeps,
+  revocationOf,
+  withLabels,
+} from "../authn/authorize-request.ts";
+import { oneLocation, type RequestLocations } from "../authn/request-locations.ts";
 import { authorizeWithToken, listUnknown } from "../domain/endpoint-token/token-authorization.ts";
-import { upstreamLocation } from "../domain/gateway/connected-cluster.ts";
 import { unauthorized } from "../domain/gateway/refusal.ts";
-import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
+import type { ScopedRequest } from "../domain/scope/scoped-request.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { IssuerKeys } from "../published/issuer-keys.ts";
 import type { IssuerRoles } from "../published/issuer-roles.ts";
@@ -13,13 +18,8 @@ import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
 import { tokenProblems, type VerifiedToken } from "../tokens/direct-token.ts";
 import type { VerifiedTokens } from "../tokens/verified-tokens.ts";
-import {
-  type Authenticator,
-  type Credential,
-  type Decision,
-  type Destination,
-  notReady,
-} from "./credential.ts";
+import { type Authenticator, type Credential, type Decision, notReady } from "./credential.ts";
+import { type Destination, locationsAt, nothingServed } from "./upstreams.ts";
 
 /** Prefixes of the names of other clusters' users and groups. */
 export interface NamePrefixes {
@@ -104,12 +104,13 @@ function tokenCredential(
     },
     async authorize(request, destination, left) {
       try {
+        await locationsOf(destination).decided(token.scopes, left);
         const scoped = await scoping(request, destination, {
           isScoped: token.scopes.length > 0,
           left,
         });
         // The token may have been revoked while discovery was read.
-        return ended() ?? judge(token, scoped, deps);
+        return ended() ?? judge(token, scoped, { deps, destination });
       } catch (error) {
         if (!isKubeError(error)) throw error;
         return { kind: "not-ready", reason: "API discovery failed; retry" };
@@ -121,7 +122,7 @@ function tokenCredential(
       const scoped = scoping(request, destination, { isScoped: false });
       return scoped instanceof Promise
         ? { kind: "not-ready", reason: "API discovery failed; retry" }
-        : judge(token, scoped, deps);
+        : judge(token, scoped, { deps, destination });
     },
     endsAt: () => token.expiresAt,
   };
@@ -137,17 +138,21 @@ function endReason(
   return revoked.has(token.jti) ? "the token was revoked" : undefined;
 }
 
-const elsewhere: RequestLocation = { target: "Cluster", cluster: "" };
+const elsewhere = oneLocation({ target: "Cluster", cluster: "" });
+
+function locationsOf(destination: Destination): RequestLocations {
+  return locationsAt(destination) ?? elsewhere;
+}
 
 function scoping(
   request: ReviewedRequest,
-  { upstream, server }: Destination,
+  destination: Destination,
   wait: Pick<ScopedRequestDeps, "isScoped" | "left">,
 ): ScopedRequest | Promise<ScopedRequest> {
-  const location = upstreamLocation(upstream) ?? elsewhere;
+  const locations = locationsOf(destination);
   return scopedRequest(request, {
-    locationOf: () => location,
-    discovery: server?.discovery ?? { known: () => undefined, find: async () => "Unknown" },
+    locationOf: (namespace) => locations.locationOf(namespace),
+    discovery: destination.server?.discovery ?? nothingServed,
     ...wait,
   });
 }
@@ -155,10 +160,14 @@ function scoping(
 function judge(
   { jti, scopes }: VerifiedToken,
   request: ScopedRequest,
-  { namespace: ownNamespace, revoked, roles }: TokenAuthenticatorDeps,
+  {
+    deps: { namespace: ownNamespace, revoked, roles },
+    destination,
+  }: { readonly deps: TokenAuthenticatorDeps; readonly destination: Destination },
 ): Decision {
-  return authorizeWithToken(
+  const verdict = authorizeWithToken(
     { scopes, revocation: revocationOf(jti, revoked) },
     { request, roles: roles.current(), ownNamespace },
   );
+  return withLabels(verdict, scopes, locationsOf(destination));
 }

@@ -1,4 +1,5 @@
 import type { AuthorizeKeyDeps } from "../authn/authorize-request.ts";
+import { oneLocation, type RequestLocations } from "../authn/request-locations.ts";
 import type { PolicyGuard } from "../authn/policy-guard.ts";
 import { upstreamLocation, upstreamName } from "../domain/gateway/connected-cluster.ts";
 import type { Upstream } from "../domain/gateway/request-target.ts";
@@ -17,6 +18,14 @@ export interface GatewayUpstream extends UpstreamServer {
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Of a connected cluster, whose administrator may not have applied the policies of Latchkey. */
   readonly secrets?: Pick<PolicyGuard, "problem">;
+  /** Where requests to it are, if more decides than the path at the gateway. */
+  readonly locations?: RequestLocations;
+}
+
+/** Where a request goes; `server` is undefined if no cluster of that name is connected. */
+export interface Destination {
+  readonly upstream: Upstream;
+  readonly server: GatewayUpstream | undefined;
 }
 
 /** The API server of an upstream; undefined if no cluster of that name is connected. */
@@ -33,31 +42,39 @@ export function findUpstreamIn(
   };
 }
 
+/**
+ * Where requests to an upstream are; undefined for the management cluster, whose namespaces the
+ * cache of keys has.
+ */
+export function locationsAt({ upstream, server }: Destination): RequestLocations | undefined {
+  if (server?.locations !== undefined) return server.locations;
+  const location = upstreamLocation(upstream);
+  return location && oneLocation(location);
+}
+
 /** What authorizes requests to an upstream: the locations and resources are those of it. */
 export function authorizeDeps(
-  deps: Omit<AuthorizeKeyDeps, "discovery">,
-  upstream: Upstream,
+  { accessKeys, clock }: Omit<AuthorizeKeyDeps, "discovery">,
   server: GatewayUpstream | undefined,
+  locations: RequestLocations | undefined,
 ): AuthorizeKeyDeps {
-  const location = upstreamLocation(upstream);
-  const { accessKeys, clock } = deps;
   return {
     clock,
     discovery: server?.discovery ?? nothingServed,
     accessKeys:
-      location === undefined
+      locations === undefined
         ? accessKeys
         : {
             byId: (uid) => accessKeys.byId(uid),
             isFresh: () => accessKeys.isFresh(),
             roles: () => accessKeys.roles(),
-            locationOf: () => location,
+            locationOf: (namespace) => locations.locationOf(namespace),
           },
   };
 }
 
 /** A cluster that is not connected serves nothing, so that no scope allows anything there. */
-const nothingServed: GatewayUpstream["discovery"] = {
+export const nothingServed: GatewayUpstream["discovery"] = {
   known: () => undefined,
   find: () => Promise.resolve("Unknown"),
 };

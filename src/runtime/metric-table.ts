@@ -208,6 +208,13 @@ export const metricTable = {
       "if it does not, does not answer, or the kubeconfig is not usable; for at most 100 " +
       "clusters, those at 0 first.",
   ),
+  latchkey_cluster_labels_trusted: gauge(
+    ["cluster"],
+    "1 if projects, spaces, virtual clusters and roles of scopes go by the labels of " +
+      "namespaces in a connected cluster, 0 if they cover nothing there, because the policy " +
+      "that guards the labels is missing or the namespaces are not known; for at most 100 " +
+      "clusters where a scope needs them, those at 0 first.",
+  ),
   latchkey_connected_clusters: gauge(
     ["state"],
     "Connected clusters by state: reachable and unreachable.",

@@ -1,6 +1,6 @@
 import { authorizerFieldManager, ownObjects } from "../api/names.ts";
+import { ownLocations } from "../authn/guarded-namespaces.ts";
 import { Certificates } from "../certificates/certificates.ts";
-import { connectedLocation, namedUpstream } from "../domain/gateway/connected-cluster.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { createClient } from "../kube/client/client.ts";
 import { createDiscovery } from "../kube/client/discovery.ts";
@@ -22,6 +22,8 @@ interface DirectAuthorizerOptions extends FollowIssuerOptions {
   readonly certificateNames: readonly string[];
   /** The name of the cluster in scopes; `<project>/<name>` of a virtual cluster. */
   readonly clusterName: string;
+  /** The namespace of a virtual cluster in the cluster that runs it. */
+  readonly virtualClusterNamespace: string | undefined;
 }
 
 /** Builds the authorizer of a connected cluster without its servers; nothing runs yet. */
@@ -30,7 +32,7 @@ export function assembleDirectAuthorizer(
   deps: ProcessConnectionDeps,
 ): WebhookAssembly {
   const { clock, log, metrics } = deps;
-  const { namespace, clusterName, serviceName } = options;
+  const { namespace, serviceName } = options;
   const transport = ownTransport(deps);
   const client = createClient(transport, authorizerFieldManager);
   const following = provingInformerDeps(transport, deps);
@@ -40,6 +42,7 @@ export function assembleDirectAuthorizer(
     ...{ onKeys: ignore, onList: ignore },
   });
   const discovery = createDiscovery({ transport, clock, log });
+  const locations = ownLocations(options, { ...following, client, metrics, onChange: ignore });
   const probe = new ServerProbe(transport, clock);
   const externalNames = options.certificateNames;
   const certificates = new Certificates(
@@ -49,7 +52,7 @@ export function assembleDirectAuthorizer(
   );
   const handler = directAccessReviewHandler({
     ...{ revoked, roles, discovery, namespace },
-    location: connectedLocation(namedUpstream(clusterName)),
+    locations,
     onResult: reviewCounter("access", accessReviewResults, metrics),
   });
   return {
@@ -58,7 +61,7 @@ export function assembleDirectAuthorizer(
     ],
     isAdmissionSegment: () => false,
     parts: [
-      ...[transport, ...parts, probe, discovery],
+      ...[transport, ...parts, locations, probe, discovery],
       { warnings: () => certificates.warnings() },
     ],
     certificates,

@@ -1,5 +1,10 @@
 import { keyOptions, quotaOptions } from "../authn/key-options.ts";
-import { clusterName, directTokenOptions } from "../authn/token-options.ts";
+import {
+  checkVirtualClusterNamespace,
+  clusterName,
+  directTokenOptions,
+  virtualClusterNamespaceOption,
+} from "../authn/token-options.ts";
 import { issuerFollowingOptions } from "../published/issuer-options.ts";
 import {
   dnsNames,
@@ -40,6 +45,7 @@ const directOptions = {
       "<project>/<name> for a virtual cluster",
     parse: optional(clusterName),
   }),
+  virtualClusterNamespace: onlyDirect(virtualClusterNamespaceOption.virtualClusterNamespace),
   jwksUrl: onlyDirect(issuerFollowingOptions.jwksUrl),
   certificateAuthority: onlyDirect(issuerFollowingOptions.certificateAuthority),
   maximumListAge: onlyDirect(issuerFollowingOptions.maximumListAge),
@@ -151,11 +157,13 @@ export function directWebhookConfig(config: WebhookConfig): DirectWebhookConfig 
 
 /**
  * Throws a UsageError if a required option is missing: `--cluster-name` with `--direct`, and
- * `--admission-path` with `--certificate-directory` without it; or if an option has no effect.
+ * `--admission-path` with `--certificate-directory` without it; or if an option has no effect, or
+ * no meaning beside another one.
  */
 export function checkWebhookConfig(config: WebhookConfig): void {
   const { certificateDirectory, admissionPath, requireAdmissionClientCertificate } = config;
   if (directWebhookConfig(config) !== undefined) {
+    checkVirtualClusterNamespace(config);
     if (admissionPath === undefined && !requireAdmissionClientCertificate) return;
     const given = requireAdmissionClientCertificate
       ? flagOf("requireAdmissionClientCertificate")

@@ -79,6 +79,9 @@ async function may({ user, groups }: Caller, access: string): Promise<unknown> {
 const secretAccess = (verb: string, name: string): string =>
   `${verb} core secrets ${name} in latchkey-system`;
 
+const readPolicy = (name: string): string =>
+  `get admissionregistration.k8s.io validatingadmissionpolicies ${name}`;
+
 type Row = readonly [rule: string, access: string];
 
 /** Tests what an account may and may not do. */
@@ -326,6 +329,8 @@ describe("the account latchkey-direct-authorizer", () => {
     [
       ["keep the list", secretAccess("patch", "latchkey-direct-authorizer-keys")],
       ["renew", secretAccess("update", "latchkey-direct-authorizer-certificates")],
+      ["follow namespaces", "watch core namespaces"],
+      ["read the policy that guards their labels", readPolicy("latchkey-project-assignment")],
     ],
     [
       ["read Secrets", "list core secrets"],
@@ -333,7 +338,8 @@ describe("the account latchkey-direct-authorizer", () => {
       ["act as a user", "impersonate core users alice"],
       ["write roles", "create rbac.authorization.k8s.io clusterroles"],
       ["read roles", "list rbac.authorization.k8s.io clusterroles"],
-      ["read namespaces", "list core namespaces"],
+      ["change namespaces", "patch core namespaces"],
+      ["read other policies", readPolicy("latchkey-own-secrets")],
     ],
   );
 });
@@ -346,6 +352,8 @@ describe("the account latchkey-direct-endpoint", () => {
     [
       ["keep the keys of the issuer", secretAccess("patch", "latchkey-direct-endpoint-keys")],
       ["keep its certificates", secretAccess("update", "latchkey-direct-endpoint-certificates")],
+      ["follow namespaces", "watch core namespaces"],
+      ["read the policy that guards their labels", readPolicy("latchkey-project-assignment")],
     ],
     [
       ["read Secrets", "list core secrets"],
@@ -353,7 +361,8 @@ describe("the account latchkey-direct-endpoint", () => {
       ["read other Secrets", secretAccess("get", "latchkey-signing-keys")],
       ["delete the kept keys", secretAccess("delete", "latchkey-direct-endpoint-keys")],
       ["read access keys", "get management.service ownedaccesskeys"],
-      ["read namespaces", "list core namespaces"],
+      ["change namespaces", "patch core namespaces"],
+      ["read other policies", readPolicy("latchkey-own-secrets")],
       ["write roles", "create rbac.authorization.k8s.io clusterroles"],
       ["read roles", "list rbac.authorization.k8s.io clusterroles"],
       ["act as a service account", "impersonate core serviceaccounts default in default"],

@@ -273,7 +273,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
         "Secret latchkey-direct-authorizer-keys",
         "Secret latchkey-direct-endpoint-keys",
       ]);
-      expect(kept.filter(isPolicy)).toHaveLength(4);
+      expect(kept.filter(isPolicy)).toHaveLength(6);
     });
 
     test("neither CRDs nor policies if the values say so", async () => {

@@ -4,7 +4,11 @@ import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
 import { get, mergePatch, remove } from "../support/cluster-connection.ts";
-import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
+import {
+  connectCluster,
+  connectVirtualCluster,
+  prepareConnectedCluster,
+} from "../support/connected-cluster.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { derivedRequests } from "../support/derived-requests.ts";
@@ -33,7 +37,14 @@ import {
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
 import { unique } from "../support/policy-request.ts";
-import { comparable, scopedObjects, scopedRequests, scopeRows } from "../support/scope-table.ts";
+import {
+  comparable,
+  coversByLabel,
+  coversByPath,
+  scopedObjects,
+  scopedRequests,
+  scopeRows,
+} from "../support/scope-table.ts";
 import { trustTokens } from "../support/trust.ts";
 import { askAt, type KeyedRequest, selfReview, type WayIn } from "../support/ways-in.ts";
 import { allowRequesters } from "../support/scenario-play.ts";
@@ -43,7 +54,7 @@ const rule = (verbs: readonly string[], resource: string, namespaces: readonly s
   rules: [{ verbs, resources: [{ group: "", resources: [resource] }], namespaces }],
 });
 
-const names = { web: unique("web"), other: unique("other") };
+const names = { web: unique("web"), pay: unique("pay"), other: unique("other") };
 const requests = scopedRequests(names);
 const inCluster = (...clusters: readonly string[]) => ({
   rules: clusters.map((cluster) => ({ cluster, requestTargets: ["Cluster"] })),
@@ -58,10 +69,14 @@ const connectedScopes = [
 ] as const;
 /** The scopes that cover the first request, which is to list ConfigMaps of a namespace. */
 const allowsFirst: ReadonlySet<string> = new Set([
-  ...["no scope", "all clusters", "this cluster", "a rule for this cluster"],
-  ...["a rule for everything", "a rule with verbs", "a rule with a resource"],
-  ...["a rule with a namespace", "a rule with the target Cluster"],
+  ...[...coversByLabel, "all clusters", "this cluster", "a rule for this cluster"],
+  "a rule with the target Cluster",
 ]);
+const [firstRequest = { path: "" }] = requests;
+
+const ofLabels = [
+  ...["namespaces", "validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+];
 
 describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", () => {
   let fixture: DirectFixture;
@@ -75,7 +90,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   let dispatcher: Agent;
   let printed: string;
   let gateway: GatewayProcess;
-  let ways: Readonly<Record<"server" | "endpoint" | "gateway", WayIn>>;
+  let ways: Readonly<Record<"server" | "endpoint" | "gateway" | "virtual", WayIn>>;
 
   const mint: DirectFixture["mint"] = (...wanted) => fixture.mint(...wanted);
 
@@ -120,7 +135,9 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     await applyGateway(management);
     gateway = await central.runGateway();
     await gateway.waitReady();
-    await connectCluster(management, "east", await prepareConnectedCluster(connected, 1));
+    const access = await prepareConnectedCluster(connected, 1);
+    await connectCluster(management, "east", access);
+    await connectVirtualCluster(management, "v1", { ...access, project: names.web });
     const { certificateAuthority: endpointCa } = fixture.server;
     const at = (url: string, certificateAuthority: string) => ({
       server: { url, certificateAuthority },
@@ -130,6 +147,10 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       endpoint: { prefix: "/kubernetes/cluster", ...at(endpoint.endpointUrl, endpointCa) },
       gateway: {
         prefix: "/kubernetes/cluster/east",
+        ...at(gateway.gatewayUrl, await gatewayCa(management)),
+      },
+      virtual: {
+        prefix: `/kubernetes/project/${names.web}/virtualcluster/v1`,
         ...at(gateway.gatewayUrl, await gatewayCa(management)),
       },
     };
@@ -198,15 +219,21 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     expect(server).toEqual(expected);
   });
 
+  /** A key of this scope that the gateway knows. */
+  const credential = async (scope: object | undefined) => {
+    const key = { key: `row-${randomBytes(24).toString("hex")}` };
+    const spec = { user: "alice", groups: ["devs"], ...key, ...(scope && { scope }) };
+    await central.arrange(postKey(unique("row"), spec));
+    const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
+    await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
+    return key;
+  };
+
   it.concurrent.for(connectedScopes)(
     "gives the verdicts of every other way in: %s",
     async ([name, scope]) => {
-      const spec = scope && { scope };
-      const token = { key: await mint(unique("row"), spec) };
-      const key = { key: `row-${randomBytes(24).toString("hex")}` };
-      await central.arrange(
-        postKey(unique("row"), { user: "alice", groups: ["devs"], ...key, ...spec }),
-      );
+      const token = { key: await mint(unique("row"), scope && { scope }) };
+      const key = await credential(scope);
       const through = async (by: typeof key, way: WayIn) => {
         const answers = [];
         for (const request of requests) {
@@ -215,8 +242,6 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
         }
         return answers;
       };
-      const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
-      await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
       const [server, direct, gated] = await Promise.all([
         through(token, ways.server),
         through(token, ways.endpoint),
@@ -225,22 +250,76 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       expect(direct).toEqual(server);
       expect(gated).toEqual(server);
       expect(server[0]?.[2].isScope).toBe(!allowsFirst.has(name));
+      const virtual = comparable(await askAt(key, firstRequest, ways.virtual));
+      expect(virtual.isScope).toBe(!coversByPath.has(name));
     },
   );
+
+  describe("labels of namespaces", () => {
+    const way = () => ({ ...ways.gateway, prefix: "/kubernetes/cluster/west" });
+    const labelled = (name: string, project: string) =>
+      kubectl(west, ["label", "namespace", name, `management.service/project=${project}`]);
+    const become = (statuses: object, key: { readonly key: string }) =>
+      eventually(
+        async () => {
+          const answers = Object.keys(statuses).map(async (name) => {
+            const path = `/api/v1/namespaces/${name}/configmaps`;
+            return [name, (await askAt(key, { path }, way())).code] as const;
+          });
+          const found = Object.fromEntries(await Promise.all(answers));
+          return JSON.stringify(found) === JSON.stringify(statuses);
+        },
+        { what: JSON.stringify(statuses) },
+      );
+
+    it("count in a cluster once it has the policy that guards them, those from before, too", async () => {
+      await connectCluster(central.controlPlane, "west", await prepareConnectedCluster(west, 1));
+      await kubectl(west, ["delete", "-k", join(repository, "config", "connected-policies")]);
+      const [before, later, other] = [unique("before"), unique("later"), unique("other")];
+      for (const name of [before, later, other]) await kubectl(west, ["create", "namespace", name]);
+      await labelled(before, names.web);
+      await labelled(other, names.pay);
+      const key = await credential({ projects: [{ project: names.web }] });
+      const path = `/api/v1/namespaces/${before}/configmaps`;
+      const isConnected = async () => (await askAt(key, { path }, way())).code === 403;
+      await eventually(isConnected, { what: "the cluster to be connected" });
+      expect((await askAt(key, { path }, way())).message).toContain(
+        'cover nothing in this cluster: ValidatingAdmissionPolicy "latchkey-project-assignment" ' +
+          "does not exist in this cluster",
+      );
+      await apply(west, join("config", "connected-policies"));
+      await become({ [before]: 200, [later]: 403, [other]: 403 }, key);
+      await labelled(later, names.web);
+      await become({ [before]: 200, [later]: 200, [other]: 403 }, key);
+      expect((await askAt(key, { path: "/api/v1/configmaps" }, way())).code).toBe(403);
+      await kubectl(west, ["delete", "namespace", before, "--wait=false"]);
+      await kubectl(west, ["label", "namespace", later, "management.service/project-"]);
+      await become({ [later]: 403, [other]: 403 }, key);
+    });
+
+    it("are not set by a tenant, who may change the namespace", async () => {
+      const name = unique("tenant");
+      await kubectl(west, ["create", "namespace", name]);
+      const may = ["--verb=get,update,patch", "--resource=namespaces"];
+      await kubectl(west, ["create", "clusterrole", name, ...may]);
+      await kubectl(west, [
+        ...["create", "clusterrolebinding", name, `--clusterrole=${name}`, `--user=${name}`],
+      ]);
+      const label = `management.service/project=${names.web}`;
+      await expect(
+        kubectl(west, ["label", "namespace", name, label, `--as=${name}`]),
+      ).rejects.toThrow("requires the verb assign");
+      await kubectl(west, ["label", "namespace", name, "another=label", `--as=${name}`]);
+    });
+  });
 
   describe("derived credentials", () => {
     const everything = { rules: [{}], projects: [{ project: names.web }] };
     const rows = derivedRequests(names.web);
     /** A token at the fronts of the connected cluster, and a key at the gateway. */
     const credentials = async (scope?: object) => {
-      const spec = scope && { scope };
-      const key = { key: `derived-${randomBytes(24).toString("hex")}` };
-      await central.arrange(
-        postKey(unique("derived"), { user: "alice", groups: ["devs"], ...key, ...spec }),
-      );
-      const isKnown = async () => (await askAt(key, selfReview, ways.gateway)).code === 201;
-      await eventually(isKnown, { what: "the gateway to know the key", every: 50 });
-      return { token: { key: await mint(unique("derived"), spec) }, key };
+      const key = await credential(scope);
+      return { token: { key: await mint(unique("derived"), scope && { scope }) }, key };
     };
     const opaque: KeyedRequest = {
       method: "POST",
@@ -306,8 +385,8 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
   });
 
   it.each([
-    ["direct-endpoint", ["secrets", "selfsubjectaccessreviews"]],
-    ["direct-authorizer", ["secrets"]],
+    ["direct-endpoint", [...ofLabels, "secrets", "selfsubjectaccessreviews"]],
+    ["direct-authorizer", [...ofLabels, "secrets"]],
   ])("needs nothing of the cluster but what the shipped RBAC allows: %s", (name, resources) => {
     const account = `system:serviceaccount:latchkey-system:latchkey-${name}`;
     const own = latchkeyRecords(connected.auditLogPath ?? "").filter(
@@ -318,7 +397,7 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const served = own.filter(({ responseStatus }) => (responseStatus?.code ?? 500) < 300);
     expect(new Set(own.map(kind))).toEqual(new Set(served.map(kind)));
     const asked = new Set(own.flatMap(({ objectRef }) => objectRef?.resource ?? []));
-    expect([...asked].toSorted()).toEqual(resources);
+    expect([...asked].toSorted()).toEqual(resources.toSorted());
     expect(own.map(({ requestURI }) => requestURI)).toContain("/version");
   });
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { connectCluster, largeAnswers } from "../../src/gateway/connect-cluster.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
 import { type EndlessBody, mostBuffered, writeEndlessly } from "../support/endless-body.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
@@ -21,7 +22,8 @@ function gateway() {
       const credential = { kind: "token", token: new SecretText("t") } as const;
       const cluster = connectCluster(
         { kind: "access", server: peer.url, ca: "", serverName: undefined, credential },
-        { clock, log, large },
+        { target: "Cluster", cluster: "east" },
+        { clock, log, large, random: () => 0.5, yielder: new Yielder(clock), onChange() {} },
       );
       closing.push(
         () => peer.close(),

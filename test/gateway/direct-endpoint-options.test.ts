@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { checkVirtualClusterNamespace } from "../../src/authn/token-options.ts";
 import { directEndpointOptions } from "../../src/gateway/direct-endpoint-options.ts";
 import { parseConfig } from "../../src/runtime/options.ts";
 import { flagTexts } from "../runtime/flag-texts.ts";
@@ -42,4 +43,27 @@ describe("the maximum age of the list of revoked tokens", () => {
       expect(() => parsed(`--maximum-list-age=${text}`)).toThrow("must be a duration from 120s");
     },
   );
+});
+
+describe("the namespace of a virtual cluster", () => {
+  const checked = (...flags: readonly string[]) => {
+    const config = parseConfig(directEndpointOptions, { flags: flagTexts(flags), env: {} });
+    checkVirtualClusterNamespace(config);
+    return config.virtualClusterNamespace;
+  };
+  test("is that of the cluster that runs it, and may be left out", () => {
+    const flags = ["--cluster-name=web/dev", "--virtual-cluster-namespace=vc-web"];
+    expect([checked(...flags), checked("--cluster-name=web/dev")]).toEqual(["vc-web", undefined]);
+  });
+  test("is refused for a cluster that is not virtual", () => {
+    expect(() => checked("--cluster-name=east", "--virtual-cluster-namespace=vc-web")).toThrow(
+      "--virtual-cluster-namespace=vc-web requires that --cluster-name names a virtual cluster as " +
+        '<project>/<name>, such as web/dev; it is "east"',
+    );
+  });
+  test("is the name of a namespace", () => {
+    expect(() => checked("--cluster-name=web/dev", "--virtual-cluster-namespace=a.b")).toThrow(
+      "--virtual-cluster-namespace",
+    );
+  });
 });

@@ -35,8 +35,8 @@ test("the page of scopes says where each kind of entry covers requests", () => {
     ...[
       { kind: "space", project: "web", space: "blue" } as const,
       { kind: "virtual-cluster", project: "web", virtualCluster: "vc" } as const,
-      { kind: "cluster", cluster: "east" } as const,
     ].flatMap((upstream) => upstreamLocation(upstream) ?? []),
+    { target: "Cluster", cluster: "east", ...labelled },
   ];
   const entries = {
     projects: ["*"],

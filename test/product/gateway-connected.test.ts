@@ -126,6 +126,35 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
     expect((await askKey(other, path)).status).toBe(403);
   });
 
+  it("is in a rule for the namespace of a virtual cluster, which its Secret names", async () => {
+    const [name, annotation] = [unique("dev"), "management.service/virtual-cluster-namespace"];
+    const secret = await connect({
+      "management.service/project": "web",
+      "management.service/virtual-cluster": name,
+    });
+    const annotate = (namespace: string) =>
+      api.merge(`${secretsPath}/${secret}`, {
+        metadata: { annotations: { [annotation]: namespace } },
+      });
+    const key = await keyWith({
+      rules: [{ virtualClusters: [{ name: "", namespace: "vc-web" }] }],
+    });
+    const path = `/kubernetes/project/web/virtualcluster/${name}/api/v1/configmaps`;
+    const becomes = (status: number) =>
+      eventually(async () => (await askKey(key, path)).status === status, {
+        what: `status ${status}`,
+      });
+    await becomes(403);
+    await annotate("vc-web");
+    await becomes(200);
+    await annotate("vc-pay");
+    await becomes(403);
+    await annotate("no label");
+    const isReported = async () =>
+      (await eventsOf(secret)).find((event) => event.startsWith("InvalidVirtualClusterNamespace"));
+    expect(await eventually(isReported, { what: "the Event" })).toContain("must be a DNS label");
+  });
+
   it.each([
     [
       "a program",

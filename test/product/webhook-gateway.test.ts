@@ -1,23 +1,31 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { makeKey, worksAs } from "../support/key-request.ts";
 import { arrange, bind, unique } from "../support/policy-request.ts";
-import { comparable, scopedObjects, scopedRequests, scopeRows } from "../support/scope-table.ts";
+import {
+  comparable,
+  coversByLabel,
+  scopedObjects,
+  scopedRequests,
+  scopeRows,
+} from "../support/scope-table.ts";
 import { askDirectly, askThroughGateway, gatewayKnows } from "../support/ways-in.ts";
 
 const admins = unique("admins");
-const [web, other] = [unique("web"), unique("other")];
+const names = { web: unique("web"), pay: unique("pay"), other: unique("other") };
+const { web } = names;
+const covering = new Set([...coversByLabel, "a rule with the target Management"]);
 
-const requests = scopedRequests({ web, other });
+const requests = scopedRequests(names);
 
 describe.skipIf(inject("webhook") === undefined)("through the gateway", () => {
   beforeAll(async () => {
     await bind({ kind: "Group", name: admins }, "cluster-admin");
-    for (const request of scopedObjects({ web, other })) await arrange(request);
+    for (const request of scopedObjects(names)) await arrange(request);
   });
 
   it.each(scopeRows(web))(
     "a key with %s may do what it may do at kube-apiserver",
-    async (_what, scope) => {
+    async (what, scope) => {
       const key = await makeKey({
         spec: { user: "alice", groups: [admins], ...(scope === undefined ? {} : { scope }) },
       });
@@ -37,6 +45,7 @@ describe.skipIf(inject("webhook") === undefined)("through the gateway", () => {
       expect(answers.map(([method, path, , via]) => [method, path, via])).toEqual(
         answers.map(([method, path, direct]) => [method, path, direct]),
       );
+      expect(answers[0]?.[2].isScope).toBe(!covering.has(what));
     },
   );
 });

@@ -53,19 +53,40 @@ export async function connectCluster(
   name: string,
   access: ConnectedAccess,
 ): Promise<void> {
-  const secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: {
-      name,
-      namespace: "latchkey-clusters",
-      labels: { "management.service/cluster": name },
-    },
+  await applySecret(management, {
+    metadata: { name, labels: { "management.service/cluster": name } },
     stringData: {
       kubeconfig: JSON.stringify(connectedKubeconfig(access)),
       "direct-server": access.url,
       "direct-ca.crt": access.certificateAuthority,
     },
+  });
+}
+
+/** Connects a virtual cluster of a project, which runs in the namespace `vc-<name>`. */
+export async function connectVirtualCluster(
+  management: KubectlAccess,
+  name: string,
+  { project, ...access }: ConnectedAccess & { readonly project: string },
+): Promise<void> {
+  const labels = {
+    "management.service/project": project,
+    "management.service/virtual-cluster": name,
+  };
+  const annotations = { "management.service/virtual-cluster-namespace": `vc-${name}` };
+  await applySecret(management, {
+    metadata: { name: `${project}-${name}`, labels, annotations },
+    stringData: { kubeconfig: JSON.stringify(connectedKubeconfig(access)) },
+  });
+}
+
+async function applySecret(
+  management: KubectlAccess,
+  { metadata, ...rest }: { readonly metadata: object; readonly stringData: object },
+): Promise<void> {
+  const secret = {
+    ...{ apiVersion: "v1", kind: "Secret", ...rest },
+    metadata: { ...metadata, namespace: "latchkey-clusters" },
   };
   const args = ["apply", "--server-side", "--filename=-"];
   await kubectl(management, args, { input: JSON.stringify(secret) });

@@ -1,18 +1,20 @@
 import { type KeyedAnswer, type KeyedRequest, selfReview } from "./ways-in.ts";
 
-/** Namespaces; the first one is in the project of its name. */
+/** Namespaces: two in the project of their name, and one in no project. */
 export interface ScopedNames {
   readonly web: string;
+  readonly pay: string;
   readonly other: string;
 }
 
 /** Requests that differ in all that a scope can distinguish; dry runs change nothing. */
-export function scopedRequests({ web, other }: ScopedNames): readonly KeyedRequest[] {
+export function scopedRequests({ web, pay, other }: ScopedNames): readonly KeyedRequest[] {
   return [
     { path: `/api/v1/namespaces/${web}/configmaps` },
     { path: `/api/v1/namespaces/${web}/configmaps/one` },
     { path: `/api/v1/namespaces/${web}/configmaps?fieldSelector=metadata.name%3Done` },
     { path: `/api/v1/namespaces/${other}/configmaps` },
+    { path: `/api/v1/namespaces/${pay}/configmaps` },
     { path: "/api/v1/configmaps" },
     { path: `/api/v1/namespaces/${web}/pods/none/log` },
     { path: `/api/v1/namespaces/${web}/pods/none` },
@@ -23,10 +25,12 @@ export function scopedRequests({ web, other }: ScopedNames): readonly KeyedReque
     { path: "/api/v1/nodes" },
     { path: "/api/v1/namespaces" },
     { path: `/api/v1/namespaces/${web}` },
+    { path: `/api/v1/namespaces/${pay}` },
     { path: `/apis/apps/v1/namespaces/${web}/deployments` },
     { path: `/apis/apps/v1/namespaces/${web}/deployments/none/scale` },
     { path: "/apis/management.service/v1/ownedaccesskeys" },
     { path: `/apis/management.service/v1/namespaces/${web}/sharedsecrets` },
+    { path: `/apis/management.service/v1/namespaces/${pay}/sharedsecrets` },
     { path: "/apis/rbac.authorization.k8s.io/v1/clusterroles" },
     { path: "/apis/nothing.example.com/v1/things" },
     { path: "/metrics" },
@@ -51,15 +55,16 @@ export function scopedRequests({ web, other }: ScopedNames): readonly KeyedReque
 }
 
 /** The objects that {@link scopedRequests} and {@link scopeRows} name, as requests in order. */
-export function scopedObjects({ web, other }: ScopedNames) {
-  const labels = {
-    "management.service/project": web,
+export function scopedObjects({ web, pay, other }: ScopedNames) {
+  const labelsOf = (project: string) => ({
+    "management.service/project": project,
     "management.service/space": "dev",
     "management.service/virtual-cluster": "v1",
-  };
+  });
   const namespaces = { method: "POST", path: "/api/v1/namespaces" } as const;
   return [
-    { ...namespaces, body: { metadata: { name: web, labels } } },
+    { ...namespaces, body: { metadata: { name: web, labels: labelsOf(web) } } },
+    { ...namespaces, body: { metadata: { name: pay, labels: labelsOf(pay) } } },
     { ...namespaces, body: { metadata: { name: other } } },
     {
       method: "POST",
@@ -82,7 +87,15 @@ export function scopeRows(web: string): readonly (readonly [string, object | und
     ["a virtual cluster", { virtualClusters: [{ project: web, virtualCluster: "v1" }] }],
     ["another space", { spaces: [{ project: web, space: "prod" }] }],
     ["all clusters", { clusters: [{ cluster: "*" }] }],
+    ["a space of all projects", { spaces: [{ project: "*", space: "dev" }] }],
+    ["another virtual cluster", { virtualClusters: [{ project: web, virtualCluster: "v2" }] }],
     ["the role of the command line", { roles: [{ role: "serviceCLI" }] }],
+    ["a role in a project", { roles: [{ role: "serviceCLI", projects: [web] }] }],
+    [
+      "a role in a virtual cluster",
+      { roles: [{ role: "serviceCLI", projects: [web], virtualClusters: ["v1"] }] },
+    ],
+    ["a role in another project", { roles: [{ role: "serviceCLI", projects: ["other"] }] }],
     ["allowServiceCli", { allowServiceCli: true }],
     ["a role that does not exist", { roles: [{ role: "nothing" }] }],
     ["a rule for everything", { rules: [{}] }],
@@ -98,9 +111,35 @@ export function scopeRows(web: string): readonly (readonly [string, object | und
     ["a rule with paths", { rules: [{ nonResourceURLs: ["/metrics"] }] }],
     ["a rule with the target Management", { rules: [{ requestTargets: ["Management"] }] }],
     ["a rule with the target Cluster", { rules: [{ requestTargets: ["Cluster"] }] }],
+    [
+      "a rule for virtual clusters",
+      { rules: [{ virtualClusters: [{ name: "v1", namespace: "" }] }] },
+    ],
+    [
+      "a rule for the namespace of a virtual cluster",
+      { rules: [{ virtualClusters: [{ name: "", namespace: "vc-v1" }] }] },
+    ],
     ["a rule that names secrets", { rules: [{ resources: onCore("secrets"), namespaces: [web] }] }],
   ];
 }
+
+/**
+ * The rows that cover the first request, which lists ConfigMaps of a namespace in a project, where
+ * labels of namespaces say where a request is.
+ */
+export const coversByLabel: ReadonlySet<string> = new Set([
+  ...["no scope", "a project", "all projects", "a space", "a space of all projects"],
+  ...["a virtual cluster", "a rule for everything", "a rule with verbs", "a rule with a resource"],
+  "a rule with a namespace",
+]);
+
+/** The rows that cover it in the virtual cluster `v1` of the project, whose namespace is `vc-v1`. */
+export const coversByPath: ReadonlySet<string> = new Set([
+  ...["no scope", "a project", "all projects", "a virtual cluster"],
+  ...["a rule for everything", "a rule with verbs", "a rule with a resource"],
+  ...["a rule with a namespace", "a rule for virtual clusters"],
+  "a rule for the namespace of a virtual cluster",
+]);
 
 /** What is the same at every way in: kube-apiserver words the refusal of its authorizer itself. */
 export function comparable({ code, reason, message }: KeyedAnswer) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
+import { oneLocation } from "../../src/authn/request-locations.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import {
   type AccessReviewResult,
@@ -165,7 +166,9 @@ async function reviewIn(
     ...{ discovery, onResult, namespace: "latchkey-system" },
     revoked: { has: () => revoked, isKnown: () => isKnown },
     roles: { current: () => roles },
-    location: { target: "Cluster", cluster: "east", ...(isInProject && { project: "web" }) },
+    locations: oneLocation({
+      ...{ target: "Cluster", cluster: "east", ...(isInProject && { project: "web" }) },
+    }),
   });
   const scopes = scope === undefined ? {} : { "management.service/scope": [scope] };
   const { ids = ["uid"] } = situation;

@@ -142,14 +142,22 @@ test.each<[string, readonly string[], string]>([
     [...direct, "--require-admission-client-certificate=true"],
     "--require-admission-client-certificate has no effect with --direct",
   ],
+  [
+    "the namespace of a cluster that is not virtual",
+    [...direct, "--virtual-cluster-namespace=vc-web"],
+    "--virtual-cluster-namespace=vc-web requires that --cluster-name names a virtual cluster",
+  ],
   ["a short age", [...direct, "--maximum-list-age=1m"], "must be a duration from 120s"],
-  ...["cluster-name=east", "jwks-url=https://a", "maximum-list-age=5m"].map(
-    (option): [string, readonly string[], string] => [
-      `--${option} without --direct`,
-      [`--${option}`],
-      `--${option.replace(/=.*/, "")} has no effect without --direct; remove it`,
-    ],
-  ),
+  ...[
+    "cluster-name=east",
+    "virtual-cluster-namespace=a",
+    "jwks-url=https://a",
+    "maximum-list-age=5m",
+  ].map((option): [string, readonly string[], string] => [
+    `--${option} without --direct`,
+    [`--${option}`],
+    `--${option.replace(/=.*/, "")} has no effect without --direct; remove it`,
+  ]),
 ])("one sentence refuses %s", (_what, argv, problem) => {
   expect(() => parse(argv)).toThrow(problem);
 });

@@ -17,6 +17,9 @@ type ScopeVerdict =
 
 const allowed: ScopeVerdict = { kind: "allowed" };
 
+/** How the reason of every denial by a scope begins. */
+export const scopeDenial = "the scope of this credential does not allow";
+
 /**
  * Whether a request is within a scope (specification, Scope). A scope never grants permissions. Any
  * entry that covers the request is enough, except if the request could yield a credential or change
@@ -123,7 +126,7 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
   return {
     kind: "denied",
-    reason: `the scope of this credential does not allow ${requestText(request)}: ${why}`,
+    reason: `${scopeDenial} ${requestText(request)}: ${why}`,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Scope, ScopeRole } from "../../api/scope.ts";
+import type { Scope, ScopeLimit, ScopeRole } from "../../api/scope.ts";
 import type { Dimension, EntryKind } from "./dimension.ts";
 import { hasPlainPath, selectsName } from "./patterns.ts";
 import { ruleKind } from "./rule-kind.ts";
@@ -115,3 +115,14 @@ export const entryKinds: readonly OneKind[] = [
   oneKind(clusterKind),
   oneKind(roleKind),
 ];
+
+/**
+ * Whether a scope has entries that go by the labels of namespaces in a cluster that is in no
+ * project.
+ */
+export function dependsOnLabels(limit: ScopeLimit): boolean {
+  if (limit === "none" || limit === "unreadable") return false;
+  return entryKinds.some((of) =>
+    of(({ projectsOf, entriesOf }) => projectsOf !== undefined && entriesOf(limit).length > 0),
+  );
+}

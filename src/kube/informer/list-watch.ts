@@ -51,20 +51,22 @@ const listSeconds = 3_600;
 /** Objects per page: few at first, then as many as fit into about 2 MB. */
 const pages = { first: 16, most: 500, bytes: 2_000_000 } as const;
 
-/** Creates a ListWatch over a transport. */
-export function createListWatch(transport: Transport, clock: Clock): ListWatch {
-  return new TransportListWatch(transport, clock);
+/** Creates a ListWatch over a transport; `mostBytes` bounds one event of a watch. */
+export function createListWatch(transport: Transport, clock: Clock, mostBytes?: number): ListWatch {
+  return new TransportListWatch(transport, clock, mostBytes);
 }
 
 class TransportListWatch implements ListWatch {
   readonly #transport: Transport;
   readonly #clock: Clock;
+  readonly #mostBytes: number | undefined;
   /** Whether lists are streamed; false after the API server rejected a streaming list. */
   #streamsLists = true;
 
-  constructor(transport: Transport, clock: Clock) {
+  constructor(transport: Transport, clock: Clock, mostBytes: number | undefined) {
     this.#transport = transport;
     this.#clock = clock;
+    this.#mostBytes = mostBytes;
   }
 
   async list(
@@ -218,7 +220,9 @@ class TransportListWatch implements ListWatch {
     request: WatchRequest,
     onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
   ): Promise<void> {
-    return streamEvents(request, onEvents, { transport: this.#transport, clock: this.#clock });
+    return streamEvents(request, onEvents, {
+      ...{ transport: this.#transport, clock: this.#clock, mostBytes: this.#mostBytes },
+    });
   }
 }
 

@@ -20,6 +20,8 @@ export interface WatchEvent {
 interface WatchStreamDeps {
   readonly transport: Pick<Transport, "stream">;
   readonly clock: Clock;
+  /** Maximum size of one event; default: that of an object in etcd. */
+  readonly mostBytes?: number | undefined;
 }
 
 /** Parameters of a watch, and the signal that ends it. */
@@ -41,7 +43,7 @@ export interface WatchRequest {
 export async function streamEvents(
   { selection, parameters, signal, openMs, silentMs, longestMs, onOpen }: WatchRequest,
   onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
-  { transport, clock }: WatchStreamDeps,
+  { transport, clock, mostBytes }: WatchStreamDeps,
 ): Promise<void> {
   const ended = new AbortController();
   const stop = (): void => ended.abort();
@@ -64,7 +66,7 @@ export async function streamEvents(
     if (!("chunks" in answer)) throw refusalOf(call, answer);
     heard();
     onOpen?.();
-    for await (const lines of splitLines(answer.chunks)) {
+    for await (const lines of splitLines(answer.chunks, mostBytes)) {
       if (await onEvents(lines.map((line) => eventOf(call, line)))) return;
       heard();
     }
