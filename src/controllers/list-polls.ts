@@ -1,6 +1,7 @@
 import { BoundedWaits } from "../runtime/bounded-waits.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
-import { type HttpRequest, type Peer, plain } from "../runtime/routes.ts";
+import type { Peer } from "../runtime/peer.ts";
+import { type HttpRequest, plain } from "../runtime/routes.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import type { Published } from "./published-kinds.ts";
 

@@ -11,7 +11,8 @@ import type { UpgradeExchange } from "../runtime/exchange.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
 import { type Decision, refusalOf } from "./credential.ts";
 import { type ForwardDeps, ForwardState, redirected, refusalOfFailure } from "./forward-state.ts";
-import { closeAnswered, headText, sendPlainAnswer, sendUpgradeRefusal } from "./upgrade-answer.ts";
+import { sendUpgradeRefusal } from "./send-refusal.ts";
+import { closeAnswered, headText, sendPlainAnswer } from "./upgrade-answer.ts";
 
 /** Milliseconds to the head of an answer; kube-apiserver gives up after 60 s. */
 export const headTimeoutMs = 75_000;

@@ -11,9 +11,8 @@ import {
   refuseRequest,
   type ResponseWriter,
 } from "./request-in-progress.ts";
-import { sendRefusal } from "./send-refusal.ts";
+import { sendRefusal, sendUpgradeRefusal } from "./send-refusal.ts";
 import { TokenMint } from "./token-mint.ts";
-import { sendUpgradeRefusal } from "./upgrade-answer.ts";
 
 /** Answers requests to the gateway. */
 export interface GatewayHandler {

@@ -154,12 +154,7 @@ export function runGatewayProcess(
 
 /** The server of clients; stops once requests and connections end, or the drain timeout is over. */
 function clientServer(
-  {
-    name,
-    address,
-    certificateDirectory,
-    drainTimeout,
-  }: GatewayProcessConfig & Omit<GatewayProgram, "assemble">,
+  { name, address, certificateDirectory, drainTimeout }: GatewayProcessConfig & GatewayProgram,
   { handler, inFlight, certificates, useCa }: GatewayAssembly,
   context: ServerContext,
 ): ProcessPart {

@@ -34,7 +34,7 @@ export const cutReasons = ["denied", "not-ready", "displaced"] as const;
 /** What following requests needs. */
 interface InFlightRequestsDeps {
   readonly clock: Clock;
-  readonly yielder: Pick<Yielder, "forEach">;
+  readonly yielder: Yielder;
   /** Whether what decides about requests is current. */
   readonly isFresh: () => boolean;
   readonly onCut: (reason: (typeof cutReasons)[number]) => void;

@@ -17,8 +17,8 @@ export interface OwnBodyDeps {
   readonly bodies: BodyShares;
 }
 
-/** A request whose body is read as a whole. */
-type OwnBodyRequest = Pick<AdmittedRequest, "request" | "framing" | "sharer">;
+/** A request whose body may be read as a whole. */
+type OwnBodyRequest = Pick<AdmittedRequest, "upstream" | "request" | "framing" | "sharer">;
 
 /** A body that was read as a whole. */
 export interface OwnBody {
@@ -31,8 +31,8 @@ export interface OwnBody {
  * cluster gets every body as it was sent.
  */
 export function completesBody(
-  { upstream, request, framing }: Pick<AdmittedRequest, "upstream" | "request" | "framing">,
-  { head }: Pick<Exchange, "head">,
+  { upstream, request, framing }: OwnBodyRequest,
+  { head }: Exchange,
 ): boolean {
   return (
     upstream.kind === "management" &&

@@ -1,33 +1,11 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { Transform } from "node:stream";
 import { valuesOfField } from "../domain/gateway/raw-headers.ts";
-import { type Refusal, statusObject } from "../domain/gateway/refusal.ts";
 import type { Timers } from "../runtime/clock.ts";
 import type { UpgradeExchange } from "../runtime/exchange.ts";
-import { refusalHeaders } from "./send-refusal.ts";
 
 /** Longest wait for a client that got everything and does not close the connection. */
 const lingerMs = 2_000;
-/** Longest wait for a client that does not read a refusal. */
-const unreadMs = 10_000;
-
-/** Answers a request for an upgrade with a Status object, and ends the connection. */
-export function sendUpgradeRefusal(
-  { head, socket }: Pick<UpgradeExchange, "head" | "socket">,
-  refused: Refusal,
-  clock: Timers,
-): void {
-  const body = Buffer.from(`${JSON.stringify(statusObject(refused))}\n`);
-  const headers = [...refusalHeaders(refused, body.length), "connection", "close"];
-  socket.on("error", () => {});
-  socket.write(headText(refused.status, headers));
-  if (head.method !== "HEAD") socket.write(body);
-  socket.once(
-    "close",
-    clock.wakeAfter(unreadMs, () => socket.destroy()),
-  );
-  closeAnswered(socket, clock);
-}
 
 /**
  * Closes a connection after what was written to it. What the client still sends is thrown away, and
@@ -50,7 +28,7 @@ export function closeAnswered(socket: UpgradeExchange["socket"], clock: Timers):
  * connection would make one that is cut look whole.
  */
 export function sendPlainAnswer(
-  { head, socket }: Pick<UpgradeExchange, "head" | "socket">,
+  { head, socket }: UpgradeExchange,
   answer: IncomingMessage,
   { headers, onEnd }: { readonly headers: readonly string[]; readonly onEnd: () => void },
 ): void {

@@ -4,15 +4,15 @@ import type { Timers } from "./clock.ts";
 import type { Connection, ConnectionLimits } from "./connection-pool.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
-import { peerOf } from "./peer.ts";
+import { type Peer, peerOf } from "./peer.ts";
 import { type Body, hasBody, readBody } from "./read-body.ts";
 import {
   type Gate,
   type Handler,
   type HttpRequest,
   type HttpResponse,
-  type Peer,
   plain,
+  type RequestLine,
   revalidated,
 } from "./routes.ts";
 import { httpLimits, type ServerTls } from "./server-options.ts";
@@ -142,10 +142,7 @@ const noBody: Body = { kind: "whole", text: "", release() {} };
  * Parses method, path and query; undefined for an unknown method and for a target that is not a
  * path: `*`, an authority or an absolute URL (RFC 9112, section 3.2).
  */
-function headOf({
-  method = "GET",
-  url = "",
-}: IncomingMessage): Omit<HttpRequest, "body" | "onClose"> | undefined {
+function headOf({ method = "GET", url = "" }: IncomingMessage): RequestLine | undefined {
   if (!url.startsWith("/") || !methods.has(method)) return undefined;
   const end = url.indexOf("?");
   return end < 0

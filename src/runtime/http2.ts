@@ -9,7 +9,7 @@ import { addAbortSignal } from "node:stream";
 import type { ConnectionPool, Connection } from "./connection-pool.ts";
 import type { Exchange, ExchangeHead } from "./exchange.ts";
 import { idOf } from "./peer.ts";
-import { lingerMs, type ServerLimits, type ServerOptions } from "./server-options.ts";
+import { lingerMs, type ServerOptions } from "./server-options.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** RSTs of a client (CVE-2023-44487): so many at once, then so many a second. */
@@ -43,11 +43,11 @@ export function http2Server(
     streamResetRate: resets.rate,
   });
   server.on("session", (session) => {
-    const leave = closeWhenIdle(session, options, limits);
+    const leave = closeWhenIdle(session, options);
     sessions.add(leave);
     session.once("close", () => sessions.delete(leave));
     session.on("error", () => {});
-    limitControlFrames(session, options, limits);
+    limitControlFrames(session, options);
     // A session that has ended does not know its socket any more.
     const peerAddress = session.socket.remoteAddress ?? "";
     const connection = connections.of(idOf(session.socket));
@@ -75,8 +75,7 @@ function headBytes(rawHeaders: readonly string[]): number {
  */
 function closeWhenIdle(
   session: ServerHttp2Session,
-  { clock }: Pick<ServerOptions, "clock">,
-  { firstStreamMs, idleMs }: ServerLimits,
+  { clock, limits: { firstStreamMs, idleMs } }: ServerOptions,
 ): () => void {
   let streams = 0;
   let isLeaving = false;
@@ -113,8 +112,7 @@ function closeWhenIdle(
  */
 function limitControlFrames(
   session: ServerHttp2Session,
-  { clock }: Pick<ServerOptions, "clock">,
-  { controlFrames, controlMs }: ServerLimits,
+  { clock, limits: { controlFrames, controlMs } }: ServerOptions,
 ): void {
   let count = 0;
   let cancel = (): void => {};
@@ -138,13 +136,7 @@ interface Http2Request {
 }
 
 /** The head of a request over HTTP/2; a CONNECT has no path (RFC 9113, section 8.5). */
-function http2Head({
-  rawHeaders,
-  peerAddress,
-  endsAfterHead,
-}: Pick<Http2Request, "rawHeaders" | "peerAddress"> & {
-  readonly endsAfterHead: boolean;
-}): ExchangeHead {
+function http2Head({ stream, rawHeaders, peerAddress }: Http2Request): ExchangeHead {
   const pseudo = new Map<string, string>();
   const fields: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -159,14 +151,15 @@ function http2Head({
     httpVersion: "2",
     authority: pseudo.get(":authority"),
     isUpgrade: false,
-    endsAfterHead,
+    endsAfterHead: stream.endAfterHeaders,
     peerAddress,
   };
 }
 
 /** An exchange over HTTP/2. */
-function http2Exchange({ stream, connection, unread, ...read }: Http2Request): Exchange {
-  const head = http2Head({ ...read, endsAfterHead: stream.endAfterHeaders });
+function http2Exchange(received: Http2Request): Exchange {
+  const { stream, connection, unread } = received;
+  const head = http2Head(received);
   const request = connection.began();
   stream.once("close", () => request.closed());
   const expectsContinue = hasExpect(head.rawHeaders);

@@ -60,7 +60,7 @@ export function flagOf(name: string): string {
 }
 
 /** The variable of a field: `logLevel` is LATCHKEY_LOG_LEVEL. */
-export function variableOf(name: string, { env }: Pick<Option<unknown>, "env">): string {
+export function variableOf(name: string, { env }: Option<unknown>): string {
   return env ?? `LATCHKEY_${flagOf(name).toUpperCase().replaceAll("-", "_")}`;
 }
 

@@ -1,6 +1,18 @@
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Peer } from "./routes.ts";
+
+/** The client of a connection. */
+export interface Peer {
+  /**
+   * The common name of a client certificate signed by the server's client CA; undefined without
+   * one.
+   */
+  readonly clientName: string | undefined;
+  /** IP address. */
+  readonly address: string;
+  /** The client certificate, in PEM. */
+  readonly certificate?: string;
+}
 
 /**
  * Clients by connection: parsing a client certificate takes longer than most responses, and it does
@@ -20,17 +32,20 @@ export function idOf({ remoteAddress = "", remotePort = 0, localAddress = "" }: 
 export function peerOf(socket: Socket): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
-  const peer: Peer = { address: socket.remoteAddress ?? "", ...certified(socket) };
+  const peer = newPeer(socket);
   peers.set(socket, peer);
   return peer;
 }
 
-function certified(socket: Socket): Omit<Peer, "address"> {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return { clientName: undefined };
+function newPeer(socket: Socket): Peer {
+  const address = socket.remoteAddress ?? "";
+  if (!(socket instanceof TLSSocket) || !socket.authorized)
+    return { clientName: undefined, address };
   const name: unknown = socket.getPeerCertificate().subject?.CN;
   const certificate = socket.getPeerX509Certificate()?.toString();
   return {
     clientName: typeof name === "string" ? name : undefined,
+    address,
     ...(certificate === undefined ? {} : { certificate }),
   };
 }

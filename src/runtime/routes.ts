@@ -1,29 +1,21 @@
 import type { Metrics } from "./metrics.ts";
+import type { Peer } from "./peer.ts";
 
-/** The client of a connection. */
-export interface Peer {
-  /**
-   * The common name of a client certificate signed by the server's client CA; undefined without
-   * one.
-   */
-  readonly clientName: string | undefined;
-  /** IP address. */
-  readonly address: string;
-  /** The client certificate, in PEM. */
-  readonly certificate?: string;
+/** What a request asks for. */
+export interface RequestLine {
+  readonly method: string;
+  /** The path as sent, without the query. */
+  readonly path: string;
+  /** The query as sent, without the question mark; absent without one. */
+  readonly query?: string;
 }
 
 /**
  * A request as a plain value: the Request of the Fetch standard takes five times as long as
  * handling the request.
  */
-export interface HttpRequest {
-  readonly method: string;
-  /** The path as sent, without the query. */
-  readonly path: string;
+export interface HttpRequest extends RequestLine {
   readonly body: string;
-  /** The query as sent, without the question mark; absent without one. */
-  readonly query?: string;
   /** Calls a listener once the connection is closed or the response was sent. */
   readonly onClose?: (listener: () => void) => void;
 }
@@ -42,10 +34,7 @@ export type Handler = (request: HttpRequest, peer: Peer) => Promise<HttpResponse
  * Checks a request before its body is read; returns the response that refuses it, or the route that
  * will serve it.
  */
-export type Gate = (
-  head: Pick<HttpRequest, "method" | "path">,
-  peer: Peer,
-) => HttpResponse | Pick<Route, "isHidden">;
+export type Gate = (line: RequestLine, peer: Peer) => HttpResponse | Route;
 
 /** A handler for exactly this path and method; GET includes HEAD. */
 export interface Route {
@@ -86,8 +75,8 @@ export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegme
  * Creates the gate of these routes: refuses what {@link routed} refuses, before the body is read.
  */
 export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Gate {
-  return (head, peer) => {
-    const found = find(routes, head, isHiddenSegment);
+  return (line, peer) => {
+    const found = find(routes, line, isHiddenSegment);
     return "status" in found ? found : (found.refuses?.(peer) ?? found);
   };
 }
@@ -102,7 +91,7 @@ export function served(
 
 function find(
   routes: readonly Route[],
-  { method, path }: Pick<HttpRequest, "method" | "path">,
+  { method, path }: RequestLine,
   isHiddenSegment: IsHiddenSegment = () => false,
 ): Route | HttpResponse {
   const end = path.indexOf("/", 1);
@@ -128,7 +117,7 @@ export function revalidated(response: HttpResponse, ifNoneMatch: string | undefi
 }
 
 /** `/metrics`, in Prometheus' text format. */
-export function metricsRoute(metrics: Pick<Metrics, "render">): Route {
+export function metricsRoute(metrics: Metrics): Route {
   async function handler(): Promise<HttpResponse> {
     const { contentType, text } = await metrics.render();
     return { status: 200, headers: { "content-type": contentType }, body: text };

@@ -1,12 +1,12 @@
 import type { PassiveClock } from "../runtime/clock.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import type { Peer } from "../runtime/peer.ts";
 import {
   type Handler,
   type Route,
   type HttpRequest,
   type HttpResponse,
   plain,
-  type Peer,
 } from "../runtime/routes.ts";
 
 /** Dependencies of {@link timed}. */

@@ -17,12 +17,13 @@ const request: ReviewedRequest = {
 };
 
 const alice = { user: "alice", key: "a" };
+const admitted = { upstream: { kind: "management" }, request, sharer: alice } as const;
 
 function reading(contentType = "application/json", length?: number) {
   const exchange = new FakeExchange({ method: "POST", fields: ["Content-Type", contentType] });
   const [clock, bodies] = [new TestClock(), bodyShares()];
   const reader = new OwnBodyReader(
-    { request, framing: { kind: "body", length }, sharer: alice },
+    { ...admitted, framing: { kind: "body", length } },
     { clock, bodies },
   );
   /** Starts to read. */
@@ -142,7 +143,7 @@ describe("a body is read as a whole", () => {
   const framing = { kind: "body", length: 5 } as const;
   const completes = (fields: readonly string[], changes: object = {}) =>
     completesBody(
-      { upstream: { kind: "management" }, framing, request: { ...request, ...changes } },
+      { ...admitted, framing, request: { ...request, ...changes } },
       new FakeExchange({ method: "POST", fields }),
     );
 

@@ -17,7 +17,7 @@ import { longestWaitMs } from "../../src/kube/forward/forwarder.ts";
 import { connectionLimits } from "../../src/runtime/connection-pool.ts";
 import type { ShareLimits } from "../../src/runtime/fair-shares.ts";
 import { frontLimits } from "../../src/runtime/server-options.ts";
-import { mostHandshakes } from "../../src/runtime/handshakes.ts";
+import { mostHandshakes } from "../../src/runtime/server.ts";
 
 const page = readFileSync(new URL("../../docs/gateway.md", import.meta.url), "utf8");
 const [, section = ""] = page.split("\n### Limits of a replica\n");

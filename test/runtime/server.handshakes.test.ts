@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
 import { afterEach, expect, it } from "vitest";
-import { shareHandshakes } from "../../src/runtime/handshakes.ts";
+import { shareHandshakes } from "../../src/runtime/server.ts";
 import { eventually } from "../support/eventually.ts";
 import { testCertificates } from "../support/gateway-fixture.ts";
 import { listenLocally } from "../support/local-server.ts";
