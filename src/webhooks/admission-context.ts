@@ -1,6 +1,5 @@
 import type { SecretText } from "../api/secret-text.ts";
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
-import type { UnknownKeyRetries } from "../authn/identify-key.ts";
 import type { Client } from "../kube/client/client.ts";
 import type { Discovery } from "../kube/client/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -26,6 +25,5 @@ export interface AdmissionContext {
   readonly discovery: Pick<Discovery, "kindOf" | "known">;
   /** The HMAC key of connector data references; undefined until it is loaded. */
   readonly connectorKey: { current(): SecretText | undefined };
-  readonly unknownKeyRetries: UnknownKeyRetries;
   readonly clock: Clock;
 }

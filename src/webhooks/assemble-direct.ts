@@ -11,9 +11,9 @@ import {
   provingInformerDeps,
 } from "../kube/process-connection.ts";
 import { followIssuer, type FollowIssuerOptions } from "../published/follow-issuer.ts";
+import type { WebhookAssembly } from "./assemble.ts";
 import { accessReviewResults, directAccessReviewHandler } from "./access-review.ts";
 import { apiServerName, reviewCounter, reviewRoute } from "./review-route.ts";
-import type { WebhookAssembly } from "./webhook-assembly.ts";
 
 /** Options of the authorizer of a connected cluster. */
 interface DirectAuthorizerOptions extends FollowIssuerOptions {

@@ -12,8 +12,7 @@ import {
   type ServerProcess,
 } from "../runtime/run-process.ts";
 import { assembleDirectAuthorizer } from "./assemble-direct.ts";
-import { assembleWebhook } from "./assemble.ts";
-import type { WebhookAssembly } from "./webhook-assembly.ts";
+import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
 import { directWebhookConfig, type WebhookConfig, webhookServices } from "./webhook-options.ts";
 
 const closeGraceMs = 2_000;

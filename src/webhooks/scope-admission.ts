@@ -4,6 +4,7 @@ import { extras } from "../api/names.ts";
 import { recordAt } from "../api/parse.ts";
 import { parseScopeLimit } from "../api/scope.ts";
 import { notSyncedMessage } from "../authn/authorize-request.ts";
+import type { UnknownKeyRetries } from "../authn/identify-key.ts";
 import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
@@ -15,13 +16,13 @@ import { type AdmissionStep, admitted, refused } from "./admission.ts";
  * Waits 100 ms for the key of a request if it is not in the cache: the process that authenticated
  * it may have observed the creation of the key earlier.
  */
-export const awaitNewKey: AdmissionStep = async (request, context) => {
-  const { accessKeys, clock, unknownKeyRetries } = context;
-  const keyId = soleExtra(request.user, extras.keyId);
-  if (keyId !== undefined && accessKeys.byId(keyId) === undefined)
-    await unknownKeyRetries.wait("", clock);
-  return admitted(request);
-};
+export function awaitNewKey(retries: UnknownKeyRetries): AdmissionStep {
+  return async (request, { accessKeys, clock }) => {
+    const keyId = soleExtra(request.user, extras.keyId);
+    if (keyId !== undefined && accessKeys.byId(keyId) === undefined) await retries.wait("", clock);
+    return admitted(request);
+  };
+}
 
 /**
  * Refuses a change that requires a verb outside the scope of the key of the request: without

@@ -6,11 +6,8 @@ import type { UserInfo } from "../domain/access-key/authenticate.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review-route.ts";
 
-/** Dependencies of {@link tokenReviewHandler}. */
-type TokenReviewDeps = IdentifyKeyDeps;
-
 /** Handles TokenReviews (Kubernetes, "Webhook Token Authentication"). */
-export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
+export function tokenReviewHandler(deps: IdentifyKeyDeps): Handler {
   return async (request) => {
     const token = parseTokenReview(readJson(request));
     if (token === undefined) return badReview("TokenReview", tokenReviewVersion);
@@ -23,7 +20,7 @@ type TokenReviewStatus =
   | { readonly authenticated: true; readonly user: UserInfo }
   | { readonly authenticated: false; readonly error?: string };
 
-async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
+async function review(token: SecretText, deps: IdentifyKeyDeps): Promise<TokenReviewStatus> {
   const identification = await identifyKey({ token }, deps);
   if (identification.kind === "authenticated")
     return { authenticated: true, user: identification.user };

@@ -40,13 +40,13 @@ export interface WebhookRoutesOptions extends AdmissionOptions {
 }
 
 /** What the routes of a webhook answer from. */
-interface WebhookContext extends Omit<AdmissionContext, "options" | "unknownKeyRetries"> {
+interface WebhookContext extends AdmissionContext {
   readonly options: WebhookRoutesOptions;
   readonly accessKeys: AccessKeyCache;
   readonly discovery: Discovery;
   readonly lastActivity: LastActivity;
   readonly mismatches: KeyMismatches;
-  readonly certificates: Pick<Certificates, "shown">;
+  readonly certificates: Certificates;
   readonly metrics: Metrics;
 }
 
@@ -82,7 +82,7 @@ function reviewRoutes(context: WebhookContext): readonly Route[] {
 function admissionRoutes(context: WebhookContext): readonly Route[] {
   const { namespace, requireAdmissionClientCertificate } = context.options;
   const onResult = reviewCounter("admission", admissionResults, context.metrics);
-  const deciding = { ...context, unknownKeyRetries: new UnknownKeyRetries() };
+  const awaitKey = awaitNewKey(new UnknownKeyRetries());
   const route = (
     path: string,
     steps: readonly AdmissionStep[],
@@ -90,12 +90,12 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
   ): Route => ({
     method: "POST",
     path,
-    handler: timed(path, admissionHandler({ steps, warningsOf, onResult }, deciding), context),
+    handler: timed(path, admissionHandler({ steps, warningsOf, onResult }, context), context),
     isHidden: true,
     ...(requireAdmissionClientCertificate ? { refuses: requireApiServer } : {}),
   });
   const keySteps = [
-    ...[awaitNewKey, enforceQuota, newKeyOnTakeOver, rejectDuplicateKey],
+    ...[awaitKey, enforceQuota, newKeyOnTakeOver, rejectDuplicateKey],
     ...[enforceAttenuation, defaultKey, newObject],
   ];
   const stamp: AdmissionStep = (request) =>
@@ -107,7 +107,7 @@ function admissionRoutes(context: WebhookContext): readonly Route[] {
     route(webhookPaths.connectorData, [extractConnectorData()]),
     route(webhookPaths.ownerAdmission, [checkBlockOwnerDeletion]),
     route(webhookPaths.deletionTimestamp, [laterDeletion]),
-    route(webhookPaths.scopeAdmission, [awaitNewKey, enforceScope]),
+    route(webhookPaths.scopeAdmission, [awaitKey, enforceScope]),
   ];
 }
 

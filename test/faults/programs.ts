@@ -3,8 +3,7 @@ import type { assembleController } from "../../src/controllers/assemble.ts";
 import type { ProcessConnectionDeps } from "../../src/kube/process-connection.ts";
 import { assembleGateway } from "../../src/gateway/run-gateway.ts";
 import type { GatewayHandler } from "../../src/gateway/gateway-handler.ts";
-import { assembleWebhook } from "../../src/webhooks/assemble.ts";
-import type { WebhookAssembly } from "../../src/webhooks/webhook-assembly.ts";
+import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
 import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 

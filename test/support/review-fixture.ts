@@ -106,7 +106,6 @@ export function fakeAdmissionContext({
     client: new FakeClient(() => ({ status: { allowed: true } })),
     discovery: { ...fakes.discovery, kindOf: async () => undefined },
     connectorKey: { current: () => undefined },
-    unknownKeyRetries: new UnknownKeyRetries(),
     clock: fakes.clock,
     ...given,
     accessKeys: {

@@ -4,6 +4,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { emptyScope } from "../support/empty-scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
+import { UnknownKeyRetries } from "../../src/authn/identify-key.ts";
 import { awaitNewKey, enforceScope, newScopeWarnings } from "../../src/webhooks/scope-admission.ts";
 import {
   posted,
@@ -90,7 +91,7 @@ test.each<[string, readonly string[], isKnown: boolean, waits: number]>([
   const clock = new TestClock();
   const { view } = key();
   const accessKeys = { byId: () => (isKnown ? view : undefined) };
-  const decided = awaitNewKey(
+  const decided = awaitNewKey(new UnknownKeyRetries())(
     {
       ...{ uid: "r1", isDryRun: false, namespace: "web-1", object: opened, oldObject: stored },
       user: { username: "alice", uid: "", groups: [], extra: { [extras.keyId]: keyIds } },
