@@ -13,6 +13,17 @@ export interface ReportCause extends FieldFix {
   readonly reason: string;
 }
 
+/** Why something is as it is. */
+export interface ReasonAndMessage {
+  /**
+   * For programs: one of {@link reportReasons}, a reason of a condition or of a metav1.Status, or
+   * the code of a KubeError.
+   */
+  readonly reason: string;
+  /** For people; that of a condition or of the API server may lack a capital or a full stop. */
+  readonly message: string;
+}
+
 /** A field that decides, and what to change. */
 export interface FieldFix extends DecidingField {
   /** A sentence, which says what to change where something is wrong. */
@@ -45,11 +56,7 @@ export interface ReportItem extends ReportContent {
 }
 
 /** What a report says about an object. */
-export interface ReportContent {
-  /** One of {@link reportReasons}, or a reason of a condition or of an error of the API server. */
-  readonly reason: string;
-  /** A sentence; that of a condition or of the API server may lack a capital or a full stop. */
-  readonly message: string;
+export interface ReportContent extends ReasonAndMessage {
   /** The first one to change first. */
   readonly causes: readonly ReportCause[];
 }

@@ -12,7 +12,7 @@ import {
   type Ask,
   answerTo,
   askFor,
-  type Decision,
+  type ReconcileDecision,
   isAsk,
   type Question,
 } from "./question.ts";
@@ -43,7 +43,7 @@ const mostReviews = 16;
  * Finalizes an object: decides its phase and plans what that requires. It is reconciled again when
  * the phase ends; the deletion of a grant enqueues it, too.
  */
-export function finalize(deleting: Deleting, world: World, answers: Answers): Decision {
+export function finalize(deleting: Deleting, world: World, answers: Answers): ReconcileDecision {
   const phase = observePhase(deleting, world, answers);
   if (isAsk(phase)) return phase;
   const [now, monotonic] = [world.clock.now(), world.clock.monotonic()];

@@ -25,7 +25,7 @@ import { isSystemName } from "../domain/requester/requester.ts";
 import { finalize } from "./finalization.ts";
 import { failureAt } from "./failures.ts";
 import type { LeaderState } from "./memory.ts";
-import type { Answers, Decision } from "./question.ts";
+import type { Answers, ReconcileDecision } from "./question.ts";
 import type { Reconciler } from "./reconciler.ts";
 import { indexes, type Stores } from "./stores.ts";
 import type { World } from "./world.ts";
@@ -60,7 +60,7 @@ export function finalizeGranted(
   { object, kind, requester, failure, isHeld = false }: GrantedRelease,
   world: World,
   answers: Answers,
-): Decision {
+): ReconcileDecision {
   const { metadata } = object;
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, world.stores);

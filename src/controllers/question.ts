@@ -64,7 +64,7 @@ export interface Ask {
  * A decision of a reconcile: questions, a plan, or to decide again at an instant, in milliseconds
  * since the epoch.
  */
-export type Decision = Ask | Plan | { readonly decideAt: number };
+export type ReconcileDecision = Ask | Plan | { readonly decideAt: number };
 
 /** Whether questions are to be answered first. */
 export function isAsk(decision: object): decision is Ask {

@@ -2,7 +2,7 @@ import type { Key } from "../api/object.ts";
 import type { FailedRequest, FailureVerdict } from "../domain/plan/failed-request.ts";
 import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import type { Plan } from "../domain/plan/plan.ts";
-import type { Answers, Decision } from "./question.ts";
+import type { Answers, ReconcileDecision } from "./question.ts";
 import type { QueueName } from "./queues.ts";
 import type { World } from "./world.ts";
 
@@ -26,7 +26,7 @@ export interface Reconciler {
    * Observes the stores and decides. Called again with each set of answers, and observes anew each
    * time; may change the memory, but sends nothing.
    */
-  readonly decide: (key: Key, world: World, answers: Answers) => Decision;
+  readonly decide: (key: Key, world: World, answers: Answers) => ReconcileDecision;
   /** What a failed request means; a temporary failure by default. */
   readonly judge?: (failed: FailedRequest, key: Key, world: World) => FailureVerdict;
   /** Plans the report of a failure in the status; undefined if there is nothing to report yet. */

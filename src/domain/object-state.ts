@@ -2,9 +2,8 @@ import { type Condition, reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import { listAt, numberAt, parseConditions, recordAt, stringAt } from "../api/parse.ts";
-import type { ReportItem, SyncState } from "../api/report.ts";
+import type { ReportItem, SyncState, ReasonAndMessage } from "../api/report.ts";
 import { troubleIn } from "./plan/events.ts";
-import type { Failure } from "./plan/failure-history.ts";
 import { conflictReasons } from "./sync/outcome.ts";
 
 /** What is reported of an object whose status is not of its current generation. */
@@ -99,7 +98,7 @@ export function failedTargetState(reason: string): SyncState {
 }
 
 /** An entry of `status.sync.failures` of a SharedSecret: a target, and what failed there. */
-export interface ListedFailure extends Failure {
+export interface ListedFailure extends ReasonAndMessage {
   readonly namespace: string;
   readonly name: string;
 }
@@ -119,7 +118,7 @@ export function listedFailures(
  * The API server's rejection of a write that a copy records; undefined if it records none, or
  * another error, which begins with the path of a field.
  */
-export function recordedRejection({ annotations: given }: Metadata): Failure | undefined {
+export function recordedRejection({ annotations: given }: Metadata): ReasonAndMessage | undefined {
   const [, reason, message = ""] = rejectionForm.exec(given[annotations.syncError] ?? "") ?? [];
   return reason === undefined ? undefined : { reason, message };
 }

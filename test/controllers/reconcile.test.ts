@@ -8,7 +8,7 @@ import {
   reconcile,
   settle,
 } from "../../src/controllers/reconcile.ts";
-import type { Decision, Request } from "../../src/controllers/question.ts";
+import type { ReconcileDecision, Request } from "../../src/controllers/question.ts";
 import type { Reconciler } from "../../src/controllers/reconciler.ts";
 import { temporaryFailure } from "../../src/domain/plan/failed-request.ts";
 import { nothingToDo, type Plan, type Write } from "../../src/domain/plan/plan.ts";
@@ -44,7 +44,7 @@ function lineOf(request: Request): string {
 
 /** Plays an attempt whose requests have these outcomes; `rounds` is what was sent at once. */
 async function attempted(
-  decided: Decision | Reconciler["decide"],
+  decided: ReconcileDecision | Reconciler["decide"],
   outcomeOf: (request: Request) => Outcome = answered,
   { has, ...rest }: Partial<Reconciler> & { readonly has?: () => boolean } = {},
 ) {

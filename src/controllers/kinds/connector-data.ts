@@ -10,7 +10,7 @@ import {
   planConnectorSecret,
 } from "../../domain/access-key/connector-data.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
-import { type Answers, answerTo, type Decision, readOf } from "../question.ts";
+import { type Answers, answerTo, type ReconcileDecision, readOf } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
@@ -71,7 +71,7 @@ function confirm(
   name: Key,
   world: World,
   answers: Answers,
-): Decision {
+): ReconcileDecision {
   const read = readOf(resources.ownedAccessKeys, { name: key.name });
   const uncached = answerTo(read, answers)?.object;
   if (uncached === undefined) return { questions: [read] };
@@ -86,7 +86,11 @@ function confirm(
  * Removes references to a Secret that does not exist. Confirms that with the API server, because
  * the watch of keys may be ahead of that of Secrets.
  */
-function disclaim(name: Key, { stores, clock, options }: World, answers: Answers): Decision {
+function disclaim(
+  name: Key,
+  { stores, clock, options }: World,
+  answers: Answers,
+): ReconcileDecision {
   const keys = stores.keys
     .by(indexes.connectorData, name)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -26,7 +26,14 @@ import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import { type Answers, answerTo, type Ask, type Decision, isAsk, readOf } from "../question.ts";
+import {
+  type Answers,
+  answerTo,
+  type Ask,
+  type ReconcileDecision,
+  isAsk,
+  readOf,
+} from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { endRefresh } from "../refreshes.ts";
 import { cachedData } from "../source-data.ts";
@@ -143,7 +150,7 @@ export const copyReconciler: Reconciler = {
   },
 };
 
-function decide(key: Key, world: World, answers: Answers): Decision {
+function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
   const target = refOf(key);
   const sources = world.memory.refreshes.byTarget.get(key) ?? new Set();
   const refresh = { ...refreshOf(target), sources: [...sources] };

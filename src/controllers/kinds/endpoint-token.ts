@@ -16,7 +16,14 @@ import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { knownKids } from "../../tokens/signing-keys.ts";
 import { finalizeGranted, grantFailure, observeGrant, reportGranted } from "../grants.ts";
 import { failureAt } from "../failures.ts";
-import { type Answers, answerTo, type Ask, askFor, type Decision, readOf } from "../question.ts";
+import {
+  type Answers,
+  answerTo,
+  type Ask,
+  askFor,
+  type ReconcileDecision,
+  readOf,
+} from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
 import type { Reconciler } from "../reconciler.ts";
 import {
@@ -71,7 +78,7 @@ export const endpointTokenReconciler: Reconciler = {
  * Until the entry of a revoked token is in the list and enqueues the token, its status keeps the
  * expiry of the entry, and its object the finalizer: nothing is lost if the leader ends.
  */
-function decide(name: Key, world: World, answers: Answers): Decision {
+function decide(name: Key, world: World, answers: Answers): ReconcileDecision {
   const token = world.stores.tokens.get(name);
   if (token === undefined) return nothingToDo;
   countMintedToken(token, world);
@@ -94,7 +101,11 @@ function listFailure(world: World): ObservedEndpointToken["failure"] {
 }
 
 /** Nothing is minted without signing keys: their event enqueues the token. */
-function decideNormal(observed: ObservedEndpointToken, world: World, answers: Answers): Decision {
+function decideNormal(
+  observed: ObservedEndpointToken,
+  world: World,
+  answers: Answers,
+): ReconcileDecision {
   const now = world.clock.now();
   const decision = planEndpointToken(observed, now);
   if (decision.kind === "plan") return decision.plan;
@@ -119,7 +130,7 @@ function noteDecision(
   observed: ObservedEndpointToken,
   world: World,
   answers: Answers,
-): boolean | Exclude<Decision, Plan> {
+): boolean | Exclude<ReconcileDecision, Plan> {
   const { metadata } = observed.token;
   const decision = revocationDecision(observed, world.clock.now());
   if (decision?.kind === "valid" && liftsRevocation(metadata.uid, world)) {

@@ -23,7 +23,7 @@ import { accessKeyCacheEntry } from "../../tokens/access-key.ts";
 import { type Enqueuer, valuesOf } from "../enqueuer.ts";
 import { finalizeGranted, grantFailure, observeGrant, reportGranted } from "../grants.ts";
 import { failureAt } from "../failures.ts";
-import type { Answers, Decision } from "../question.ts";
+import type { Answers, ReconcileDecision } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { indexes } from "../stores.ts";
 import type { World } from "../world.ts";
@@ -109,7 +109,7 @@ export const ownedAccessKeyReconciler: Reconciler = {
   ),
 };
 
-function decide(name: Key, world: World, answers: Answers): Decision {
+function decide(name: Key, world: World, answers: Answers): ReconcileDecision {
   const key = world.stores.keys.get(name);
   if (key === undefined) return nothingToDo;
   const observed = observe(key, world);

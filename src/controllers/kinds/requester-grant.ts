@@ -25,7 +25,7 @@ import {
   answerTo,
   type Ask,
   askFor,
-  type Decision,
+  type ReconcileDecision,
   isAsk,
   readOf,
 } from "../question.ts";
@@ -43,7 +43,7 @@ export const requesterGrantReconciler: Reconciler = {
   decide,
 };
 
-function decide(hash: Key, world: World, answers: Answers): Decision {
+function decide(hash: Key, world: World, answers: Answers): ReconcileDecision {
   const { stores } = world;
   const policies = observePolicies(stores.requesterPolicies);
   const roles = stores.clusterRoles.by(indexes.requester, hash);

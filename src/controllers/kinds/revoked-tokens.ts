@@ -9,7 +9,7 @@ import {
 } from "../../domain/endpoint-token/revoked-tokens.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
-import type { Decision } from "../question.ts";
+import type { ReconcileDecision } from "../question.ts";
 import { revokedTokensKey } from "../queues.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { noteLost, forgetExpiredRevocations } from "../revocations.ts";
@@ -77,7 +77,7 @@ export const revokedTokensReconciler: Reconciler = {
   decide: (_, world) => decide(world),
 };
 
-function decide(world: World): Decision {
+function decide(world: World): ReconcileDecision {
   const { stores, memory, clock, options } = world;
   const early = memory.revocationsAt - clock.monotonic();
   if (early > 0) return { decideAt: clock.now() + early };

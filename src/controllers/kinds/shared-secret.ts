@@ -32,7 +32,7 @@ import type { Enqueuer } from "../enqueuer.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
 import type { LeaderState } from "../memory.ts";
-import { type Answers, answerTo, type Ask, type Decision, isAsk } from "../question.ts";
+import { type Answers, answerTo, type Ask, type ReconcileDecision, isAsk } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { forgetRefresh, observeRefresh, type RefreshProgress } from "../refreshes.ts";
 import type { World } from "../world.ts";
@@ -144,7 +144,7 @@ export const sharedSecretReconciler: Reconciler = {
   },
 };
 
-function decide(key: Key, world: World, answers: Answers): Decision {
+function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
   const source = world.stores.sharedSecrets.get(key);
   if (source === undefined) return decideLeftover(key, world, answers);
   return isBeingDeleted(source)
@@ -153,14 +153,14 @@ function decide(key: Key, world: World, answers: Answers): Decision {
 }
 
 /** Deletes the orphaned objects in the namespace of a SharedSecret that does not exist. */
-function decideLeftover(key: Key, world: World, answers: Answers): Decision {
+function decideLeftover(key: Key, world: World, answers: Answers): ReconcileDecision {
   forgetRefresh(key, world);
   const access = observeDerived(refOf(key), undefined, world.stores, answers);
   if (isAsk(access)) return access;
   return { ...nothingToDo, steps: revokeSteps({ ...access, roles: [], bindings: [] }) };
 }
 
-function decideNormal(source: Source, world: World, answers: Answers): Decision {
+function decideNormal(source: Source, world: World, answers: Answers): ReconcileDecision {
   const observed = observe(source, world, answers);
   if (isAsk(observed)) return observed;
   const now = world.clock.now();
@@ -183,7 +183,7 @@ function decideNormal(source: Source, world: World, answers: Answers): Decision 
  * Decides about a SharedSecret that is being deleted. In a terminating namespace it skips the
  * settle time: no object can be created there under the same name.
  */
-function decideTermination(source: Source, world: World, answers: Answers): Decision {
+function decideTermination(source: Source, world: World, answers: Answers): ReconcileDecision {
   const { stores, options } = world;
   const { metadata } = source.secret;
   const access = observeDerived(metadata, source, world.stores, answers);

@@ -1,6 +1,12 @@
 import type { Reason } from "../../api/conditions.ts";
 import { annotations, labels } from "../../api/names.ts";
-import type { FieldFix, ReportCause, ReportItem, ReportObject } from "../../api/report.ts";
+import type {
+  FieldFix,
+  ReasonAndMessage,
+  ReportCause,
+  ReportItem,
+  ReportObject,
+} from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { annotationField, nameOf } from "../report-object.ts";
 import { authenticate } from "./authenticate.ts";
@@ -29,7 +35,7 @@ export function explainKey(resolved: ResolvedKey, now: number): ReportItem {
  */
 export function explainReportedKey(
   resolved: ResolvedKey,
-  { reason, message }: Pick<ReportItem, "reason" | "message">,
+  { reason, message }: ReasonAndMessage,
   now: number,
 ): ReportItem {
   const causes = causesOf(resolved, reason, now);

@@ -1,13 +1,10 @@
-/** A failed attempt; `message` contains no secret. */
-export interface Failure {
-  /** For programs: the reason of a metav1.Status, or the code of a KubeError. */
-  readonly reason: string;
-  /** For people; often differs between attempts (resourceVersions, counts, times). */
-  readonly message: string;
-}
+import type { ReasonAndMessage } from "../../api/report.ts";
 
-/** A failed attempt and its kind. */
-export interface ObservedFailure extends Failure {
+/**
+ * A failed attempt and its kind. The message contains no secret, and often differs between attempts
+ * (resourceVersions, counts, times).
+ */
+export interface ObservedFailure extends ReasonAndMessage {
   /**
    * `refused`: requires a change by a user and is reported at once. `too-large`: the same, the API
    * server cannot store the object. `failed`: reported once it has repeated for {@link
@@ -71,7 +68,7 @@ export function recordFailure(
     : { since, sinceTime };
 }
 
-function reportedForMs(reported: Failure, failure: ObservedFailure): number {
+function reportedForMs(reported: ReasonAndMessage, failure: ObservedFailure): number {
   if (reported.reason !== failure.reason) return minimumReportMs.otherReason;
   return reported.message === failure.message ? Infinity : minimumReportMs.otherWords;
 }

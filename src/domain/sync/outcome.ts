@@ -1,8 +1,7 @@
 import type { Metadata, ObjectRef } from "../../api/object.ts";
-import type { ReportObject } from "../../api/report.ts";
+import type { ReportObject, ReasonAndMessage } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
 import { reportObject } from "../report-object.ts";
-import type { Failure } from "../plan/failure-history.ts";
 import type { Source } from "./copy.ts";
 import type { NamespaceObstacle, SourceObstacle, Target } from "./obstacles.ts";
 import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
@@ -30,7 +29,7 @@ export type OutcomeKind =
 export type InvalidSource = "invalid-option" | "refused-type" | "invalid-key" | "too-large";
 
 /** Where the API server's last rejection of a write was found. */
-export interface SeenFailure extends Failure {
+export interface SeenFailure extends ReasonAndMessage {
   readonly in: "copy" | "source-status";
 }
 
@@ -100,14 +99,14 @@ export function namespaceObject({ target }: AtTarget): ReportObject {
 }
 
 /** What one of the sources that sync to a target has there. */
-type TargetOutcome<F extends Failure> =
+type TargetOutcome<F extends ReasonAndMessage> =
   | StateOutcome
   | { readonly kind: "refused"; readonly failure: F }
   /** The Secret is a placeholder for another source. */
   | { readonly kind: "other-request"; readonly requested: ObjectRef | undefined };
 
 /** A target as an outcome is decided from it. */
-interface SeenTarget<F extends Failure> {
+interface SeenTarget<F extends ReasonAndMessage> {
   readonly state: TargetState;
   /** The last rejected write, if none succeeded since. */
   readonly failure?: F | undefined;
@@ -116,7 +115,7 @@ interface SeenTarget<F extends Failure> {
 }
 
 /** What a source has at one of its targets. */
-export function targetOutcome<F extends Failure>(
+export function targetOutcome<F extends ReasonAndMessage>(
   { secret: { metadata } }: Source,
   { state, failure, request }: SeenTarget<F>,
 ): TargetOutcome<F> {

@@ -2,8 +2,8 @@ import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type ObjectRef } from "../../api/object.ts";
 import type { SharedSecret } from "../../api/shared-secret.ts";
+import type { ReasonAndMessage } from "../../api/report.ts";
 import { type ListedFailure, listedFailures } from "../object-state.ts";
-import type { Failure } from "../plan/failure-history.ts";
 import type { Write } from "../plan/plan.ts";
 import type { Source } from "./copy.ts";
 import { type OutcomeFacts, type OutcomeKind, targetOutcome } from "./outcome.ts";
@@ -21,7 +21,7 @@ export interface TargetReport {
   readonly target: Target;
   readonly regarding: Regarding;
   readonly state: TargetState;
-  readonly failure?: Failure | undefined;
+  readonly failure?: ReasonAndMessage | undefined;
   /** What the existing Secret asks for, if it is a placeholder. */
   readonly request?: PlaceholderRequest | undefined;
   /** A newer source with the same target. */
@@ -87,7 +87,7 @@ export function summarize(
 
 type Verdict =
   | { readonly kind: "synced" | "pending" | "opted-out" }
-  | ({ readonly kind: "conflict" | "failed" } & Failure);
+  | ({ readonly kind: "conflict" | "failed" } & ReasonAndMessage);
 
 function verdictOf(source: Source, report: TargetReport): Verdict {
   const { state, target } = report;
@@ -110,7 +110,7 @@ function verdictOf(source: Source, report: TargetReport): Verdict {
   }
 }
 
-function conflict(kind: OutcomeKind, facts: OutcomeFacts): Failure {
+function conflict(kind: OutcomeKind, facts: OutcomeFacts): ReasonAndMessage {
   const { reason, fact, cause } = outcomeTexts[kind];
   // The fact about a placeholder says itself what to change.
   const fix = kind === "unfillable" ? "" : `. ${cause?.(facts).message ?? ""}`;
