@@ -250,7 +250,7 @@ withPolicies("a user who authenticated with a key", () => {
 
   it.for(descriptions)("can %s that it is", async ([, change]) => {
     const path = await made(collection, keyOf({ user: "root" }));
-    const self = withKey(root, (await api.get(path)).metadata.uid);
+    const self = withKey(root, String((await api.get(path)).metadata.uid));
     expect(await merge(self, path, change)).toMatchObject({ code: 200, ...change });
   });
 
