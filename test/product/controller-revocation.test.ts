@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { decodeJwt } from "jose";
 import { fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -7,6 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { allowRequesters, make, viewOf, type Own } from "../support/keys-and-tokens.ts";
 import { api, as, unique, type Caller } from "../support/policy-request.ts";
 import { parseVerificationKeys } from "../../src/tokens/verification-keys.ts";
+import { type RolesList, verifyRolesList } from "../../src/tokens/roles-list.ts";
 import { isRevoked, type RevokedList, verifyRevokedList } from "../../src/tokens/revoked-list.ts";
 import { revocationSeqText } from "../../src/domain/endpoint-token/revocation-seq.ts";
 
@@ -26,20 +28,36 @@ async function minted(own: Own): Promise<string> {
   );
 }
 
-async function poll(after?: string): Promise<{ status: number; list: RevokedList | undefined }> {
+/** The answer to a poll of a list, and the keys to verify it with. */
+async function answered(name: "revoked" | "roles", after?: string) {
   const { url } = inject("controller");
   const query = after === undefined ? "" : `?after=${after}`;
   const [response, jwks] = await Promise.all([
-    fetch(new URL(`/openid/v1/revoked${query}`, url)),
+    fetch(new URL(`/openid/v1/${name}${query}`, url)),
     fetch(new URL("/openid/v1/jwks", url)),
   ]);
   const text = await response.text();
   const parsed = parseVerificationKeys(Buffer.from(await jwks.arrayBuffer()));
   if (!parsed.ok) throw new Error(parsed.reason);
-  if (response.status !== 200) return { status: response.status, list: undefined };
-  const result = await verifyRevokedList(text, { keys: parsed.keys, issuer, now: Date.now() });
+  const options = { keys: parsed.keys, issuer, now: Date.now() };
+  return { status: response.status, text, options };
+}
+
+async function poll(after?: string): Promise<{ status: number; list: RevokedList | undefined }> {
+  const { status, text, options } = await answered("revoked", after);
+  if (status !== 200) return { status, list: undefined };
+  const result = await verifyRevokedList(text, options);
   if (!result.ok) throw new Error(result.reason);
   return { status: 200, list: result.list };
+}
+
+/** The list of roles; undefined if it is the one that the poll names. */
+async function polledRoles(after?: string): Promise<RolesList | undefined> {
+  const { status, text, options } = await answered("roles", after);
+  if (status === 304) return undefined;
+  const result = await verifyRolesList(text, options);
+  if (!result.ok) throw new Error(result.reason);
+  return result.list;
 }
 
 /** The current list. */
@@ -164,4 +182,37 @@ describe.skipIf(!inject("hasPolicies"))("the list of revoked tokens", () => {
     // One write for each deletion would be 200; a slow machine batches fewer of them.
     expect(writes.length).toBeLessThan(owns.length / 2);
   });
+});
+
+it("the list of roles has those of now, and answers a waiting poll at each change", async () => {
+  const role = unique("role");
+  const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+  const labels = { "management.service/scope-role": role };
+  const rulesFor = (...verbs: readonly string[]) => [
+    { apiGroups: [""], resources: ["pods"], verbs },
+  ];
+  const verbsIn = (list: RolesList): unknown => list.roles.get(role)?.flatMap(({ verbs }) => verbs);
+  /** The first list that another one follows, other tests' changes of roles included. */
+  const untilVerbs = async (verbs: unknown, after?: string): Promise<RolesList> => {
+    const list = await polledRoles(after);
+    return list !== undefined && isDeepStrictEqual(verbsIn(list), verbs)
+      ? list
+      : untilVerbs(verbs, list?.version ?? after);
+  };
+  const before = await polledRoles();
+  expect(before?.roles.has(role)).toBe(false);
+  const steps = [
+    [() => api.create(path, { metadata: { name: role, labels }, rules: rulesFor("get") }), ["get"]],
+    [() => api.merge(`${path}/${role}`, { rules: rulesFor("get", "list") }), ["get", "list"]],
+    [() => api.delete(`${path}/${role}`), undefined],
+  ] as const;
+  let last = before;
+  for (const [change, verbs] of steps) {
+    const waiting = untilVerbs(verbs, last?.version);
+    const began = performance.now();
+    await change();
+    last = await waiting;
+    // A poll without news is answered after 50 s.
+    expect(performance.now() - began).toBeLessThan(15_000);
+  }
 });
