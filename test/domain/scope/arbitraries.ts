@@ -70,7 +70,10 @@ const target = fc.constantFrom<ScopedRequest["target"]>(
 const place = {
   target,
   cluster: fc.option(cluster, { nil: undefined }),
-  project: fc.option(project, { nil: undefined }),
+  // An option or a path may name a project without a name.
+  project: fc.option(fc.oneof({ weight: 9, arbitrary: project }, fc.constant("")), {
+    nil: undefined,
+  }),
   space: fc.option(space, { nil: undefined }),
   virtualCluster: fc.option(virtualCluster, { nil: undefined }),
   virtualClusterNamespace: fc.option(namespace, { nil: undefined }),
