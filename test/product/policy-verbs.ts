@@ -282,8 +282,8 @@ export const policyVerbs: readonly PolicyVerb[] = [
     verb: rule("delete", keys, other),
     elsewhere: rule("delete", keys, token),
     codes: never,
-    // Of latchkey-mint-guard or of latchkey-deletion-guard.
-    refusal: `OwnedAccessKey ${other}: `,
+    // Of latchkey-mint-guard, latchkey-deletion-guard or OwnerReferencesPermissionEnforcement.
+    refusal: other,
   },
   {
     what: "blocking the deletion of an owner",
@@ -293,7 +293,8 @@ export const policyVerbs: readonly PolicyVerb[] = [
         ...{ apiVersion, kind: "SharedSecret" },
         metadata: { name: unique("new"), ...ownedBy(true) },
       }),
-    covering: [rule("create", sharedSecrets)],
+    // The second is required by OwnerReferencesPermissionEnforcement.
+    covering: [rule("create", sharedSecrets), rule("update", ["", "configmaps/finalizers"])],
     verb: rule("delete", ["", "configmaps"], owner),
     elsewhere: rule("delete", ["", "configmaps"], other),
     codes: [201, 201, 422, 422],

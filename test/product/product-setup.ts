@@ -9,6 +9,7 @@ import { gatewayCa } from "../support/gateway-address.ts";
 import { awaitStamps, startPrepared } from "../support/install-latchkey.ts";
 import { type ControllerProcess, startController } from "../support/latchkey-process.ts";
 import { gatewayArgs, type Product, startProduct } from "../support/product.ts";
+import { enforcesOwnerReferences } from "../support/program-flags.ts";
 import { servesOwnKinds, trustFiles } from "../support/trust.ts";
 
 /** The data with which tests access the controller of the run. */
@@ -111,9 +112,10 @@ async function startWhole(): Promise<Running> {
     });
     stops.push(() => product.stop());
     const { controlPlane, controller, webhook, gateways } = product;
-    const { signal: _, ...authenticating } = await controlPlane.addApiServer(
-      await trustFiles(controlPlane, webhook),
-    );
+    const { signal: _, ...authenticating } = await controlPlane.addApiServer([
+      ...(await trustFiles(controlPlane, webhook)),
+      enforcesOwnerReferences,
+    ]);
     await servesOwnKinds(authenticating);
     const gateway = {
       urls: gateways.map(({ gatewayUrl }) => gatewayUrl),

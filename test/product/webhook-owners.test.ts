@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { becomes } from "../support/becomes.ts";
-import { api, as, request, type Answer, ask, bind, unique } from "../support/policy-request.ts";
+import { allow, api, as, request, type Answer, ask, unique } from "../support/policy-request.ts";
 
 const namespace = unique("owners");
 const alice = { user: unique("alice") };
+/** Unlike alice, without permission to update finalizers of owners. */
+const carol = { user: unique("carol") };
 const [mine, others] = ["mine", "others"];
-const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const sharedSecrets = `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
 
 interface Wanted {
@@ -34,8 +35,8 @@ function ownedBy({
   return { ownerReferences: [reference] };
 }
 
-function makeOwned(wanted: Wanted, name = unique("owned")): Promise<Answer> {
-  return as(alice).create(sharedSecrets, {
+function makeOwned(wanted: Wanted, name = unique("owned"), by = alice): Promise<Answer> {
+  return as(by).create(sharedSecrets, {
     apiVersion,
     kind: "SharedSecret",
     metadata: { name, ...ownedBy(wanted) },
@@ -73,18 +74,24 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
         resourceNames: ["view"],
         verbs: ["delete"],
       },
-      // The permission that the admission plugin OwnerReferencesPermissionEnforcement requires, if
-      // it is enabled.
-      {
-        apiGroups: ["", "rbac.authorization.k8s.io"],
-        resources: ["configmaps/finalizers", "clusterroles/finalizers"],
-        verbs: ["update"],
-      },
     ];
-    const name = unique("owners");
-    await api.create(`${rbac}/clusterroles`, { metadata: { name }, rules });
-    await bind({ kind: "User", name: alice.user }, name);
-    await becomes("alice's rights to be known", () => makeOwned({ holds: false }), { code: 201 });
+    // What the admission plugin OwnerReferencesPermissionEnforcement of kube-apiserver requires.
+    const finalizers = {
+      apiGroups: ["", "rbac.authorization.k8s.io"],
+      resources: ["configmaps/finalizers", "clusterroles/finalizers"],
+      verbs: ["update"],
+    };
+    for (const [{ user }, granted] of [
+      [alice, [...rules, finalizers]],
+      [carol, rules],
+    ] as const) {
+      await allow({ kind: "User", name: user }, granted);
+      await becomes(
+        `the rights of ${user} to be known`,
+        () => makeOwned({ holds: false }, unique("owned"), { user }),
+        { code: 201 },
+      );
+    }
   });
 
   it("is allowed with permission to delete that owner", async () => {
@@ -93,6 +100,19 @@ describe.skipIf(inject("webhook") === undefined)("a user who sets blockOwnerDele
 
   it("gets 422 without that permission", async () => {
     expect(await makeOwned({ name: others })).toMatchObject(refused);
+  });
+
+  it("gets 422 before kube-apiserver asks for its own permission", async () => {
+    expect(await makeOwned({ name: others }, unique("owned"), carol)).toMatchObject(refused);
+  });
+
+  it("gets 403 with that permission, if kube-apiserver requires its own", async () => {
+    expect(await makeOwned({}, unique("owned"), carol)).toMatchObject({
+      code: 403,
+      message: expect.stringContaining(
+        "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on",
+      ),
+    });
   });
 
   it("also gets 422 on an update, unless the owner reference existed before", async () => {

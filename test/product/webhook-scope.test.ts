@@ -160,6 +160,16 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       listIn(pay),
     ],
     [
+      "denies the central cluster by a rule with cluster",
+      { rules: [{ ...named("", "configmaps"), cluster: "*" }] },
+      listIn(pay, "configmaps"),
+    ],
+    [
+      "denies the central cluster by a rule with virtualClusters",
+      { rules: [{ ...named("", "configmaps"), virtualClusters: [{}] }] },
+      listIn(pay, "configmaps"),
+    ],
+    [
       "denies requests to the central cluster by the name of a connected cluster",
       { clusters: [{ cluster: "*" }] },
       listIn(pay),
