@@ -1,7 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { aborted, type PassiveClock } from "../../../runtime/clock.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { aborted, type Clock } from "../../../runtime/clock.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { errorCode } from "../../../runtime/read-text-file.ts";
+import { httpLimits, type ServerLimits } from "../../../runtime/server-options.ts";
+import { startServer } from "../../../runtime/server.ts";
 import { newPageToken } from "../../../tokens/random-text.ts";
 import { answerPage, type PageDeps } from "./status-page.ts";
 import { pauseAfter, type StatusSource, type StatusView } from "./status-source.ts";
@@ -19,7 +21,7 @@ export interface ServeOptions {
 export interface ServeDeps {
   readonly source: Pick<StatusSource, "first" | "next" | "tookMs">;
   readonly terminal: Pick<Terminal, "print" | "say">;
-  readonly clock: PassiveClock;
+  readonly clock: Clock;
   /** Ends the server. */
   readonly signal: AbortSignal;
 }
@@ -28,14 +30,11 @@ export interface ServeDeps {
 const address = "127.0.0.1";
 
 /** Limits for clients, which are programs on this machine. */
-const limits = {
-  maxHeaderSize: 8_192,
-  headersTimeout: 5_000,
-  requestTimeout: 5_000,
-  keepAliveTimeout: 5_000,
-  connectionsCheckingInterval: 1_000,
-} as const;
-const mostConnections = 32;
+const limits: ServerLimits = {
+  ...httpLimits,
+  ...{ headMs: 5_000, requestMs: 5_000, idleMs: 5_000, checkMs: 1_000, headBytes: 8_192 },
+  connections: { all: 32, unauthenticated: 32, reserved: 32 },
+};
 
 /**
  * Serves the page and prints its URL, until the signal aborts. Rejects if the first report cannot
@@ -44,20 +43,23 @@ const mostConnections = 32;
 export async function serveStatus(options: ServeOptions, deps: ServeDeps): Promise<void> {
   const view = sharedReading(await deps.source.first(), options, deps);
   const token = newPageToken();
-  const server = createServer(limits);
-  server.maxConnections = mostConnections;
-  const port = await listening(server, options.port);
-  const host = `${address}:${port}`;
-  const page: PageDeps = { ...options, host, token, view };
-  server.on("request", (incoming, outgoing) => void answer(incoming, outgoing, page));
-  server.on("clientError", (_error, socket) => socket.destroy());
-  deps.terminal.print(`http://${host}/#${token}\n`);
+  const hostOf = (port: number): string => `${address}:${port}`;
+  const server = await startServer({
+    ...{ host: address, port: options.port, clock: deps.clock, limits },
+    onRequest(incoming, outgoing) {
+      const host = hostOf(incoming.socket.localPort ?? 0);
+      void answer(incoming, outgoing, { ...options, host, token, view });
+    },
+  }).catch((error: unknown) => {
+    throw new UsageError(
+      `--port: cannot listen on ${hostOf(options.port)}: ` +
+        `${errorCode(error) ?? "unknown error"}; choose another port`,
+    );
+  });
+  deps.terminal.print(`http://${hostOf(server.port)}/#${token}\n`);
   deps.terminal.say("the page has your rights; the URL opens it until you press Ctrl-C");
   await aborted(deps.signal);
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  await server.close(0);
 }
 
 /**
@@ -82,23 +84,6 @@ function sharedReading(
     });
     return reading;
   };
-}
-
-function listening(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new UsageError(
-          `--port: cannot listen on ${address}:${port}: ` +
-            `${errorCode(error) ?? "unknown error"}; choose another port`,
-        ),
-      ),
-    );
-    server.listen({ host: address, port }, () => {
-      const bound = server.address();
-      resolve(typeof bound === "object" && bound !== null ? bound.port : port);
-    });
-  });
 }
 
 async function answer(
