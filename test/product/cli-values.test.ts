@@ -123,6 +123,28 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey reads and writes 
     expect(refused.code).toBe(5);
   });
 
+  it("set changes the texts for people, alone or with values", async () => {
+    const set = (...flags: readonly string[]) =>
+      runCli(["set", "described", ...flags, "-n", namespace], { input: "x" });
+    const specOf = async () =>
+      (await api.get(`/apis/management.service/v1/namespaces/${namespace}/sharedsecrets/described`))
+        .spec;
+    expect(await set("a=-", "--display-name=Orders", "--description=")).toMatchObject({
+      code: 0,
+      stderr: `kubectl latchkey: SharedSecret "${namespace}/described" created with a, displayName, description\n`,
+    });
+    expect(await specOf()).toEqual({ data: { a: "eA==" }, displayName: "Orders" });
+    expect(await set("--description=of the shop")).toMatchObject({
+      code: 0,
+      stderr: `kubectl latchkey: SharedSecret "${namespace}/described" set description\n`,
+    });
+    const described = { displayName: "Orders", description: "of the shop" };
+    expect(await specOf()).toEqual({ data: { a: "eA==" }, ...described });
+    await set("--display-name=", "--description=");
+    expect(await specOf()).toEqual({ data: { a: "eA==" } });
+    expect(await set()).toMatchObject({ code: 2, stderr: expect.stringContaining("set a text") });
+  });
+
   it("set, unset and edit say who applies a value from files", async () => {
     const manifest = {
       apiVersion: "management.service/v1",

@@ -1,4 +1,4 @@
-import { duration, text } from "../../../runtime/config-values.ts";
+import { duration } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
 import {
   dryRun,
@@ -7,6 +7,7 @@ import {
   resultOutput,
   systemNamespace,
 } from "../connection/connection-options.ts";
+import { textOptions } from "../objects/text-options.ts";
 import { scopeOptions } from "./scope-options.ts";
 import { accessKeyName, someText, subjectName, switchOption } from "../option-values.ts";
 
@@ -132,8 +133,7 @@ export const keyCommands = {
         help: "lifetime, such as 30d, in seconds without a unit; 0 is no end",
         parse: duration({ unit: 1, least: 0 }),
       },
-      displayName: { value: "<text>", help: "name for people; none if empty", parse: text },
-      description: { value: "<text>", help: "what the key is for; none if empty", parse: text },
+      ...textOptions,
       ...scopeOptions,
       clearScope: switchOption({
         help: "remove the scope, so that the key has every right of its user",

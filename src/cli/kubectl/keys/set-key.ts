@@ -4,6 +4,7 @@ import { resources } from "../../../api/resources.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, Flags } from "../cli.ts";
 import { patchAsRead } from "../objects/patch-as-read.ts";
+import { textsOf } from "../objects/text-options.ts";
 import { keyEnd } from "./key-view.ts";
 import { scopeOf, scopeText } from "./scope-options.ts";
 
@@ -20,7 +21,7 @@ export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cl
   const after = recordAt(stored, "spec");
   const say = (sentence: string) =>
     cli.terminal.say(`OwnedAccessKey "${name}" ${sentence}${dryRun ? " (dry run)" : ""}`);
-  const texts = ["displayName", "description"].filter((field) => field in change);
+  const texts = Object.keys(textsOf(flags));
   if (texts.length > 0) say(`has another ${texts.join(" and ")}`);
   if ("ttl" in change) say(keyEnd(after, undefined));
   if ("scope" in change)
@@ -33,14 +34,12 @@ export const setKey: Action<"keysSet"> = async ({ flags, args: [name = ""] }, cl
 type SpecChange = Readonly<Record<string, unknown>>;
 
 function changeOf(flags: Flags<"keysSet">): SpecChange {
-  const { displayName, description, ttl } = flags;
+  const { ttl } = flags;
   const scope = scopeOf(flags);
   if (flags.clearScope && scope !== undefined)
     throw new UsageError("--clear-scope cannot be combined with the options of a scope");
-  const orNone = (text: string | undefined) => (text === "" ? null : text);
   const fields = Object.entries({
-    ...{ displayName: orNone(displayName), description: orNone(description), ttl },
-    scope: flags.clearScope ? null : scope,
+    ...{ ...textsOf(flags), ttl, scope: flags.clearScope ? null : scope },
   }).filter(([, value]) => value !== undefined);
   if (fields.length > 0) return Object.fromEntries(fields);
   throw new UsageError(

@@ -1,6 +1,7 @@
 import { text } from "../../../runtime/config-values.ts";
 import type { Command } from "../../command.ts";
 import { dryRun, objectOutput } from "../connection/connection-options.ts";
+import { textOptions } from "../objects/text-options.ts";
 import {
   choiceOption,
   dataKey,
@@ -90,7 +91,7 @@ export const secretCommands = {
   },
   set: {
     name: "set",
-    brief: "Set values of a SharedSecret, and create it if it does not exist",
+    brief: "Set values and texts of a SharedSecret, and create it if it does not exist",
     details: [
       "KEY asks for the value without showing it, or reads the standard input; " +
         "KEY=- reads the standard input, and KEY=@FILE a file, byte for byte. " +
@@ -132,12 +133,14 @@ export const secretCommands = {
       }),
       allowEmpty: switchOption({ help: "accept empty values" }),
       keepNewline: switchOption({ help: "store the final newline of the standard input" }),
+      ...textOptions,
       ...dryRun,
     },
     connects: true,
     examples: [
       "kubectl latchkey set database password",
       "kubectl latchkey set tls tls.crt=@server.crt tls.key=@server.key",
+      "kubectl latchkey set database --display-name='Orders database'",
       "openssl rand -base64 24 | kubectl latchkey set database password=-",
     ],
   },

@@ -18,6 +18,7 @@ import {
 import { parseEnvFile } from "./env-file.ts";
 import { applierWarnings } from "./field-owners.ts";
 import { readObject } from "../missing-right.ts";
+import { textsOf } from "../objects/text-options.ts";
 import type { Terminal } from "../terminal.ts";
 
 const resource = resources.sharedSecrets;
@@ -29,8 +30,12 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
     ...words.map((word) => parseAssignment(word, { literal: flags.literal })),
     ...flags.fromFile.map((text) => parseFileAssignment(text, basename)),
   ];
-  if (assignments.length === 0 && flags.fromEnvFile.length === 0)
-    throw new UsageError("no data key is named; write KEY, KEY=@FILE or --from-env-file");
+  const texts = textsOf(flags);
+  const isNone = assignments.length === 0 && Object.keys(texts).length === 0;
+  if (isNone && flags.fromEnvFile.length === 0)
+    throw new UsageError(
+      "no data key is named; write KEY, KEY=@FILE or --from-env-file, or set a text",
+    );
   if (assignments.filter(({ from }) => from === "input").length > 1)
     throw new UsageError("the standard input can be the value of one data key; use KEY=@FILE");
   const keys = assignments.map(({ key }) => key);
@@ -47,7 +52,7 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   const data = [...values].map(([key, bytes]) => [key, encodedValue(bytes)] as const);
   const cluster = await cli.connect(flags);
   const { namespace } = cluster.choice;
-  const spec = { data: Object.fromEntries(data) };
+  const spec = { ...texts, ...(data.length === 0 ? {} : { data: Object.fromEntries(data) }) };
   const ref = { namespace, name };
   const dryRun = flags.dryRun === "server";
   const before = await readBefore(cluster, ref);
@@ -63,7 +68,7 @@ export const setValues: Action<"set"> = async ({ flags, args }, cli) => {
   const verb = created ? "created with" : "set";
   cli.terminal.say(
     `SharedSecret "${namespace}/${name}" ${verb} ` +
-      `${[...values.keys()].join(", ")}${dryRun ? " (dry run)" : ""}`,
+      `${[...values.keys(), ...Object.keys(texts)].join(", ")}${dryRun ? " (dry run)" : ""}`,
   );
   for (const warning of applierWarnings(before, [...values.keys()])) cli.terminal.say(warning);
 };
