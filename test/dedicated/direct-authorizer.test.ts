@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Agent, fetch } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditRecord, latchkeyRecords } from "../support/audit-log.ts";
-import { get, mergePatch, remove } from "../support/cluster-connection.ts";
+import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
 import {
   connectCluster,
   connectVirtualCluster,
@@ -254,6 +255,43 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
       expect(virtual.isScope).toBe(!coversByPath.has(name));
     },
   );
+
+  it("gives a role the meaning that it has in the management cluster now", async () => {
+    const name = unique("reader");
+    const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    const readable = { apiGroups: [""], resources: ["configmaps"], verbs: ["list"] };
+    const labels = { "management.service/scope-role": name };
+    // A ClusterRole of the connected cluster with the same label means nothing.
+    const wide = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+    await fixture.arrange(post(roles, { metadata: { name, labels }, rules: [wide] }));
+    const scope = { roles: [{ role: name }] };
+    const [token, key] = [{ key: await mint(name, { scope }) }, await credential(scope)];
+    const inProject = `/api/v1/namespaces/${names.web}`;
+    const asked = [
+      ...[`${inProject}/configmaps`, `${inProject}/configmaps/one`, `${inProject}/secrets`],
+      ...["/api/v1/configmaps", `/api/v1/namespaces/${names.other}/configmaps`],
+    ];
+    const become = (expected: readonly number[]) =>
+      eventually(
+        async () => {
+          const codes = async (by: typeof key, way: WayIn) =>
+            Promise.all(asked.map(async (path) => (await askAt(by, { path }, way)).code));
+          const found = await Promise.all([
+            ...[codes(token, ways.server), codes(token, ways.endpoint)],
+            ...[codes(key, ways.gateway), codes(key, ways.virtual)],
+          ]);
+          // Everything in the virtual cluster is in its project.
+          const all = expected[0] === 200 ? [200, 403, 403, 200, 200] : asked.map(() => 403);
+          return isDeepStrictEqual(found, [expected, expected, expected, all]);
+        },
+        { what: `the role to mean ${expected.join(" ")} at all fronts` },
+      );
+    await become([403, 403, 403, 403, 403]);
+    await central.arrange(post(roles, { metadata: { name, labels }, rules: [readable] }));
+    await become([200, 403, 403, 403, 403]);
+    await central.arrange(mergePatch(`${roles}/${name}`, { rules: [] }));
+    await become([403, 403, 403, 403, 403]);
+  });
 
   describe("labels of namespaces", () => {
     const way = () => ({ ...ways.gateway, prefix: "/kubernetes/cluster/west" });
