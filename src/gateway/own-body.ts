@@ -4,7 +4,7 @@ import { valuesOfField } from "../domain/gateway/raw-headers.ts";
 import { type Refusal, refusal } from "../domain/gateway/refusal.ts";
 import { longestWaitMs } from "../kube/forward/forwarder.ts";
 import { ByteCollector } from "../runtime/byte-collector.ts";
-import type { Cancel, Clock } from "../runtime/clock.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Exchange } from "../runtime/exchange.ts";
 import { type Share, FairShares, type ShareLimits } from "../runtime/fair-shares.ts";
 import type { AdmittedRequest } from "./admit-request.ts";
@@ -48,7 +48,6 @@ export class OwnBodyReader {
   readonly #admitted: OwnBodyRequest;
   readonly #deps: OwnBodyDeps;
   #share: Share | undefined;
-  #cancelWait: Cancel = () => {};
 
   constructor(admitted: OwnBodyRequest, deps: OwnBodyDeps) {
     [this.#admitted, this.#deps] = [admitted, deps];
@@ -71,7 +70,6 @@ export class OwnBodyReader {
 
   /** Gives its bytes back: they count until the body was sent. */
   end(): void {
-    this.#cancelWait();
     this.#share?.end();
   }
 
@@ -81,15 +79,8 @@ export class OwnBodyReader {
     const share = room.ask(this.#admitted.sharer, bytes);
     this.#share = share;
     return new Promise((resolve) => {
-      share.enter(() => {
-        this.#cancelWait();
-        resolve(true);
-      });
-      if (!share.isWaiting) return;
-      this.#cancelWait = clock.wakeAfter(longestWaitMs, () => {
-        share.end();
-        resolve(false);
-      });
+      share.enter(() => resolve(true));
+      share.giveUpAfter(longestWaitMs, clock, () => resolve(false));
     });
   }
 

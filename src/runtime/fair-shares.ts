@@ -1,3 +1,5 @@
+import type { Cancel, Timers } from "./clock.ts";
+
 /** Who asks for a share: a user, and the credential of this user that is presented. */
 export interface Sharer {
   readonly user: string;
@@ -17,6 +19,8 @@ export interface Share {
   readonly isWaiting: boolean;
   /** Calls `start` when there is room: at once, or later from a microtask. */
   enter(start: () => void): void;
+  /** Ends work that waits for longer than this, in milliseconds, and calls `onLate`. */
+  giveUpAfter(ms: number, clock: Timers, onLate: () => void): void;
   /** Ends the work, or gives up waiting; may be called again. */
   end(): void;
 }
@@ -57,6 +61,12 @@ export class FairShares {
   /** Asks for so many units. */
   ask({ user, key }: Sharer, units: number): Share {
     const work = new Work(units);
+    const end = (): void => {
+      const { state } = work;
+      work.state = "over";
+      work.stopWaiting();
+      if (work.place !== undefined) this.#end(work, work.place, state);
+    };
     return {
       get isWaiting() {
         return work.state === "waiting";
@@ -65,11 +75,14 @@ export class FairShares {
         work.start = start;
         this.#enter(work, { user, key });
       },
-      end: () => {
-        const { state } = work;
-        work.state = "over";
-        if (work.place !== undefined) this.#end(work, work.place, state);
+      giveUpAfter(ms, clock, onLate) {
+        if (work.state !== "waiting") return;
+        work.stopWaiting = clock.wakeAfter(ms, () => {
+          end();
+          onLate();
+        });
       },
+      end,
     };
   }
 
@@ -132,6 +145,7 @@ export class FairShares {
 
   #begin(work: Work, { user, key }: Place): void {
     work.state = "begun";
+    work.stopWaiting();
     this.#used += work.units;
     user.use(key, work.units);
   }
@@ -152,11 +166,14 @@ interface Place {
   readonly key: string;
 }
 
+const nothing = (): void => {};
+
 class Work {
   readonly units: number;
   state: "new" | "waiting" | "begun" | "over" = "new";
   place: Place | undefined;
-  start = (): void => {};
+  start: () => void = nothing;
+  stopWaiting: Cancel = nothing;
 
   constructor(units: number) {
     this.units = units;

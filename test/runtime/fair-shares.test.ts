@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FairShares, type Share, type ShareLimits } from "../../src/runtime/fair-shares.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 function sharing(limits: Partial<ShareLimits>) {
   const shares = new FairShares({ all: 4, ...limits });
@@ -25,6 +26,26 @@ it("work starts at once while there is room, and waits in order", async () => {
   second?.end();
   await settled();
   expect([started, shares.waiting, shares.used]).toEqual([["a/1", "a/2", "a/3", "a/4"], 0, 2]);
+});
+
+it("work gives up after a time of waiting, and leaves no timer once it starts or ends", async () => {
+  const { shares, started, ask } = sharing({ all: 1 });
+  const clock = new TestClock();
+  const late: string[] = [];
+  const first = ask("a/1");
+  const waiting = ["b/1", "c/1", "d/1"].map((text) => {
+    const share = ask(text);
+    share.giveUpAfter(1_000, clock, () => void late.push(text));
+    return share;
+  });
+  first.giveUpAfter(1_000, clock, () => void late.push("a/1"));
+  await clock.run(999);
+  first.end();
+  waiting[1]?.end();
+  await settled();
+  expect([started, late, clock.pending]).toEqual([["a/1", "b/1"], [], 1]);
+  await clock.run(1);
+  expect([late, clock.pending, shares.waiting]).toEqual([["d/1"], 0, 0]);
 });
 
 it("users take turns, and so do the keys of a user", async () => {

@@ -119,7 +119,12 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 }
 
 /** The share of a stream, which has a connection of its own. */
-const unshared: Share = { isWaiting: false, enter: (start) => start(), end() {} };
+const unshared: Share = {
+  isWaiting: false,
+  enter: (start) => start(),
+  giveUpAfter() {},
+  end() {},
+};
 
 /** What undici does, and its types do not say: it sends iterables like streams. */
 interface IterableDispatcher {
@@ -160,7 +165,6 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #isWaiting = true;
   #isOver = false;
   #hasHead = false;
-  #stopWaiting: Cancel = () => {};
   #stopHeadClock: Cancel | undefined;
 
   constructor(request: ForwardedRequest, handler: ForwardHandler, connection: SharedConnection) {
@@ -179,11 +183,9 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   start(): void {
     const { share, clock } = this.#connection;
     share.enter(() => {
-      this.#stopWaiting();
       if (!this.#isOver) void this.#send();
     });
-    if (share.isWaiting)
-      this.#stopWaiting = clock.wakeAfter(longestWaitMs, () => this.#giveUp("busy"));
+    if (share.isWaiting) share.giveUpAfter(longestWaitMs, clock, () => this.#giveUp("busy"));
   }
 
   async #send(): Promise<void> {
@@ -283,7 +285,6 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#stopWaiting();
     this.#stopHeadClock?.();
     this.#connection.share.end();
   }
