@@ -111,10 +111,10 @@ export function connectCluster(
     }),
     secrets: new PolicyGuard(connectedPolicies.derivedCredentials, { client, clock }),
     isReachable: () => isReachable(objects),
-    async close() {
-      await locations.close();
-      await Promise.all([documents.close(), objects.close(), forwarder.close()]);
-    },
+    close: async () =>
+      void (await Promise.all(
+        [locations, documents, objects, forwarder].map((part) => part.close()),
+      )),
   };
 }
 

@@ -173,6 +173,11 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
     const first = await mint("first");
     const isTrusted = async () => (await atServer(first, "/api/v1/pods")).status === 200;
     await eventually(isTrusted, { what: "kube-apiserver to trust the issuer" });
+    const reader = await mint("reader", { scope: { roles: [{ role: names.web }] } });
+    for (const way of [atServer, atEndpoint]) {
+      const hasRole = async () => (await way(reader, firstRequest.path)).status === 200;
+      await eventually(hasRole, { what: "the role to be published" });
+    }
   });
   afterAll(async () => {
     await dispatcher?.close();

@@ -18,14 +18,19 @@ export function namespaceOf(project: string | undefined, name: string, more: obj
 /** What a cluster answers about its policy. */
 export type PolicyAnswer = "shipped" | "weak" | "NotFound" | "Forbidden" | "Network";
 
-/** The cluster "east", of which the namespaces are followed; a test changes what it answers. */
+/** A cluster of which the namespaces are followed; a test changes what it answers. */
 export function guardedCluster(
   namespaces: readonly RawObject[],
   {
     listWatch = new FakeListWatch({ namespaces }),
     // The watches of the fake never end.
     freshForMs = Infinity,
-  }: { readonly listWatch?: ListWatch; readonly freshForMs?: number } = {},
+    cluster = "east",
+  }: {
+    readonly listWatch?: ListWatch;
+    readonly freshForMs?: number;
+    readonly cluster?: string;
+  } = {},
 ) {
   const [clock, log] = [new TestClock(), recordingLog()];
   const state: { answer: PolicyAnswer; changes: number; asked: string[] } = {
@@ -34,7 +39,7 @@ export function guardedCluster(
   const shipped = shippedPolicy(connectedPolicies.projectAssignment.name, "2025-01-01T00:00:00Z");
   const weak = { ...shipped.policy, spec: { failurePolicy: "Ignore" } };
   const guarded = new GuardedNamespaces(
-    { target: "Cluster", cluster: "east" },
+    { target: "Cluster", cluster },
     {
       ...{ listWatch, clock, log, yielder: new Yielder(clock), random: () => 0.5 },
       watchTimes: { ...provingWatchTimes, freshForMs },

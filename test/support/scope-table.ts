@@ -71,12 +71,20 @@ export function scopedObjects({ web, pay, other }: ScopedNames) {
       path: `/api/v1/namespaces/${web}/configmaps`,
       body: { metadata: { name: "one" } },
     },
+    {
+      method: "POST",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+      body: {
+        metadata: { name: web, labels: { "management.service/scope-role": web } },
+        rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }],
+      },
+    },
   ] as const;
 }
 
 const onCore = (...resources: string[]) => [{ group: "", resources }];
 
-/** Every field of a scope; `web` is a namespace and a project. */
+/** Every field of a scope; `web` is a namespace, a project and a role. */
 export function scopeRows(web: string): readonly (readonly [string, object | undefined])[] {
   return [
     ["no scope", undefined],
@@ -95,6 +103,9 @@ export function scopeRows(web: string): readonly (readonly [string, object | und
       "a role in a virtual cluster",
       { roles: [{ role: "serviceCLI", projects: [web], virtualClusters: ["v1"] }] },
     ],
+    ["a ClusterRole", { roles: [{ role: web }] }],
+    ["a ClusterRole in a project", { roles: [{ role: web, projects: [web] }] }],
+    ["a ClusterRole in another project", { roles: [{ role: web, projects: ["other"] }] }],
     ["a role in another project", { roles: [{ role: "serviceCLI", projects: ["other"] }] }],
     ["allowServiceCli", { allowServiceCli: true }],
     ["a role that does not exist", { roles: [{ role: "nothing" }] }],
@@ -130,12 +141,14 @@ export function scopeRows(web: string): readonly (readonly [string, object | und
 export const coversByLabel: ReadonlySet<string> = new Set([
   ...["no scope", "a project", "all projects", "a space", "a space of all projects"],
   ...["a virtual cluster", "a rule for everything", "a rule with verbs", "a rule with a resource"],
+  ...["a ClusterRole", "a ClusterRole in a project"],
   "a rule with a namespace",
 ]);
 
 /** The rows that cover it in the virtual cluster `v1` of the project, whose namespace is `vc-v1`. */
 export const coversByPath: ReadonlySet<string> = new Set([
   ...["no scope", "a project", "all projects", "a virtual cluster"],
+  ...["a ClusterRole", "a ClusterRole in a project"],
   ...["a rule for everything", "a rule with verbs", "a rule with a resource"],
   ...["a rule with a namespace", "a rule for virtual clusters"],
   "a rule for the namespace of a virtual cluster",
