@@ -119,12 +119,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 }
 
 /** The share of a stream, which has a connection of its own. */
-const unshared: Share = {
-  isWaiting: false,
-  enter: (start) => start(),
-  giveUpAfter() {},
-  end() {},
-};
+const unshared: Share = { isWaiting: false, enter: (start) => start(), giveUpAfter() {}, end() {} };
 
 /** What undici does, and its types do not say: it sends iterables like streams. */
 interface IterableDispatcher {
@@ -201,11 +196,8 @@ class Attempt implements Forwarding, Dispatcher.DispatchHandler {
     this.#isWaiting = false;
     pool.dispatch(
       {
-        method,
-        path: target,
+        ...{ method, path: target, body: body ?? null, reset: false },
         headers: [...authorizationHeader(authorization), ...headers],
-        body: body ?? null,
-        reset: false,
       },
       this,
     );
