@@ -3,12 +3,7 @@ import type { Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Requester } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import {
-  oldest,
-  type PoliciesAge,
-  policiesAge,
-  requesterOf,
-} from "../domain/requester/requester.ts";
+import { lastInstalledAt, requesterOf } from "../domain/requester/requester.ts";
 import type { InformerDeps } from "../kube/informer/informer-options.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
@@ -65,18 +60,21 @@ export function requesterPolicyInformers(
 }
 
 /**
- * When the last of the policies that a verified requester requires was installed; undefined while
- * one is missing.
+ * When the last of the policies that a verified requester requires was installed, in milliseconds
+ * since the epoch; undefined while one is missing.
  */
-export function observePolicies({ annotating, guarding }: PolicyStores): PoliciesAge | undefined {
-  const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
-    policiesAge(stores.map((store) => store.values().next().value));
-  const [annotated, guarded] = [oldest(annotating.map(ageOf)), ageOf(guarding)];
-  if (annotated === undefined || guarded === undefined) return undefined;
-  return { installedAt: Math.max(annotated.installedAt, guarded.installedAt) };
+export function policiesInstalledAt({ annotating, guarding }: PolicyStores): number | undefined {
+  const installedAt = (stores: readonly ReadStore<Metadata>[]): number | undefined =>
+    lastInstalledAt(stores.map((store) => store.values().next().value));
+  // One set of annotating objects suffices: the one that was complete first.
+  const annotated = annotating.map(installedAt).filter((instant) => instant !== undefined);
+  const guarded = installedAt(guarding);
+  return annotated.length === 0 || guarded === undefined
+    ? undefined
+    : Math.max(Math.min(...annotated), guarded);
 }
 
 /** The requester of an object, verified with the installed policies. */
 export function observeRequester(metadata: Metadata, stores: PolicyStores): Requester {
-  return requesterOf(metadata, observePolicies(stores));
+  return requesterOf(metadata, policiesInstalledAt(stores));
 }

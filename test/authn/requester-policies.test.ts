@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import {
-  observePolicies,
+  policiesInstalledAt,
   observeRequester,
   type PolicyStores,
 } from "../../src/authn/requester-policies.ts";
@@ -65,8 +65,8 @@ describe("the installation time of the requester policies", () => {
       undefined,
     ],
   ])("%s", (_rule, stores, since) => {
-    expect(observePolicies(storesWith(...stores))).toEqual(
-      since === undefined ? undefined : { installedAt: Date.parse(since) },
+    expect(policiesInstalledAt(storesWith(...stores))).toEqual(
+      since === undefined ? undefined : Date.parse(since),
     );
   });
 });

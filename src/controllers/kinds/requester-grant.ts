@@ -4,7 +4,7 @@ import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
 import type { ObservedRoleBinding, GrantedKind, GrantedObject, GrantRole } from "../../api/role.ts";
-import { observePolicies } from "../../authn/requester-policies.ts";
+import { policiesInstalledAt } from "../../authn/requester-policies.ts";
 import {
   grantKey,
   grantedNames,
@@ -18,7 +18,7 @@ import {
 } from "../../domain/grants/requester-grant.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
 import type { Plan } from "../../domain/plan/plan.ts";
-import { type PoliciesAge, requesterOf } from "../../domain/requester/requester.ts";
+import { requesterOf } from "../../domain/requester/requester.ts";
 import { deletionOf } from "../finalization.ts";
 import {
   type Answers,
@@ -45,15 +45,15 @@ export const requesterGrantReconciler: Reconciler = {
 
 function decide(hash: Key, world: World, answers: Answers): ReconcileDecision {
   const { stores } = world;
-  const policies = observePolicies(stores.requesterPolicies);
+  const installedAt = policiesInstalledAt(stores.requesterPolicies);
   const roles = stores.clusterRoles.by(indexes.requester, hash);
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
   const granted = boundNames(roles, bindings);
-  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
+  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), installedAt);
   const tokens = owned(
     "DirectClusterEndpointToken",
     stores.tokens.by(indexes.requester, hash),
-    policies,
+    installedAt,
   );
   const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, world));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
@@ -202,11 +202,11 @@ interface Owned {
 function owned(
   kind: GrantedKind,
   objects: readonly (ObservedAccessKey | EndpointToken)[],
-  policies: PoliciesAge | undefined,
+  installedAt: number | undefined,
 ): readonly Owned[] {
   return objects.flatMap(({ metadata }) => {
     if (!hasFinalizer(metadata)) return [];
-    const requester = requesterOf(metadata, policies);
+    const requester = requesterOf(metadata, installedAt);
     if (requester.kind !== "known") return [];
     const object = { kind, name: metadata.name };
     return [

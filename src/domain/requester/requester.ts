@@ -12,16 +12,16 @@ const fix =
 
 /**
  * The requester of an object: verified only if the policies that record it were installed 10 s
- * before the object was created.
+ * before the object was created; `installedAt` in milliseconds since the epoch.
  */
-export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefined): Requester {
-  if (policies === undefined)
+export function requesterOf(metadata: Metadata, installedAt: number | undefined): Requester {
+  if (installedAt === undefined)
     return unknown("the policies that record the requester are not installed");
-  if (createdAt(metadata) < policies.installedAt + policyDelayMs) {
+  if (createdAt(metadata) < installedAt + policyDelayMs) {
     return unknown(
       `the object was created at ${metadata.creationTimestamp}, before the policies that ` +
         "record the requester" +
-        ` (${timestamp(policies.installedAt)}) were 10 seconds old`,
+        ` (${timestamp(installedAt)}) were 10 seconds old`,
     );
   }
   const annotations = requesterAnnotationsOf(metadata);
@@ -39,24 +39,14 @@ function unknown(why: string): Requester {
   return { kind: "unknown", why: `The requester could not be verified: ${why}. ${fix}` };
 }
 
-/** When policies were installed, in milliseconds since the epoch. */
-export interface PoliciesAge {
-  readonly installedAt: number;
-}
-
 /**
- * The creation of the newest of these policies, bindings and webhooks; undefined if one is missing.
+ * When the newest of these policies, bindings and webhooks was created, in milliseconds since the
+ * epoch; undefined if one is missing.
  */
-export function policiesAge(
+export function lastInstalledAt(
   policiesAndBindings: readonly (Metadata | undefined)[],
-): PoliciesAge | undefined {
+): number | undefined {
   const instants = policiesAndBindings.map((policy) => instantOf(policy?.creationTimestamp));
   const known = instants.filter((instant) => instant !== undefined);
-  return known.length < instants.length ? undefined : { installedAt: Math.max(...known) };
-}
-
-/** The earliest of these installations; undefined if there is none. */
-export function oldest(ages: readonly (PoliciesAge | undefined)[]): PoliciesAge | undefined {
-  const instants = ages.flatMap((age) => (age === undefined ? [] : [age.installedAt]));
-  return instants.length === 0 ? undefined : { installedAt: Math.min(...instants) };
+  return known.length < instants.length ? undefined : Math.max(...known);
 }

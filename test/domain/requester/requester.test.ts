@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { policiesAge, isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
+import {
+  lastInstalledAt,
+  isSystemName,
+  requesterOf,
+} from "../../../src/domain/requester/requester.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const stamp = {
@@ -8,7 +12,7 @@ const stamp = {
   [annotations.requesterUid]: "u1",
   [annotations.requesterGroups]: "devs\nops",
 };
-const old = { installedAt: born - 10_000 };
+const old = born - 10_000;
 const alice = { kind: "known", name: "alice", uid: "u1", groups: ["devs", "ops"] };
 
 describe("the requester of an object", () => {
@@ -35,18 +39,8 @@ describe("the requester of an object", () => {
 
   test.each([
     ["the policies are not installed", stamp, undefined, "not installed"],
-    [
-      "the object is older than the policies",
-      stamp,
-      { installedAt: born + 1 },
-      "before the policies",
-    ],
-    [
-      "the policies are less than 10 s old",
-      stamp,
-      { installedAt: born - 9_000 },
-      "before the policies",
-    ],
+    ["the object is older than the policies", stamp, born + 1, "before the policies"],
+    ["the policies are less than 10 s old", stamp, born - 9_000, "before the policies"],
     ["there is no annotation", {}, old, "has no requester annotation"],
     [
       "the annotation is empty",
@@ -54,8 +48,8 @@ describe("the requester of an object", () => {
       old,
       "has no requester annotation",
     ],
-  ])("is unknown if %s, with the fix in the message", (_rule, annotated, policies, why) => {
-    const requester = requesterOf(observedMetadata({ annotations: annotated }), policies);
+  ])("is unknown if %s, with the fix in the message", (_rule, annotated, installedAt, why) => {
+    const requester = requesterOf(observedMetadata({ annotations: annotated }), installedAt);
     expect(requester).toMatchObject({
       kind: "unknown",
       why: expect.stringMatching(`${why}.*config/policies.*1\\.36.*create the object again`),
@@ -67,18 +61,18 @@ describe("the requester of an object", () => {
   });
 });
 
-describe("the age of the requester policies", () => {
+describe("the installation of the requester policies", () => {
   const at = (second: number) =>
     observedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
   const all = [at(1), at(4), at(3)];
 
   test("is that of the newest policy", () => {
-    expect(policiesAge(all)).toEqual({ installedAt: born + 4_000 });
+    expect(lastInstalledAt(all)).toEqual(born + 4_000);
   });
 
   test.each([0, 1, 2])("is unknown if one is missing (%i)", (missing) => {
     expect(
-      policiesAge(all.map((policy, index) => (index === missing ? undefined : policy))),
+      lastInstalledAt(all.map((policy, index) => (index === missing ? undefined : policy))),
     ).toBeUndefined();
   });
 });
