@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connectedPolicies, policyDigest } from "../../src/domain/gateway/connected-policy.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { type Connection, connect, send } from "../support/cluster-connection.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
@@ -37,6 +38,37 @@ describe.skipIf(!hasDedicatedClusters)(`the policies of a connected cluster of $
     const token = { ...root, extra: { "management.service/credential-id": ["uid"] } };
     const isDenied = async () => (await send(connection, token, ask)).code === 403;
     await eventually(isDenied, { what: "the policy to be enforced" });
+  });
+
+  it.each(Object.values(connectedPolicies))(
+    "have the digests by which they are known: $name",
+    async ({ name, digests }) => {
+      const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/${name}`;
+      const stored = await send(connection, root, { method: "GET", path });
+      expect(digests).toContain(policyDigest(stored));
+    },
+  );
+
+  it("deny a tenant to label a namespace into a project", async () => {
+    const tenant = { user: "tenant", groups: ["tenants"] };
+    const rules = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["create"] }];
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const post = async (by: typeof root, path: string, body: object) =>
+      send(connection, by, { method: "POST", path, body });
+    await post(root, `${rbac}/clusterroles`, { metadata: { name: "tenants" }, rules });
+    await post(root, `${rbac}/clusterrolebindings`, {
+      metadata: { name: "tenants" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "tenants" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "tenants" }],
+    });
+    const namespace = (labels: object) =>
+      post(tenant, "/api/v1/namespaces?dryRun=All", { metadata: { name: "mine", labels } });
+    const may = async () => (await namespace({})).code === 201;
+    await eventually(may, { what: "the role of the tenant" });
+    expect(await namespace({ "management.service/project": "web" })).toMatchObject({
+      code: 403,
+      message: expect.stringContaining("requires the verb assign"),
+    });
   });
 
   it("deny an account of Latchkey the token of another one", async () => {
