@@ -2,6 +2,7 @@ import { labels } from "../../api/names.ts";
 import type { Metadata, Key } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { type ObservedRole, parseRole } from "../../api/role.ts";
 import { accessKeyCodec } from "../../authn/access-key-codec.ts";
@@ -85,7 +86,7 @@ export function scopeRoleKind(): WatchedKind<ObservedRole> {
     listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
     isReadOnly: true,
     publishedIn: ["roles"],
-    parse: parseRole,
+    parse: (raw) => ({ ...parseRole(raw), metadata: parseLatchkeyMetadata(raw) }),
     indexers: {
       [indexes.scopeRole]: ({ metadata }) => indexedBy(metadata.labels[labels.scopeRole]),
     },
