@@ -262,8 +262,8 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await stored(name)).toEqual({ ...before, scope: undefined, ttl: 0 });
   });
 
-  it("set lets a requester narrow its key, and names what it may not do", async () => {
-    const name = unique("narrowed");
+  it("set lets a requester describe and shorten its key, and names what it may not do", async () => {
+    const name = unique("shortened");
     const set = (...flags: readonly string[]) =>
       runCli(["keys", "set", name, ...flags], { user: "bob" });
     await runCli(["keys", "create", name], { user: "bob" });
@@ -272,6 +272,10 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey keys", () => {
     expect(await set("--ttl=0")).toMatchObject({
       code: 5,
       stderr: expect.stringContaining("bob may not change spec.ttl of OwnedAccessKey"),
+    });
+    expect(await set("--project=web")).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("bob may not change spec.scope of OwnedAccessKey"),
     });
   });
 

@@ -22,7 +22,8 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
   beforeAll(async () => {
     const files = {
       ".env":
-        "KUBECONFIG=/planted\nNODE_TLS_REJECT_UNAUTHORIZED=0\nNODE_OPTIONS=--require=./p.cjs\n",
+        "KUBECONFIG=/planted\nNODE_TLS_REJECT_UNAUTHORIZED=0\nNODE_OPTIONS=--require=./p.cjs\n" +
+        "LATCHKEY_SERVER=https://planted.example\nLATCHKEY_ACCESS_KEY=planted-key-0123456789\n",
       ".env.production": "KUBECONFIG=/planted\n",
       "bunfig.toml": 'preload = ["./p.cjs"]\n',
       "package.json": '{"type":"commonjs","main":"p.cjs","bun":{"preload":["./p.cjs"]}}\n',
@@ -83,12 +84,13 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
   it("reads and runs both in a program without the flags of the build", () => {
     const source = join(directory, "shows.mjs");
     const program = join(directory, "unguarded");
-    writeFileSync(source, "console.log(process.env.KUBECONFIG);\n");
+    const read = "process.env.KUBECONFIG, process.env.LATCHKEY_SERVER";
+    writeFileSync(source, `console.log(${read});\n`);
     const bun = join(repository, "node_modules", ".bin", "bun");
     execFileSync(bun, ["build", "--compile", `--outfile=${program}`, source], { stdio: "pipe" });
     const { PATH } = process.env;
     const { stdout } = spawnSync(program, { cwd: directory, env: { PATH }, encoding: "utf8" });
-    expect(stdout).toBe("PLANTED\n/planted\n");
+    expect(stdout).toBe("PLANTED\n/planted https://planted.example\n");
   });
 
   it("needs no Node.js as a program", () => {
@@ -97,6 +99,19 @@ describe.skipIf(!canCompile)("the client as bundle and as compiled program", () 
       PATH: "/nonexistent",
     });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^client: .*\nkubernetes: v1/)]);
+  });
+
+  it.each(["bundle", "program"] as const)("connects with variables alone: %s", (form) => {
+    const { url, certificateAuthority } = inject("controlPlane");
+    const key = run(form, ["keys", "create", unique("program"), "--user=alice"]).stdout.trim();
+    const env = {
+      ...{ ...cliEnvironment({ kubeconfig: "" }), HOME: directory },
+      ...{ LATCHKEY_ACCESS_KEY: key, LATCHKEY_SERVER: url },
+      LATCHKEY_CERTIFICATE_AUTHORITY_DATA: Buffer.from(certificateAuthority).toString("base64"),
+    };
+    const { code, stdout, stderr } = run(form, ["check"], env);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^User "alice" .* The connection is that of LATCHKEY_SERVER and /m);
   });
 
   // `make verify` runs all tests of the client on the program.

@@ -121,10 +121,10 @@ export const keyCommands = {
     name: "keys set",
     brief: "Set the texts, the lifetime and the scope of an access key, which stays the same",
     details: [
-      "The options of a scope replace the whole scope, also its rules. " +
-        "A key that you made may become narrower and end earlier; what widens it needs the " +
-        "rights patch and update.",
-      "If the object changes at the same moment, nothing is stored, and the exit code is 1.",
+      "The options of a scope replace the whole scope, also its rules.",
+      "You may always change the texts of a key that you made, and shorten its lifetime; " +
+        "every other change needs the rights patch and update.",
+      "If its spec changes at the same moment, nothing is stored, and the exit code is 1.",
     ],
     arguments: [keyName],
     options: {
