@@ -5,6 +5,7 @@ import { followIssuer } from "../../src/published/follow-issuer.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { signRevokedList } from "../../src/tokens/revoked-list.ts";
+import { signRolesList } from "../../src/tokens/roles-list.ts";
 import { publicJwks } from "../../src/tokens/signing-keys.ts";
 import { eventually } from "../support/eventually.ts";
 import { testCertificates } from "../support/gateway-fixture.ts";
@@ -22,12 +23,16 @@ afterEach(async () => {
 async function startIssuer() {
   const { ca, tls } = await testCertificates();
   const seen: string[] = [];
-  const state = { list: "", waiting: () => {} };
+  const state = { list: "", roles: "", waiting: () => {} };
   const server = createServer({ cert: tls.certificate, key: tls.privateKey }, (asked, answer) => {
     seen.push(`${asked.url} ${asked.headers.accept}`);
     if (asked.url === "/openid/v1/jwks") answer.end(JSON.stringify(publicJwks(signingKeys)));
     else if (asked.url === "/openid/v1/revoked") answer.end(state.list);
-    else state.waiting = () => answer.end(state.list);
+    // As an issuer that publishes no roles.
+    else if (asked.url?.startsWith("/openid/v1/roles")) {
+      answer.statusCode = state.roles === "" ? 404 : 200;
+      answer.end(state.roles);
+    } else state.waiting = () => answer.end(state.list);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closing.push(() => stopped(server));
@@ -40,7 +45,12 @@ async function startIssuer() {
     state.list = await signRevokedList(terms, signingKeys);
     state.waiting();
   }
-  return { issuer, ca, seen, publish };
+  async function publishRoles(role: string): Promise<void> {
+    const published = { roles: [{ role, rules: [] }], omitted: [] };
+    const terms = { issuer, now: Date.now(), version: "0".repeat(32), published };
+    state.roles = await signRolesList(terms, signingKeys);
+  }
+  return { issuer, ca, seen, publish, publishRoles };
 }
 
 function stopped(server: Server): Promise<void> {
@@ -50,8 +60,8 @@ function stopped(server: Server): Promise<void> {
   });
 }
 
-test("the keys and the list of revoked tokens are those that the issuer publishes", async () => {
-  const { issuer, ca, seen, publish } = await startIssuer();
+test("the keys and the lists are those that the issuer publishes", async () => {
+  const { issuer, ca, seen, publish, publishRoles } = await startIssuer();
   await publish(1);
   const [metrics, stop, log] = [createMetrics(), new AbortController(), recordingLog()];
   const state = { keys: new Array<readonly string[]>(), lists: 0 };
@@ -97,5 +107,13 @@ test("the keys and the list of revoked tokens are those that the issuer publishe
   const [, confirmed] =
     /^latchkey_revoked_list_confirmed_timestamp_seconds (\S+)$/m.exec(text) ?? [];
   expect(Math.abs(Number(confirmed) - Date.now() / 1000)).toBeLessThan(20);
-  expect(log.lines.filter(({ level }) => level === "warn")).toEqual([]);
+
+  // Without roles the process is ready, and what a role covers follows the issuer.
+  const warnings = () => followed.parts.flatMap((part) => part.warnings?.() ?? []);
+  expect([problemsOf(followed.parts), [...followed.roles.current().keys()]]).toEqual([[], []]);
+  expect(warnings()).toEqual([expect.stringContaining("/openid/v1/roles: status 404")]);
+  expect(log.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+  await publishRoles("viewer");
+  await eventually(() => followed.roles.current().has("viewer"), { ...soon, what: "the roles" });
+  await eventually(() => warnings().length === 0, { ...soon, what: "no warning" });
 });

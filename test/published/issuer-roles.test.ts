@@ -156,6 +156,21 @@ describe("the roles of scopes", () => {
     await again.stop();
   });
 
+  test("are kept compressed if there are many", async () => {
+    const issuer = new FakeIssuer(new TestClock(), newKeys("signing"));
+    const names = Array.from({ length: 2_400 }, (_, n) => `role-${n}`);
+    await publish(issuer, 1, { names });
+    const replica = follow(issuer, new FakeStateSecret());
+    await replica.until(() => "roles.jwt.gz" in replica.secret.data, "the list in the Secret");
+    expect(replica.secret.data["roles.jwt.gz"]?.length).toBeLessThan(350_000);
+    await replica.stop();
+    issuer.answer = notFound;
+    const again = follow(issuer, replica.secret);
+    await again.until(() => again.names().length > 0, "the kept list");
+    expect(again.names().toSorted()).toEqual(names.toSorted());
+    await again.stop();
+  });
+
   test("are none once the list is older than the maximum age", async () => {
     const replica = await following({ maximumAge });
     replica.issuer.answer = notFound;
