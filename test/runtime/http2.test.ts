@@ -153,12 +153,11 @@ describe("an HTTP/2 session", () => {
 
   it("ends when its client resets more than 250 requests at once (CVE-2023-44487)", async () => {
     const { front, session } = await started();
-    for (let stream = 1; stream < 4_000 && !session.isClosed(); stream += 2) {
+    // All at once: the limit recovers by the second, and a machine may be slow.
+    for (let stream = 1; stream < 600; stream += 2)
       session.write(headers(stream, get), reset(stream));
-      await session.until(() => front.exchanges.length * 2 > stream || session.isClosed());
-    }
+    await session.until(() => session.isClosed());
     expect(session.isClosed()).toBe(true);
-    // More of them on a slow machine: the limit recovers by the second.
     expect(front.exchanges.length).toBeGreaterThanOrEqual(249);
   });
 
