@@ -106,6 +106,17 @@ describe("the roles of scopes", () => {
     await replica.stop();
   });
 
+  test("are not decided again when the issuer answers with the same list", async () => {
+    const replica = await following();
+    replica.issuer.answer = notFound;
+    replica.issuer.wake();
+    await replica.after(() => replica.roles.warnings().length > 0, "a failure");
+    replica.issuer.answer = undefined;
+    await replica.after(() => replica.roles.warnings().length === 0, "an answer");
+    expect([replica.state.changes, replica.names()]).toEqual([1, ["viewer"]]);
+    await replica.stop();
+  });
+
   test("are asked for by their version", async () => {
     const replica = await following();
     await replica.clock.run(60_000);

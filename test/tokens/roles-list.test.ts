@@ -107,6 +107,7 @@ describe("a list of roles is refused", () => {
     ["with a verb that is a number", withRule({ verbs: ["get", 1] }), "roles"],
   ])("%s", async (_rule, text, reason) => {
     expect(await verify(text)).toEqual({ ok: false, reason });
+    expect(rolesListProblems).toContain(reason);
   });
 
   test("with any change of a character, and never throws", async () => {

@@ -48,8 +48,8 @@ export function scopeRolesIn(
     one.metadata.name < other.metadata.name ? -1 : 1,
   );
   for (const { metadata, rules } of sorted) {
-    const role = metadata.labels[labels.scopeRole] ?? "";
-    if (role === "") continue;
+    const role = metadata.labels[labels.scopeRole];
+    if (role === undefined || role === "") continue;
     const known = roles.get(role);
     if (known === undefined) roles.set(role, [...rules]);
     else known.push(...rules);

@@ -52,6 +52,14 @@ test("no field is named where no entry of the kind can allow the request", () =>
   ]);
 });
 
+test("no field of a role is named where nothing is in a project", () => {
+  const asked = requestOf("pod target=Cluster cluster=east");
+  const scope = parseScopeLimit({ roles: [{ role: "viewer", projects: ["web"] }] });
+  expect(scopeEntries(scope, asked, context)).toEqual([
+    { field: "spec.scope.roles[0]", isAllowed: false, mismatches: [] },
+  ]);
+});
+
 test("entries have the verdicts of the scope engine, and each denial names its fields", () => {
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, asked) => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { parseMetadata } from "../../../src/api/parse.ts";
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { rolePermits, unknownRoles } from "../../../src/domain/scope/scope-roles.ts";
+import { rolePermits, scopeRolesIn, unknownRoles } from "../../../src/domain/scope/scope-roles.ts";
 import { resourceRequest } from "./requests.ts";
 
 const own = "management.service";
@@ -47,6 +48,33 @@ test("a wildcard of subresources covers no resource without a subresource", () =
   const covers = (subresource: string) =>
     rolePermits("logs", resourceRequest({ subresource }), new Map([["logs", [rule]]]));
   expect([covers("log"), covers("")]).toEqual([true, false]);
+});
+
+test("a role permits what any of its rules does, and what all of its ClusterRoles do", () => {
+  const clusterRole = (name: string, role: string | undefined, verb: string) => ({
+    metadata: parseMetadata({
+      metadata: {
+        ...{ name, uid: name, resourceVersion: "1" },
+        ...{ creationTimestamp: "2026-01-01T00:00:00Z" },
+        ...(role !== undefined && { labels: { "management.service/scope-role": role } }),
+      },
+    }),
+    rules: [
+      {
+        ...{ apiGroups: [""], resources: ["pods"], verbs: [verb] },
+        ...{ resourceNames: [], nonResourceURLs: [] },
+      },
+    ],
+  });
+  const roles = scopeRolesIn([
+    ...[clusterRole("a", "pods", "get"), clusterRole("b", "pods", "list")],
+    ...[clusterRole("c", "", "create"), clusterRole("d", undefined, "create")],
+  ]);
+  expect([...roles.keys()]).toEqual(["pods"]);
+  const permitted = ["get", "list", "create"].filter((verb) =>
+    rolePermits("pods", resourceRequest({ verb }), roles),
+  );
+  expect(permitted).toEqual(["get", "list"]);
 });
 
 describe("unknown roles", () => {
