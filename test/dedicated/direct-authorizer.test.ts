@@ -291,11 +291,11 @@ describe.skipIf(!hasDedicatedClusters)("the authorizer of a connected cluster", 
         },
         { what: `the role to mean ${expected.join(" ")} at all fronts` },
       );
-    await become([403, 403, 403, 403, 403]);
+    expect(await become([403, 403, 403, 403, 403])).toBe(true);
     await central.arrange(post(roles, { metadata: { name, labels }, rules: [readable] }));
-    await become([200, 403, 403, 403, 403]);
+    expect(await become([200, 403, 403, 403, 403])).toBe(true);
     await central.arrange(mergePatch(`${roles}/${name}`, { rules: [] }));
-    await become([403, 403, 403, 403, 403]);
+    expect(await become([403, 403, 403, 403, 403])).toBe(true);
   });
 
   describe("labels of namespaces", () => {
