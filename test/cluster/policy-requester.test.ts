@@ -279,7 +279,7 @@ withPolicies("a token that is created from an export", () => {
  */
 function labelsStampedTokens(name: string): object {
   const isDue =
-    "object.metadata.name.startsWith('export-') && !has(object.metadata.labels)" +
+    "object.metadata.?name.orValue('').startsWith('export-') && !has(object.metadata.labels)" +
     " && 'management.service/requester' in object.metadata.?annotations.orValue({})";
   const patch = `[JSONPatch{op: 'add', path: '/metadata/labels', value: {'seen': '${name}'}}]`;
   return {
