@@ -90,8 +90,8 @@ kubectl latchkey keys create nightly --user=alice --ttl=3d`;
 
 /** What the picture of docs/status-page.md shows of it. */
 const shown = [
-  "team-a/database",
-  "team-a/registry",
+  "Orders database",
+  "Login of the image registry",
   "2 of 3 targets synced, 1 conflict",
   "web-test/registry",
   "nightly",
