@@ -1,7 +1,7 @@
 import type { ConnectedPolicy, PolicyProblem } from "../domain/gateway/connected-policy.ts";
 import { type Clock, sleep } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { PolicyGuard, type PolicyGuardDeps } from "./policy-guard.ts";
+import { askForPolicy, type PolicyGuardDeps } from "./policy-guard.ts";
 
 /** What following a policy needs; the client is that of the cluster. */
 interface FollowedPolicyDeps extends PolicyGuardDeps {
@@ -26,14 +26,13 @@ const fixes: Readonly<Record<PolicyProblem["kind"], string>> = {
 
 /** Asks a cluster each minute for a policy, so that what needs it is decided without waiting. */
 export class FollowedPolicy {
-  readonly #guard: PolicyGuard;
+  readonly #policy: ConnectedPolicy;
   readonly #deps: FollowedPolicyDeps;
   #confirmedAt = -Infinity;
   #answer: PolicyProblem | "none" | undefined;
 
   constructor(policy: ConnectedPolicy, deps: FollowedPolicyDeps) {
-    this.#guard = new PolicyGuard(policy, deps);
-    this.#deps = deps;
+    [this.#policy, this.#deps] = [policy, deps];
   }
 
   /** Whether the cluster has answered. */
@@ -56,7 +55,7 @@ export class FollowedPolicy {
     const { clock, log, onAnswer } = this.#deps;
     while (!signal.aborted) {
       try {
-        this.#answer = (await this.#guard.problem()) ?? "none";
+        this.#answer = (await askForPolicy(this.#policy, this.#deps)) ?? "none";
         if (this.#answer === "none") this.#confirmedAt = clock.monotonic();
       } catch (error) {
         log.error({ error }, "checking a policy failed");

@@ -53,34 +53,37 @@ export class PolicyGuard {
   async #askAgain(): Promise<PolicyProblem | undefined> {
     let countsFor = 0;
     try {
-      const problem = await this.#ask();
+      const problem = await askForPolicy(this.#policy, this.#deps);
       countsFor = problem === undefined ? seenForMs : missedForMs;
       return problem;
     } finally {
       this.#countsUntil = this.#deps.clock.monotonic() + countsFor;
     }
   }
+}
 
-  async #ask(): Promise<PolicyProblem | undefined> {
+/** Asks a cluster once why it does not enforce a policy; undefined if it does. */
+export async function askForPolicy(
+  policy: ConnectedPolicy,
+  { client, clock }: PolicyGuardDeps,
+): Promise<PolicyProblem | undefined> {
+  const find = async (resource: Resource): Promise<unknown> => {
     try {
-      const [policy, binding] = await Promise.all([
-        this.#find(resources.validatingPolicies),
-        this.#find(resources.validatingPolicyBindings),
-      ]);
-      return policyProblem(this.#policy, { policy, binding }, this.#deps.clock.now());
-    } catch (error) {
-      if (!isKubeError(error)) throw error;
-      const problem = isKubeError(error, "Forbidden") ? unreadablePolicy : unknownPolicy;
-      return problem(this.#policy);
-    }
-  }
-
-  async #find(resource: Resource): Promise<unknown> {
-    try {
-      return await this.#deps.client.get(resource, { name: this.#policy.name });
+      return await client.get(resource, { name: policy.name });
     } catch (error) {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
     }
+  };
+  try {
+    const [found, binding] = await Promise.all([
+      find(resources.validatingPolicies),
+      find(resources.validatingPolicyBindings),
+    ]);
+    return policyProblem(policy, { policy: found, binding }, clock.now());
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    const problem = isKubeError(error, "Forbidden") ? unreadablePolicy : unknownPolicy;
+    return problem(policy);
   }
 }
