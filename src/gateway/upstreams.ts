@@ -7,14 +7,10 @@ import type { Discovery } from "../kube/client/discovery.ts";
 import type { Credentials } from "../kube/credentials/credentials.ts";
 import type { Forwarder } from "../kube/forward/forwarder.ts";
 
-/** The API server that a request is forwarded to. */
-interface UpstreamServer {
+/** An API server that requests are forwarded to, and what it serves. */
+export interface GatewayUpstream {
   readonly forwarder: Forwarder;
   readonly credentials: Credentials;
-}
-
-/** An API server that requests are forwarded to, and what it serves. */
-export interface GatewayUpstream extends UpstreamServer {
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Of a connected cluster, whose administrator may not have applied the policies of Latchkey. */
   readonly secrets?: Pick<PolicyGuard, "problem">;
