@@ -8,7 +8,6 @@ import {
   type Revocation,
   type TokenVerdict,
 } from "../domain/endpoint-token/token-authorization.ts";
-import { scopeDenial } from "../domain/scope/allows.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import type { RequestLocation, ScopedRequest } from "../domain/scope/scoped-request.ts";
@@ -196,7 +195,7 @@ export function withLabels<Verdict extends KeyVerdict | TokenVerdict>(
   scopes: readonly ScopeLimit[],
   locations: RequestLocations,
 ): Verdict {
-  return verdict.kind === "denied" && verdict.reason.startsWith(scopeDenial)
+  return verdict.kind === "denied" && verdict.by === "scope"
     ? { ...verdict, reason: locations.denialOf(verdict.reason, scopes) }
     : verdict;
 }

@@ -7,7 +7,7 @@ import type { ScopeRoles } from "../scope/scope-roles.ts";
 /** The decision of the authorizer: it never allows, because RBAC decides that. */
 export type KeyVerdict =
   | { readonly kind: "no-opinion" }
-  | { readonly kind: "denied"; readonly reason: string };
+  | { readonly kind: "denied"; readonly by?: "scope"; readonly reason: string };
 
 /** A request that was made with a key, and the roles to evaluate its scope. */
 export interface KeyedRequest {

@@ -13,12 +13,9 @@ import type { ScopedRequest } from "./scoped-request.ts";
  */
 type ScopeVerdict =
   | { readonly kind: "allowed" }
-  | { readonly kind: "denied"; readonly reason: string };
+  | { readonly kind: "denied"; readonly by: "scope"; readonly reason: string };
 
 const allowed: ScopeVerdict = { kind: "allowed" };
-
-/** How the reason of every denial by a scope begins. */
-export const scopeDenial = "the scope of this credential does not allow";
 
 /**
  * Whether a request is within a scope (specification, Scope). A scope never grants permissions. Any
@@ -125,8 +122,8 @@ function denialOf(scope: Scope, { request, protection, context }: AskedRequest):
 
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
   return {
-    kind: "denied",
-    reason: `${scopeDenial} ${requestText(request)}: ${why}`,
+    ...{ kind: "denied", by: "scope" },
+    reason: `the scope of this credential does not allow ${requestText(request)}: ${why}`,
   };
 }
 

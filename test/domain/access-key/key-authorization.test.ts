@@ -67,6 +67,7 @@ describe("the authorizer denies", () => {
   ])("%s", (_rule, view, reason) => {
     expect(authorizeWithKey(view, keyed, born)).toEqual({
       kind: "denied",
+      ...(reason.source.startsWith("the scope of this credential") && { by: "scope" }),
       reason: expect.stringMatching(reason),
     });
   });

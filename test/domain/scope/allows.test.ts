@@ -325,7 +325,7 @@ test.each(
   `),
 )("the reason of a denial names the request and the cause", (request = "", expected) => {
   expect(allows(parseScopeLimit({}), requestOf(request), context)).toEqual({
-    kind: "denied",
+    ...{ kind: "denied", by: "scope" },
     reason: `the scope of this credential does not allow ${expected}`,
   });
 });
@@ -345,7 +345,7 @@ test("the reason of a denial of Secrets names what a rule lacks, if there is one
 
 test("the reason of a denial names an invalid scope", () => {
   expect(allows("unreadable", pod, context)).toEqual({
-    kind: "denied",
+    ...{ kind: "denied", by: "scope" },
     reason:
       "the scope of this credential does not allow get pods p in namespace ns: the scope is invalid",
   });
