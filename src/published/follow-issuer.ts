@@ -1,10 +1,7 @@
 import { HttpsDocument } from "../kube/client/https-document.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { ConfigError } from "../runtime/config-values.ts";
-import type { Logger } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
 import { readTextFile } from "../runtime/read-text-file.ts";
-import type { ProcessPart } from "../runtime/run-process.ts";
+import type { ProcessContext, ProcessPart } from "../runtime/run-process.ts";
 import { caCertificates } from "../tokens/certificate-pem.ts";
 import { FollowedList } from "./followed-list.ts";
 import { IssuerKeys, type IssuerKeysDeps } from "./issuer-keys.ts";
@@ -27,13 +24,8 @@ export interface FollowIssuerOptions {
 }
 
 /** What following an issuer needs. */
-interface FollowIssuerDeps {
+interface FollowIssuerDeps extends ProcessContext {
   readonly client: PersistedStateDeps["client"];
-  readonly clock: Clock;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   /** The name of the Secret in which the process persists what is published. */
   readonly secretName: string;
   /** Called for each new set of keys. */
@@ -58,7 +50,7 @@ const pollTimeoutMs = 60_000;
 
 /** Follows the keys and the lists of an issuer, and persists all of them in one Secret. */
 export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDeps): FollowedIssuer {
-  const { client, clock, log, metrics, secretName, onKeys, onList } = deps;
+  const { client, clock, log, secretName, onKeys } = deps;
   const { issuer, namespace, issuerCa: ca } = options;
   const url = options.jwksUrl ?? `${issuer.replace(/\/$/, "")}/openid/v1/jwks`;
   const document = new HttpsDocument({
@@ -66,31 +58,9 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
   });
   const state = new PersistedState({ client, log }, { namespace, name: secretName });
   const keys = new IssuerKeys({ document, state, clock, log, onKeys }, url);
-  const following = { ...deps, options, state, keys, keysUrl: url, onChange: onList };
-  const revoked = followList(revokedTokensList, {
-    ...following,
-    onRefused: metrics.counterOf(
-      "latchkey_revoked_list_refusals_total",
-      revokedTokensList.refusals,
-      (reason) => ({ reason }),
-    ),
-  });
-  const rolesFollowed = followList(rolesList, {
-    ...following,
-    onRefused: metrics.counterOf(
-      "latchkey_roles_list_refusals_total",
-      rolesList.refusals,
-      (reason) => ({ reason }),
-    ),
-  });
-  metrics.onScrape("lists", () => {
-    metrics
-      .gauge("latchkey_revoked_list_confirmed_timestamp_seconds", {})
-      .set(revoked.followed.confirmedAt() / 1000);
-    metrics
-      .gauge("latchkey_roles_list_confirmed_timestamp_seconds", {})
-      .set(rolesFollowed.followed.confirmedAt() / 1000);
-  });
+  const following = { ...deps, options, state, keys, keysUrl: url };
+  const revoked = followList(revokedTokensList, following);
+  const rolesFollowed = followList(rolesList, following);
   const roles = new IssuerRoles(rolesFollowed.followed);
   return {
     ...{ keys, revoked: new RevokedTokens(revoked.followed), roles },
@@ -104,13 +74,11 @@ export function followIssuer(options: FollowIssuerOptions, deps: FollowIssuerDep
 }
 
 /** What following one list of an issuer needs. */
-interface FollowListDeps extends Pick<FollowIssuerDeps, "clock" | "random" | "log"> {
+interface FollowListDeps extends FollowIssuerDeps {
   readonly options: FollowIssuerOptions;
   readonly state: PersistedState;
   readonly keys: IssuerKeys;
   readonly keysUrl: string;
-  readonly onChange: () => void;
-  readonly onRefused: (reason: string) => void;
 }
 
 /** A list that is published beside the keys, and parts of the process beside following it. */
@@ -126,9 +94,20 @@ function followList<T extends Issued>(
     ...{ timeoutMs: pollTimeoutMs, connectTimeoutMs: fetchTimeoutMs },
   });
   const persisted = new PersistedList({ published, state, clock: deps.clock }, issuer);
+  const { metrics, onList: onChange } = deps;
+  const onRefused = metrics.counterOf(
+    `latchkey_${published.name}_list_refusals_total`,
+    published.refusals,
+    (reason) => ({ reason }),
+  );
   const followed = new FollowedList(
-    { ...deps, published, document, persisted },
+    { ...deps, published, document, persisted, onChange, onRefused },
     { issuer, url, maximumAge },
+  );
+  metrics.onScrape(published.noun, () =>
+    metrics
+      .gauge(`latchkey_${published.name}_list_confirmed_timestamp_seconds`, {})
+      .set(followed.confirmedAt() / 1000),
   );
   // The warnings about the persisted list are among those of the list.
   return { followed, parts: [document, { run: (signal) => persisted.run(signal) }] };

@@ -1,6 +1,7 @@
 import type { ScopeRoles } from "../domain/scope/scope-roles.ts";
 import {
   isRolesVersion,
+  mostRolesCharacters,
   type RolesList,
   rolesListProblems,
   verifyRolesList,
@@ -15,7 +16,7 @@ const mostAgeMs = 600_000;
 export const rolesList: PublishedList<RolesList> = {
   noun: "list of roles",
   name: "roles",
-  mostBytes: 512 * 1024,
+  mostBytes: mostRolesCharacters,
   // What the keys and the list of revoked tokens leave of a Secret.
   mostPersistedCharacters: 350_000,
   verify: verifyRolesList,

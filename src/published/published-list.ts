@@ -15,9 +15,12 @@ export interface Issued {
 export interface PublishedList<T extends Issued> {
   /** In messages, such as `list of revoked tokens`. */
   readonly noun: string;
-  /** The last segment of its URL, and the name of its data keys in the persisted state. */
+  /**
+   * The last segment of its URL, and a part of the names of its metrics and of its data keys in the
+   * persisted state.
+   */
   readonly name: "revoked" | "roles";
-  /** As long as it may be. */
+  /** As long as it may be; a JWT has one byte a character. */
   readonly mostBytes: number;
   /** What it may take of the persisted state, in characters of base64. */
   readonly mostPersistedCharacters: number;

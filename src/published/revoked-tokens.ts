@@ -7,6 +7,7 @@ import {
 import {
   isRevoked,
   listProblems,
+  mostListCharacters,
   type RevokedList,
   verifyRevokedList,
 } from "../tokens/revoked-list.ts";
@@ -17,7 +18,7 @@ import type { PublishedList } from "./published-list.ts";
 export const revokedTokensList: PublishedList<RevokedList> = {
   noun: "list of revoked tokens",
   name: "revoked",
-  mostBytes: 8 * 1024 * 1024,
+  mostBytes: mostListCharacters,
   mostPersistedCharacters: 900_000,
   verify: verifyRevokedList,
   refusals: [...listProblems, "older"],

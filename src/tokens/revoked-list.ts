@@ -56,7 +56,7 @@ const typ = "latchkey-revoked+jwt";
 export const mostRevoked = 200_000;
 
 /** A list of so many tokens has 7.5 million characters. */
-const mostListCharacters = 8 * 1024 * 1024;
+export const mostListCharacters = 8 * 1024 * 1024;
 
 const digestBytes = 15;
 const expiryBytes = 6;

@@ -40,7 +40,7 @@ type RolesListVerification =
 const typ = "latchkey-roles+jwt";
 
 /** The published roles have at most 256 KiB of JSON, and 350,000 characters in base64url. */
-const mostCharacters = 512 * 1024;
+export const mostRolesCharacters = 512 * 1024;
 
 const ruleFields = ["apiGroups", "resources", "resourceNames", "verbs", "nonResourceURLs"] as const;
 
@@ -64,7 +64,9 @@ export async function verifyRolesList(
   text: string,
   { keys, issuer }: ListVerificationOptions,
 ): Promise<RolesListVerification> {
-  const verified = await verifyList(text, { typ, mostCharacters, keys, issuer });
+  const verified = await verifyList(text, {
+    ...{ typ, mostCharacters: mostRolesCharacters, keys, issuer },
+  });
   if (!verified.ok) return verified;
   const { payload, issuedAt } = verified;
   const [version = "", omitted = -1] = [stringAt(payload, "version"), numberAt(payload, "omitted")];
