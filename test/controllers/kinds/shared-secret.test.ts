@@ -360,7 +360,10 @@ describe("Roles that cannot be written", () => {
 
   /** The source after the last status write. */
   const withStatus = (source: RawObject, status: unknown): RawObject =>
-    rawObject({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
+    rawObject(
+      { ...source.metadata, resourceVersion: String(2 ** 40) },
+      { spec: source.spec, status },
+    );
 
   test("are reported once after 30 s, and no longer after the next success", async () => {
     let [tries, isAway] = [0, true];
