@@ -24,6 +24,7 @@ export const conditionTypes = {
     "The object makes no progress and requires a change to the spec; present only while True.",
   AccessApplied: "Every access rule is applied as a Role and a RoleBinding.",
   Synced: "Every target has the current data.",
+  ClustersSynced: "Every target in the connected clusters has the current data.",
   Active: "The key is accepted.",
   Expired: "The lifetime has ended.",
   Expiring: "Less than a tenth of a lifetime of more than one day remains.",
@@ -80,6 +81,14 @@ export const reasons = {
     "A client presented a key that has the index of spec.key but another digest; only in Events.",
   ParentKeyInvalid: "The parent access key is not valid.",
   UnknownRequester: "The requester could not be verified.",
+  OutboxMissing: "The cluster has no outbox; kubectl latchkey cluster connect makes it.",
+  OutboxFull: "The outbox of the cluster has the maximum of bytes.",
+  ClusterUnknown: "No connected cluster has this name.",
+  ProjectNotLetIn: "The cluster does not let any of the named projects in.",
+  ClusterUnreachable: "The agent of the cluster has not reported for 90 s or longer.",
+  PoliciesMissing: "The cluster does not enforce the policies that guard its projects.",
+  DuplicateAgent: "Another cluster already reads this outbox.",
+  UnsupportedOption: "The agent of the cluster does not know an option of the SharedSecret.",
   UnsupportedRequester: "Latchkey does not mint tokens for this requester.",
 } as const;
 

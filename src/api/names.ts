@@ -19,6 +19,9 @@ export const webhookFieldManager = "latchkey-webhook";
 /** The field manager of everything the gateway writes. */
 export const gatewayFieldManager = "latchkey-gateway";
 
+/** The field manager of everything that the agent of a connected cluster writes, on both sides. */
+export const agentFieldManager = "latchkey-cluster-agent";
+
 /** Field manager of the direct endpoint. */
 export const directFieldManager = "latchkey-direct-endpoint";
 
@@ -41,7 +44,18 @@ export const ownObjects = {
   authorizerKeys: "latchkey-direct-authorizer-keys",
   connectorKey: "latchkey-connector-key",
   clusterList: "latchkey-clusters",
+  /** Of the agent, in Latchkey's namespace of the connected cluster and in its outbox. */
+  agentLease: "latchkey-cluster-agent",
 } as const;
+
+/** The prefix of the namespaces with the outbox of a connected cluster. */
+export const outboxNamespacePrefix = "latchkey-cluster-";
+
+/** The prefix of the username of a cluster's agent in the central cluster. */
+export const agentUserPrefix = "latchkey-cluster-agent:";
+
+/** The type of every Secret of an outbox, whatever type the copies have. */
+export const outboxSecretType = `${group}/outbox`;
 
 /**
  * The key of the management cluster in the list of connected clusters; no cluster has such a name,
@@ -82,6 +96,15 @@ export const derivedCredentialsPolicy = "latchkey-derived-credentials";
  * that scopes and copies go by.
  */
 export const projectAssignmentPolicy = "latchkey-project-assignment";
+
+/**
+ * The name of the policy, and of its binding, that decides who may name connected clusters in a
+ * SharedSecret.
+ */
+export const clusterSharePolicy = "latchkey-cluster-share";
+
+/** The name of the policy, and of its binding, that decides who may write in an outbox. */
+export const outboxPolicy = "latchkey-outbox";
 
 /** Usernames of Latchkey's own service accounts in its namespace, as the policies name them. */
 export function ownAccounts(namespace: string): readonly string[] {
@@ -131,6 +154,8 @@ export const labels = {
   cluster: `${group}/cluster`,
   scopeRole: `${group}/scope-role`,
   sourceUid: `${group}/source-uid`,
+  /** Of a Secret in an outbox, and of the copies that an agent makes of it: the source's uid. */
+  outboxUid: `${group}/outbox-uid`,
   sharedSecretName: `${group}/sharedsecret-name`,
   sharedSecretNamespace: `${group}/sharedsecret-namespace`,
   component: `${group}/component`,
@@ -148,6 +173,8 @@ export const components = {
   connectorKey: "connector-key",
   connectorData: "connector-data",
   revokedTokens: "revoked-tokens",
+  clusterAgent: "cluster-agent",
+  clusterReport: "cluster-report",
 } as const;
 
 /** The Secret in which replicas share their certificates, and its component label. */
@@ -180,6 +207,8 @@ export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy
 export const annotations = {
   allowCopyKeys: `${group}/allow-copy-keys`,
   audienceCluster: `${group}/audience-cluster`,
+  clusterSyncError: `${group}/cluster-sync-error`,
+  clusterUid: `${group}/cluster-uid`,
   connectorData: `${group}/connector-data`,
   copiedAnnotations: `${group}/copied-annotations`,
   copiedLabels: `${group}/copied-labels`,
@@ -192,11 +221,15 @@ export const annotations = {
   filled: `${group}/filled`,
   formerCa: `${group}/former-ca`,
   formerRequester: `${group}/former-requester`,
+  outboxFormat: `${group}/outbox-format`,
+  projects: `${group}/projects`,
   refreshNow: `${group}/refresh-now`,
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,
   requesterKeyId: `${group}/requester-key-id`,
   requesterUid: `${group}/requester-uid`,
+  revisedAt: `${group}/revised-at`,
+  revision: `${group}/revision`,
   rotateSigningKey: `${group}/rotate-signing-key`,
   rules: `${group}/rules`,
   source: `${group}/source`,
@@ -209,6 +242,8 @@ export const annotations = {
   syncKeys: `${group}/sync-keys`,
   syncSecretName: `${group}/sync-secret-name`,
   syncSecretType: `${group}/sync-secret-type`,
+  syncToClusters: `${group}/sync-to-clusters`,
   syncToProjects: `${group}/sync-to-projects`,
   virtualClusterNamespace: `${group}/virtual-cluster-namespace`,
+  withdrawn: `${group}/withdrawn`,
 } as const;

@@ -45,7 +45,10 @@ export function observedSource({
     ownDigest: data,
     values: { password: data },
     data: { password: new SecretText(data) },
-    options: { projects: ["*"], secretName: "db", secretType: "Opaque", paused: false, ...options },
+    options: {
+      ...{ projects: ["*"], clusters: [], secretName: "db", secretType: "Opaque", paused: false },
+      ...options,
+    },
   };
 }
 

@@ -96,3 +96,24 @@ export function syncList(text = ""): SyncList {
     return refused(`has ${entries.length} entries; must have at most ${listBounds.entries}`);
   return { kind: "entries", entries };
 }
+
+/** Maximum names of `sync-to-clusters`; the policy latchkey-cluster-share rejects more. */
+export const mostClusters = 16;
+
+/**
+ * Parses the names of `sync-to-clusters` like the policy latchkey-cluster-share: names of connected
+ * clusters, or `*` alone for all of them.
+ */
+export function clusterList(text?: string): SyncList {
+  const list = syncList(text);
+  if (list.kind === "refused") return list;
+  const glob = list.entries.find((entry) => entry.includes("*") && entry !== "*");
+  if (glob !== undefined)
+    return { kind: "refused", why: `${quoted(glob)} is invalid; name clusters, or only "*"` };
+  if (list.entries.length > mostClusters)
+    return {
+      kind: "refused",
+      why: `has ${list.entries.length} names; must have at most ${mostClusters}, or only "*"`,
+    };
+  return list;
+}

@@ -4,7 +4,7 @@ import type { Annotated, Metadata } from "../../api/object.ts";
 import { quoted } from "../report-object.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
 import { type CopyMetadata, copyMetadataOf } from "./copy-metadata.ts";
-import { syncList } from "./option-items.ts";
+import { clusterList, syncList } from "./option-items.ts";
 import { type SyncFormat, syncFormatOf, typeOf } from "./sync-format.ts";
 
 /** The sync options of a SharedSecret, from its annotations. */
@@ -13,6 +13,10 @@ export interface SyncOptions {
   readonly projects: readonly string[];
   /** Whether the list of projects is invalid; `projects` is then empty. */
   readonly projectsAreUnreadable?: true;
+  /** Names of connected clusters, or `*` for all of them; empty if none is requested. */
+  readonly clusters: readonly string[];
+  /** Whether the list of clusters is invalid; `clusters` is then empty. */
+  readonly clustersAreUnreadable?: true;
   readonly secretName: string;
   readonly secretType: string;
   readonly paused: boolean;
@@ -47,11 +51,14 @@ export function syncOptionsOf({
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
+  const clusters = clusterList(given[annotations.syncToClusters]);
   const copyMetadata = copyMetadataOf(given);
   const format = syncFormatOf(given);
   const options = {
     projects,
     ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
+    clusters: clusters.kind === "entries" ? clusters.entries : [],
+    ...(clusters.kind === "refused" && { clustersAreUnreadable: true as const }),
     secretName: given[annotations.syncSecretName] ?? metadata.name,
     secretType: given[annotations.syncSecretType] ?? typeOf(formatIn(format)),
     paused: isPaused(metadata),
@@ -62,8 +69,10 @@ export function syncOptionsOf({
   const wrong =
     list.kind === "refused"
       ? `${annotations.syncToProjects}: ${list.why}`
-      : (optionProblem(options, given[annotations.disableSync]) ??
-        [copyMetadata, format].find((option) => option.kind === "refused")?.why);
+      : clusters.kind === "refused"
+        ? `${annotations.syncToClusters}: ${clusters.why}`
+        : (optionProblem(options, given[annotations.disableSync]) ??
+          [copyMetadata, format].find((option) => option.kind === "refused")?.why);
   if (wrong !== undefined)
     return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
   const unfit: SyncOptions["problem"] =

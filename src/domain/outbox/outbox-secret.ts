@@ -1,0 +1,208 @@
+import { annotationPrefixes, annotations, labels, outboxSecretType } from "../../api/names.ts";
+import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
+import { isRecord, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { apiVersionOf, resources } from "../../api/resources.ts";
+import type { SecretData } from "../../api/shared-secret.ts";
+import type { Source } from "../sync/copy.ts";
+import { outboxName, outboxNamespace } from "./outbox-names.ts";
+
+/** The format of the Secrets of an outbox; an agent keeps the copies of a newer one as they are. */
+export const outboxFormat = "1";
+
+/** A Secret of an outbox, as the central cluster observes it: its metadata, and a digest. */
+export interface ObservedOutboxSecret {
+  readonly metadata: Metadata;
+  readonly type: string;
+  readonly digest: string;
+  /** Bytes of its keys and values, about. */
+  readonly size: number;
+}
+
+/** What a cluster is offered of a source: the projects that both sides consent to. */
+export interface OfferedSource {
+  readonly source: Source;
+  readonly cluster: string;
+  readonly projects: readonly string[];
+}
+
+/** The annotations of a SharedSecret with which an agent makes the copies. */
+const passedOptions: readonly string[] = [
+  annotations.copyAnnotations,
+  annotations.copyLabels,
+  annotations.disableSync,
+  annotations.refreshNow,
+  annotations.syncFormat,
+  annotations.syncFormatFrom,
+  annotations.syncFormatKey,
+  annotations.syncSecretName,
+  annotations.syncSecretType,
+];
+
+/** The Secret of an outbox with the data of a source itself; `revisedAt` is an RFC 3339 time. */
+export function outboxManifest(
+  offered: OfferedSource & { readonly data: SecretData },
+  revisedAt: string,
+  over?: ObservedOutboxSecret,
+): Manifest {
+  const { source, cluster, data } = offered;
+  const { uid } = source.secret.metadata;
+  const marks = { ...offeredAnnotations(offered), [annotations.revisedAt]: revisedAt };
+  return manifest(placeOf(cluster, source.secret.metadata), { uid, marks, data }, over);
+}
+
+/** The Secret that says that what a cluster has of a source is withdrawn; it has no data. */
+export function tombstoneManifest(
+  { cluster, source, uid }: WithdrawnSource,
+  revisedAt: string,
+  over?: ObservedOutboxSecret,
+): Manifest {
+  const marks = {
+    [annotations.outboxFormat]: outboxFormat,
+    [annotations.source]: keyOf(source),
+    [annotations.withdrawn]: uid,
+    [annotations.revisedAt]: revisedAt,
+  };
+  return manifest(placeOf(cluster, source), { uid, marks, data: {} }, over);
+}
+
+/** A source of which a cluster has nothing any more. */
+export interface WithdrawnSource {
+  readonly cluster: string;
+  /** Its namespace and name. */
+  readonly source: ObjectRef;
+  readonly uid: string;
+}
+
+/** Whether a Secret of an outbox says what is offered now. */
+export function isOfferCurrent(secret: ObservedOutboxSecret, offered: OfferedSource): boolean {
+  const { [annotations.revisedAt]: _, ...marks } = secret.metadata.annotations;
+  const wanted = offeredAnnotations(offered);
+  return (
+    secret.digest === offered.source.ownDigest &&
+    secret.metadata.labels[labels.outboxUid] === offered.source.secret.metadata.uid &&
+    Object.keys(marks).length === Object.keys(wanted).length &&
+    Object.entries(wanted).every(([key, value]) => marks[key] === value)
+  );
+}
+
+/** The uid of the source that a Secret of an outbox withdraws; undefined if it has data. */
+export function withdrawnUid({ metadata }: ObservedOutboxSecret): string | undefined {
+  return metadata.annotations[annotations.withdrawn];
+}
+
+/** The SharedSecret that a Secret of an outbox is made of, from its annotation. */
+export function sourceOfOutbox({ annotations: given }: Metadata): ObjectRef | undefined {
+  const [namespace, name, ...rest] = (given[annotations.source] ?? "").split("/");
+  return namespace && name && rest.length === 0 ? { namespace, name } : undefined;
+}
+
+/** The annotations of a Secret of an outbox, without the time. */
+function offeredAnnotations({ source, projects }: OfferedSource): Readonly<Record<string, string>> {
+  const { metadata } = source.secret;
+  const options = passedOptions.flatMap((key) => {
+    const value = metadata.annotations[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return {
+    ...Object.fromEntries(options),
+    [annotations.outboxFormat]: outboxFormat,
+    [annotations.source]: keyOf(metadata),
+    [annotations.revision]: `${metadata.uid}.${metadata.generation}`,
+    [annotations.createdAt]: metadata.creationTimestamp,
+    [annotations.syncToProjects]: projects.join(","),
+  };
+}
+
+function placeOf(cluster: string, source: ObjectRef): ObjectRef {
+  return { namespace: outboxNamespace(cluster), name: outboxName(source) };
+}
+
+function manifest(
+  place: ObjectRef,
+  {
+    uid,
+    marks,
+    data,
+  }: {
+    readonly uid: string;
+    readonly marks: Readonly<Record<string, string>>;
+    readonly data: SecretData;
+  },
+  over: ObservedOutboxSecret | undefined,
+): Manifest {
+  const { uid: own, resourceVersion } = over?.metadata ?? {};
+  return {
+    apiVersion: apiVersionOf(resources.secrets),
+    kind: resources.secrets.kind,
+    metadata: {
+      ...place,
+      ...(own === undefined ? {} : { uid: own }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      labels: { [labels.outboxUid]: uid },
+      annotations: marks,
+    },
+    type: outboxSecretType,
+    data,
+  };
+}
+
+/** Lengths of what an outbox says; the API server bounds names and uids to less. */
+const longest = { uid: 128, name: 253 } as const;
+
+/** What an agent is told of one source; the outbox is that of another administrator. */
+export type OutboxEntry =
+  /** The source, as if it were a SharedSecret of the central cluster. */
+  | { readonly kind: "source"; readonly sharedSecret: unknown; readonly unsupported?: string }
+  /** Everything that was made of the source is to be removed: a SharedSecret that names nothing. */
+  | { readonly kind: "withdrawn"; readonly sharedSecret: unknown; readonly uid: string };
+
+/**
+ * Reads a Secret of an outbox as an agent: a SharedSecret with the namespace, name and uid of the
+ * source, and the resourceVersion of the Secret. Undefined for a Secret that is no valid entry,
+ * which means nothing. `unsupported` names an option that this version does not know.
+ */
+export function outboxEntryOf(raw: unknown): OutboxEntry | undefined {
+  const metadata = recordAt(raw, "metadata");
+  const given = stringMapAt(metadata, "annotations");
+  const uid = stringMapAt(metadata, "labels")[labels.outboxUid] ?? "";
+  const [namespace = "", name = "", ...rest] = (given[annotations.source] ?? "").split("/");
+  const isNamed = [namespace, name].every((text) => text !== "" && text.length <= longest.name);
+  if (!isNamed || rest.length > 0 || uid === "" || uid.length > longest.uid) return undefined;
+  if (stringAt(raw, "type") !== outboxSecretType) return undefined;
+  if (stringAt(metadata, "name") !== outboxName({ namespace, name })) return undefined;
+  const common = {
+    ...{ namespace, name, uid },
+    resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
+    creationTimestamp:
+      given[annotations.createdAt] ?? stringAt(metadata, "creationTimestamp") ?? "",
+    generation: 1,
+  };
+  const withdrawn = given[annotations.withdrawn];
+  if (withdrawn !== undefined)
+    return { kind: "withdrawn", uid, sharedSecret: { metadata: common, spec: { data: {} } } };
+  const kept = Object.entries(given).filter(([key]) => isOption(key));
+  const unknown = kept.find(([key]) => !isKnown(key))?.[0];
+  const format = given[annotations.outboxFormat];
+  const unsupported = format === outboxFormat ? unknown : annotations.outboxFormat;
+  const data = recordAt(raw, "data");
+  return {
+    kind: "source",
+    sharedSecret: {
+      metadata: { ...common, annotations: Object.fromEntries(kept) },
+      spec: { data: isRecord(data) ? data : {} },
+    },
+    ...(unsupported === undefined ? {} : { unsupported }),
+  };
+}
+
+function isOption(key: string): boolean {
+  return (
+    isKnown(key) ||
+    key.startsWith(annotationPrefixes.sync) ||
+    key.startsWith(annotationPrefixes.copy)
+  );
+}
+
+function isKnown(key: string): boolean {
+  return key === annotations.syncToProjects || passedOptions.includes(key);
+}
