@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { storedDigest } from "../../src/tokens/access-key.ts";
-import { enforceQuota, rejectDuplicateKey } from "../../src/webhooks/key-admission.ts";
+import {
+  defaultKey,
+  enforceQuota,
+  newKeyOnTakeOver,
+  rejectDuplicateKey,
+} from "../../src/webhooks/key-admission.ts";
 import { boundDigest, sha256 } from "../support/bound-digest.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { fakeAdmissionContext, resolvedKeyWith } from "../support/review-fixture.ts";
@@ -197,6 +203,45 @@ describe("an update", () => {
     );
     expect(ruling).toMatchObject({ kind: "admitted" });
   });
+});
+
+describe("a user who sets a key on an object that another user requested", () => {
+  const digestOf = (key: string): string => boundDigest(key, "user:alice");
+
+  function takeover({ sent, username = "bob" }: { sent: string; username?: string }) {
+    const spec = { user: "alice", key: sent };
+    const made = request(spec, { username, stored: { user: "alice", key: digestOf(plain) } });
+    const metadata = { name: "sent", annotations: { [annotations.requester]: "alice" } };
+    return { ...made, oldObject: { ...made.oldObject, metadata } };
+  }
+
+  test.each([
+    ["another digest of the stored key", { sent: bound("user:bob") }, "refused"],
+    ["the digest of another key", { sent: digestOf("a-new-key-of-bob") }, "admitted"],
+    ["the stored digest", { sent: digestOf(plain) }, "admitted"],
+    ["no digest", { sent: "a-new-key-of-bob" }, "admitted"],
+  ])("may not know it: %s is decided", async (_, given, kind) => {
+    const ruling = await newKeyOnTakeOver(takeover(given), fakeAdmissionContext({}));
+    expect(ruling.kind).toBe(kind);
+    if (ruling.kind === "refused") expect(ruling.message).toContain('requester "alice" may know');
+  });
+
+  test("does not take it over if the user is its requester", async () => {
+    const own = takeover({ sent: bound("user:bob"), username: "alice" });
+    const ruling = await newKeyOnTakeOver(own, fakeAdmissionContext({}));
+    expect(ruling).toEqual({ kind: "admitted", object: own.object });
+  });
+});
+
+test.each([
+  ["a new object without a key gets one", { user: "a", key: "" }, undefined, /^[^ ]{20,}$/],
+  ["an emptied key stays", { user: "a", key: "" }, { user: "a", key: "stays" }, /^stays$/],
+  ["a key that is set is kept", { user: "a", key: "mine" }, undefined, /^mine$/],
+])("%s", async (_, spec, stored, key) => {
+  const sent = request(spec, stored === undefined ? {} : { stored });
+  const ruling = await defaultKey(sent, fakeAdmissionContext({}));
+  expect(ruling).toMatchObject({ kind: "admitted", object: { spec: { user: "a" } } });
+  expect("object" in ruling && recordAt(ruling.object, "spec")["key"]).toMatch(key);
 });
 
 test("rejects the fifth key of one index for a requester, and for no other", async () => {
