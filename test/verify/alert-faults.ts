@@ -1,10 +1,11 @@
 import { connect as connectTcp, type Socket } from "node:net";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { apiVersion, ownObjects } from "../../src/api/names.ts";
+import { apiVersion, labels, ownObjects, projectAssignmentPolicy } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { issueCertificate, validityMs } from "../../src/tokens/certificate-signing.ts";
 import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
-import { apply } from "../support/install.ts";
+import { apply, repository } from "../support/install.ts";
 import type { KubectlAccess } from "../support/kubectl.ts";
 import type { DefectiveReplica } from "./defective-replica.ts";
 import type { DevRequests } from "./dev-requests.ts";
@@ -123,6 +124,31 @@ export const lastingFaults: readonly AlertFault[] = [
 
 /** Other faults with which all processes run on, in an order in which none prevents the next. */
 export const alertFaults: readonly AlertFault[] = [
+  {
+    fault: "the policy that guards labels in the connected cluster is not bound",
+    alerts: ["LatchkeyClusterLabelsNotTrusted"],
+    async cause({ kubectl }) {
+      const binding = ["validatingadmissionpolicybinding", projectAssignmentPolicy];
+      await kubectl("connected", ["delete", ...binding]);
+      const policies = join(repository, "config", "connected-policies");
+      return () => kubectl("connected", ["apply", "--server-side", `--kustomize=${policies}`]);
+    },
+  },
+  {
+    fault: "a role of scopes is larger than all of them may be",
+    alerts: ["LatchkeyRolesLeftOut"],
+    async cause({ kubectl }) {
+      const resourceNames = Array.from({ length: 2_000 }, (_, index) =>
+        `${index}`.padStart(200, "x"),
+      );
+      await kubectl("admin", ["create", "--filename=-"], {
+        ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
+        metadata: { name: "large", labels: { [labels.scopeRole]: "large" } },
+        rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"], resourceNames }],
+      });
+      return () => kubectl("admin", ["delete", "clusterrole", "large"]);
+    },
+  },
   {
     fault: "clients of the gateway send requests to that cluster",
     alerts: ["LatchkeyGatewayUpstream"],

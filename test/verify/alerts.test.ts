@@ -31,6 +31,9 @@ const healthy: Series = {
   [ready("OwnedAccessKey", "Expiring", "True", "Expiring")]: constant(0),
   'latchkey_connected_cluster_reachable{cluster="cluster/east",instance="a"}': constant(1),
   'latchkey_connected_cluster_reachable{cluster="cluster/east",instance="b"}': constant(0),
+  'latchkey_cluster_labels_trusted{cluster="cluster/east",instance="a"}': constant(1),
+  'latchkey_published_roles{state="published",instance="a"}': constant(4),
+  'latchkey_published_roles{state="too-large",instance="a"}': constant(0),
   'latchkey_gateway_requests_total{verb="get",code="502",instance="a"}': "0+1x120",
   'latchkey_gateway_refusals_total{reason="limit",code="429",instance="a"}': constant(0),
   'controller_runtime_reconcile_errors_total{controller="copy",instance="a"}': "0+1x120",
@@ -66,6 +69,13 @@ const faults: Readonly<Record<string, Series>> = {
   LatchkeyLifetimesEnd: { [ready("OwnedAccessKey", "Expiring", "True", "Expiring")]: constant(1) },
   LatchkeyClusterUnreachable: {
     'latchkey_connected_cluster_reachable{cluster="cluster/east",instance="a"}': constant(0),
+  },
+  // One of two replicas.
+  LatchkeyClusterLabelsNotTrusted: {
+    'latchkey_cluster_labels_trusted{cluster="cluster/east",instance="b"}': constant(0),
+  },
+  LatchkeyRolesLeftOut: {
+    'latchkey_published_roles{state="too-large",instance="a"}': constant(2),
   },
   LatchkeyGatewayUpstream: {
     'latchkey_gateway_requests_total{verb="get",code="502",instance="a"}': "0+60x120",
