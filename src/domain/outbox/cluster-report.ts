@@ -1,4 +1,5 @@
 import { isRecord, numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { UnknownSource } from "./outbox-state.ts";
 
 /** What an agent reports of one source. */
 export interface SourceReport {
@@ -18,8 +19,11 @@ export interface SourceReport {
 export interface ClusterReport {
   /** By the uid of the source. */
   readonly sources: ReadonlyMap<string, SourceReport>;
-  /** The uids of withdrawn sources of which the cluster has nothing any more. */
-  readonly done: ReadonlySet<string>;
+  /**
+   * Withdrawn sources of which the cluster has nothing any more: by uid, the resourceVersion of the
+   * Secret of the outbox that withdraws it.
+   */
+  readonly done: ReadonlyMap<string, string>;
   /** Sources of copies that no Secret of the outbox is about: `namespace/name` by uid. */
   readonly unknown: ReadonlyMap<string, string>;
   /** Why the agent writes nothing; only in the first report. */
@@ -38,7 +42,7 @@ const longest = { uid: 128, reason: 64, message: 256, version: 64, place: 507 } 
 /** A report without anything. */
 export const emptyReport: ClusterReport = {
   sources: new Map(),
-  done: new Set(),
+  done: new Map(),
   unknown: new Map(),
 };
 
@@ -52,14 +56,14 @@ export function reportText(report: ClusterReport): string {
     if (Buffer.byteLength(text) <= largestReport) return text;
   }
   const done = [...report.done].slice(0, Math.floor(largestReport / (longest.uid + 3)));
-  return encoded({ ...emptyReport, done: new Set(done) });
+  return encoded({ ...emptyReport, done: new Map(done) });
 }
 
 function encoded({ sources, done, unknown, problem }: ClusterReport): string {
   return JSON.stringify({
     format,
     sources: Object.fromEntries(sources),
-    done: [...done],
+    done: Object.fromEntries(done),
     unknown: Object.fromEntries(unknown),
     ...(problem === undefined ? {} : { problem }),
   });
@@ -89,16 +93,15 @@ export function parseReport(text: string): ClusterReport {
   if (Buffer.byteLength(text) > largestReport) return emptyReport;
   const read = jsonOf(text);
   if (numberAt(read, "format") !== format) return emptyReport;
-  const done = recordOf(read, "done");
   const problem = recordAt(read, "problem");
   const reason = shortAt(problem, "reason", longest.reason);
   return {
     sources: new Map(
       entriesOf(recordOf(read, "sources")).map(([uid, source]) => [uid, sourceReport(source)]),
     ),
-    done: new Set(
-      (Array.isArray(done) ? done : []).filter(
-        (uid): uid is string => typeof uid === "string" && uid.length <= longest.uid,
+    done: new Map(
+      entriesOf(recordOf(read, "done")).flatMap(([uid, seen]) =>
+        typeof seen === "string" && seen.length <= longest.version ? [[uid, seen] as const] : [],
       ),
     ),
     unknown: new Map(
@@ -150,4 +153,9 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The sources that a report names as unknown, by the name of their Secret in an outbox. */
+export function unknownByName(_report: ClusterReport): ReadonlyMap<string, UnknownSource> {
+  return new Map();
 }

@@ -26,6 +26,8 @@ export interface ObservedFinalization {
    * review.
    */
   readonly isStillHonoured: boolean | undefined;
+  /** Until when others may still hold data of the object; undefined if none do. */
+  readonly heldUntil?: number | undefined;
 }
 
 /** The phase of a finalization; `until` is a monotonic instant in milliseconds. */
@@ -51,9 +53,17 @@ const longestReviewMs = 60_000;
 /**
  * The phase of a finalization: grants are kept for a settle time and then revoked; the finalizer is
  * removed a settle time later, once the API server no longer honours them. Without grantees, it is
- * removed at once.
+ * removed at once. It stays while others hold data of the object.
  */
-export function finalizationPhase({
+export function finalizationPhase(observed: ObservedFinalization): FinalizationPhase {
+  const phase = grantPhase(observed);
+  const { now, heldUntil: until } = observed;
+  return phase.kind === "release" && until !== undefined && now < until
+    ? { kind: "settle", until }
+    : phase;
+}
+
+function grantPhase({
   hasGrantees,
   now,
   seenAt,

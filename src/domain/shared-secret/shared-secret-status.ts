@@ -6,6 +6,7 @@ import type { SharedSecret } from "../../api/shared-secret.ts";
 import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
+import type { ClusterSummary } from "../outbox/cluster-sync.ts";
 import type { Source } from "../sync/copy.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 import type { DerivedRole } from "./derived-role.ts";
@@ -21,6 +22,8 @@ export interface StatusInput {
   /** Names of derived objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
+  /** What the connected clusters have; absent if the SharedSecret names none. */
+  readonly clusters?: ClusterSummary | undefined;
   /** The value of `refresh-now` whose refresh is complete. */
   readonly refreshed?: string;
   /** The reported failure of writes of Roles and RoleBindings. */

@@ -8,6 +8,7 @@ import type { ReportedFailure } from "../plan/failure-history.ts";
 import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { nothingToDo, type Plan, type Write, statusWrites } from "../plan/plan.ts";
+import type { ClusterSummary } from "../outbox/cluster-sync.ts";
 import type { Source, TargetSecret } from "../sync/copy.ts";
 import { isPlaceholder } from "../sync/placeholder.ts";
 import { isPaused } from "../sync/sync-options.ts";
@@ -36,6 +37,8 @@ export interface ObservedSharedSecret extends ObservedSource {
   /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
+  /** What the connected clusters have; absent if the SharedSecret names none. */
+  readonly clusters?: ClusterSummary | undefined;
   /** The value of `refresh-now` whose refresh is complete. */
   readonly refreshed?: string;
   /**

@@ -33,6 +33,11 @@ export interface SyncObjects {
   readonly placeholders: Lookup<ObservedCopy>;
   /** All other Secrets; those that are no target may be missing. */
   readonly unmanagedSecrets: Lookup<UnmanagedSecret>;
+  /**
+   * Whether a source that is not among these may exist all the same, so that its copies are left
+   * alone: an agent knows only what the outbox says.
+   */
+  readonly keepsUnknown?: true;
 }
 
 /** Names of the indexes of {@link SyncObjects}. */
