@@ -68,9 +68,10 @@ export function assembleController(
     identity: options.identity,
   });
   const sizeOf: SizeOf = (resource, ref) => sizeOfIn(controller.informers.stores)(resource, ref);
+  const copyClient = createClient(copies, fieldManager, sizeOf);
+  const client = createClient(rest, fieldManager, sizeOf);
   const controller = createController(options, {
-    client: createClient(rest, fieldManager, sizeOf),
-    copyClient: createClient(copies, fieldManager, sizeOf),
+    clientOf: (queue) => (queue === "copy" ? copyClient : client),
     listWatch: createListWatch(rest, clock),
     yielder,
     events,

@@ -14,19 +14,21 @@ import type { ControllerOptions, World } from "./world.ts";
 import { createInformers, type Informers } from "./informers.ts";
 import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";
-import { controllers, createQueues, type Queues } from "./queues.ts";
+import { centralKinds } from "./kinds/kinds.ts";
+import { controllers, createQueues, type QueueName, type Queues } from "./queues.ts";
 import { reconcile } from "./reconcile.ts";
 import { send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
 import { countMintedToken, countRevokedTokens } from "./token-quota.ts";
 
-/** Dependencies of the controller; both clients are fenced by the Lease. */
+/** Dependencies of the controller; its clients are fenced by the Lease. */
 interface ControllerDeps extends InformerDeps {
-  readonly client: Client;
-  /** Only used to write copies. */
-  readonly copyClient: Client;
+  /** The client of each queue. */
+  readonly clientOf: (queue: QueueName) => Client;
   readonly events: EventRecorder;
   readonly metrics: Metrics;
+  /** The recoveries of other API servers, after which failed reconciles are tried again, too. */
+  readonly remoteRecoveries?: readonly Recovery[];
 }
 
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */
@@ -41,8 +43,12 @@ interface Controller {
 }
 
 /** Builds the controller; nothing runs yet. */
-export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
-  const { recovery = new Recovery() } = deps;
+export function createController(
+  options: ControllerOptions,
+  deps: ControllerDeps,
+  watched = centralKinds,
+): Controller {
+  const { recovery = new Recovery(), remoteRecoveries = [] } = deps;
   const { metrics } = deps;
   const counts = new ObjectCounts(deps.clock);
   /** Set while this process is the leader. */
@@ -51,6 +57,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
     { ...deps, recovery, onInterrupted: interruptionCounter(metrics) },
     {
       ...options,
+      watched,
       onChange(changed) {
         counts.record(changed);
         if (enqueuer !== undefined) changed.enqueue(enqueuer);
@@ -67,14 +74,14 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       if (signal.aborted) return;
       const leader = createLeader(options, deps, informers);
       enqueuer = leader.world.enqueuer;
-      const stopRetrying = recovery.onRecovered(() =>
-        Object.values(leader.queues).forEach((queue) => queue.retryNow()),
-      );
+      const retryAll = (): void =>
+        Object.values(leader.queues).forEach((queue) => queue.retryNow());
+      const retrying = [recovery, ...remoteRecoveries].map((each) => each.onRecovered(retryAll));
       try {
         await informers.enqueueAll(enqueuer);
         await runLoops(leader, deps, { informers, signal });
       } finally {
-        stopRetrying();
+        for (const stop of retrying) stop();
         enqueuer = undefined;
       }
     },
@@ -106,9 +113,11 @@ function createLeader(
   informers: Informers,
 ): Leader {
   const { stores, has, recordWrite, recordDelete } = informers;
-  const queues = createQueues(
-    (name) => new WorkQueue({ clock, random, metrics: queueMetrics(controllers[name], metrics) }),
-  );
+  const reconciled = new Set(informers.reconcilers.map(({ queue }) => queue));
+  const queues = createQueues((name) => {
+    const counted = reconciled.has(name) && { metrics: queueMetrics(controllers[name], metrics) };
+    return new WorkQueue({ clock, random, ...counted });
+  });
   const memory = newMemory(options);
   const keyResolver = createKeyResolver({
     ...{ keys: stores.keys, policies: stores.requesterPolicies, config: options },
@@ -132,7 +141,7 @@ function createLeader(
 /** Runs one loop for each reconciler until the signal aborts. */
 async function runLoops(
   { queues, world }: Leader,
-  { client, copyClient, clock, yielder, log, metrics, events }: ControllerDeps,
+  { clientOf, clock, yielder, log, metrics, events }: ControllerDeps,
   { informers, signal }: { readonly informers: Informers; readonly signal: AbortSignal },
 ): Promise<void> {
   const { options, stores } = world;
@@ -141,7 +150,7 @@ async function runLoops(
   for (const { entries } of stores.revokedTokens.values()) countRevokedTokens(entries, world);
   const deps = {
     world,
-    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
+    sourceData: new SourceData({ client: clientOf("sharedSecret"), digestOf: informers.digestOf }),
     forEach: yielder.forEach.bind(yielder),
     recordEvent: events.record.bind(events),
     refresh: informers.refresh,
@@ -150,7 +159,7 @@ async function runLoops(
     informers.reconcilers.map((reconciler) => {
       const { queue } = reconciler;
       const workers = reconciler.workers(options);
-      const sending = { ...deps, client: queue === "copy" ? copyClient : client };
+      const sending = { ...deps, client: clientOf(queue) };
       return runLoop({
         name: controllers[queue],
         queue: queues[queue],

@@ -1,7 +1,6 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import { staleReasons, untilFresh } from "../kube/informer/cache-freshness.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
@@ -13,8 +12,8 @@ import type { ReadStore } from "../kube/informer/store.ts";
 import { aborted } from "../runtime/clock.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import type { Enqueuer } from "./enqueuer.ts";
-import { watchKinds } from "./kinds/kinds.ts";
-import type { CountedObject, PublishedListName, WatchedKind } from "./kinds/watched-kind.ts";
+import { centralKinds, type Watched } from "./kinds/kinds.ts";
+import type { CountedObject, PublishedListName, Watch, WatchedKind } from "./kinds/watched-kind.ts";
 import { type Published, PublishedKinds } from "./published-kinds.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { OwnWrites, Stores } from "./stores.ts";
@@ -42,25 +41,34 @@ export interface Informers extends OwnWrites {
   readonly watches: () => readonly WatchReading[];
   /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
-  /** Resolves once every store is fresh: a store may have been listed long ago. */
+  /**
+   * Resolves once every store of the own API server is fresh: one may have been listed long ago.
+   */
   current(signal: AbortSignal): Promise<void>;
+  /** The informers of other API servers, whose stores {@link current} does not wait for. */
+  readonly remote: readonly RemoteInformer[];
   /** The kinds of which every replica publishes these lists. */
   readonly published: Readonly<Record<PublishedListName, Published>>;
   /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
 }
 
+/** An informer of another API server. */
+export type RemoteInformer = Pick<Informer<unknown>, "watchState" | "synced">;
+
 /** Options of {@link createInformers}. */
 interface InformersOptions extends NamespaceOptions {
   /** Latchkey's own namespace. */
   readonly namespace: string;
   readonly onChange: (changed: Changed) => void;
+  /** Default: what the controller of the central cluster watches. */
+  readonly watched?: Watched;
 }
 
 /** Creates an informer for every watched kind, and for the policies that record requesters. */
 export function createInformers(
   deps: InformerDeps,
-  { namespace, requireSyncFrom, copyKeys, onChange }: InformersOptions,
+  { namespace, requireSyncFrom, copyKeys, onChange, watched = centralKinds }: InformersOptions,
 ): Informers {
   const digestOf = createDataDigest();
   const kinds: WatchedKindInformer[] = [];
@@ -68,28 +76,32 @@ export function createInformers(
     revoked: new PublishedKinds(deps.clock),
     roles: new PublishedKinds(deps.clock),
   } satisfies Informers["published"];
-  const watch = <T>(kind: WatchedKind<T>): ReadStore<T> => {
+  const remote: RemoteInformer[] = [];
+  const watch: Watch = (kind, from) => {
     const lists = (kind.publishedIn ?? []).map((name) => published[name]);
-    const informer = informerOf(kind, deps, (changed) => {
+    const informer = informerOf(kind, from ?? deps, (changed) => {
       onChange(changed);
       for (const list of lists) list.announce();
     });
     for (const list of lists) list.add(informer);
     kinds.push({ ...kind, informer });
+    if (from !== undefined) remote.push(informer);
     return informer.store;
   };
-  const policies = requesterPolicyInformers(deps, () =>
+  const policies = watched.requesterPolicies(deps, () =>
     onChange({ resource: resources.mutatingPolicies, enqueue: enqueueRequested }),
   );
   const context = { namespace, requireSyncFrom, copyKeys, digestOf, stores: () => stores };
-  const stores: Stores = { ...watchKinds(context, watch), requesterPolicies: policies.stores };
+  const stores: Stores = { ...watched.kinds(context, watch), requesterPolicies: policies.stores };
   const all = [...kinds.map(({ informer }) => informer), ...policies.informers];
+  const own = all.filter((informer) => !remote.some((other) => other === informer));
   return {
     stores,
     published,
     digestOf,
-    reconcilers: kinds.flatMap(({ reconciler }) => reconciler ?? []),
-    current: (signal) => untilFresh(all, { clock: deps.clock, signal }),
+    remote,
+    reconcilers: [...kinds.flatMap(({ reconciler }) => reconciler ?? []), ...watched.reconcilers],
+    current: (signal) => untilFresh(own, { clock: deps.clock, signal }),
     run: async (signal) =>
       void (await Promise.all([
         ...policies.informers.map((informer) => informer.run(signal)),
@@ -98,7 +110,7 @@ export function createInformers(
     async enqueueAll(enqueuer) {
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
-    staleReasons: () => staleReasons(all, deps.clock.monotonic()),
+    staleReasons: () => staleReasons(own, deps.clock.monotonic()),
     watches: () => watchReadings(all, deps.clock),
     ...ownWrites(kinds, { stores, namespace }),
   };

@@ -11,6 +11,7 @@ export const controllers = {
   signingKeys: "signingkeys",
   connectorData: "connectordata",
   revokedTokens: "revokedtokens",
+  clusterReport: "clusterreport",
 } as const;
 
 /** The name of a queue. */
@@ -33,6 +34,7 @@ export function createQueues<Q>(create: (name: QueueName) => Q): Queues<Q> {
     signingKeys: create("signingKeys"),
     connectorData: create("connectorData"),
     revokedTokens: create("revokedTokens"),
+    clusterReport: create("clusterReport"),
   };
 }
 

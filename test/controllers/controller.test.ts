@@ -36,8 +36,7 @@ function setup(answer: (request: Request) => unknown = taken) {
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
   const metrics = createMetrics();
   const controller = createController(controllerOptions, {
-    client,
-    copyClient: client,
+    clientOf: () => client,
     listWatch,
     yielder: new Yielder(clock),
     events,
@@ -63,11 +62,13 @@ test("a follower fills its stores and writes nothing", async () => {
 });
 
 test("the metrics of every controller are 0 in a follower", async () => {
-  const { metrics } = setup();
+  const { metrics, controller } = setup();
   const { text } = await metrics.render();
   const lines = text.split("\n");
   expect(lines).toContain(`controller_runtime_max_concurrent_reconciles{controller="copy"} 2`);
-  for (const name of Object.values(controllers))
+  const names = controller.informers.reconcilers.map(({ queue }) => controllers[queue]);
+  expect(names).toContain("requestergrant");
+  for (const name of names)
     expect(lines).toEqual(
       expect.arrayContaining([
         `controller_runtime_reconcile_total{controller="${name}",result="error"} 0`,

@@ -43,8 +43,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
     const events = new EventRecorder({ client, clock, log, reporter: "test", identity });
     const broken = breaking(client, clock);
     const controller = createController(options, {
-      client: broken,
-      copyClient: broken,
+      clientOf: () => broken,
       listWatch: createListWatch(transport, clock),
       yielder: new Yielder(clock),
       events,

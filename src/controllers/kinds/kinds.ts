@@ -1,4 +1,8 @@
-import type { ReadStore } from "../../kube/informer/store.ts";
+import type { Metadata } from "../../api/object.ts";
+import { type PolicyStores, requesterPolicyInformers } from "../../authn/requester-policies.ts";
+import type { InformerDeps } from "../../kube/informer/informer-options.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import type { Reconciler } from "../reconciler.ts";
 import type { Stores } from "../stores.ts";
 import { connectorDataKind } from "./connector-data.ts";
 import { copyKind, placeholderKind, unmanagedSecretKind } from "./copy.ts";
@@ -10,16 +14,26 @@ import { ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
 import { signingKeysKind } from "./signing-keys.ts";
-import type { KindContext, WatchedKind } from "./watched-kind.ts";
+import type { KindContext, Watch } from "./watched-kind.ts";
+
+/** What a process that reconciles watches. */
+export interface Watched {
+  /** Watches all kinds and returns their stores. */
+  readonly kinds: (context: KindContext, watch: Watch) => Omit<Stores, "requesterPolicies">;
+  /** Follows the policies that record requesters. */
+  readonly requesterPolicies: (
+    deps: InformerDeps,
+    onChange: () => void,
+  ) => { readonly informers: readonly Informer<Metadata>[]; readonly stores: PolicyStores };
+  /** Reconcilers of keys that belong to no watched kind. */
+  readonly reconcilers: readonly Reconciler[];
+}
 
 /**
  * Watches all kinds and returns their stores; the policies that record requesters are watched
  * separately.
  */
-export function watchKinds(
-  context: KindContext,
-  watch: <T>(kind: WatchedKind<T>) => ReadStore<T>,
-): Omit<Stores, "requesterPolicies"> {
+export function watchKinds(context: KindContext, watch: Watch): Omit<Stores, "requesterPolicies"> {
   return {
     sharedSecrets: watch(sharedSecretKind(context)),
     namespaces: watch(namespaceKind(context)),
@@ -39,3 +53,10 @@ export function watchKinds(
     scopeRoles: watch(scopeRoleKind()),
   };
 }
+
+/** What the controller of the central cluster watches. */
+export const centralKinds: Watched = {
+  kinds: watchKinds,
+  requesterPolicies: requesterPolicyInformers,
+  reconcilers: [],
+};

@@ -3,7 +3,8 @@ import type { ObjectRef } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { NamespaceOptions } from "../../domain/sync/obstacles.ts";
 import type { ListOptions } from "../../kube/informer/list-options.ts";
-import type { Change, Codec, Indexer } from "../../kube/informer/store.ts";
+import type { InformerDeps } from "../../kube/informer/informer-options.ts";
+import type { Change, Codec, Indexer, ReadStore } from "../../kube/informer/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import type { Reconciler } from "../reconciler.ts";
@@ -49,6 +50,12 @@ export interface WatchedKind<T> {
   readonly countedAs?: (object: T) => CountedObject;
   readonly reconciler?: Reconciler;
 }
+
+/**
+ * Watches a kind and returns its store; with `from`, in another API server, which may be away for
+ * days without making the process unready.
+ */
+export type Watch = <T>(kind: WatchedKind<T>, from?: InformerDeps) => ReadStore<T>;
 
 /** What metrics count: objects by their conditions, and the targets and the expiry in a status. */
 export interface CountedObject {
