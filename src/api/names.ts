@@ -98,6 +98,11 @@ export const derivedCredentialsPolicy = "latchkey-derived-credentials";
 export const projectAssignmentPolicy = "latchkey-project-assignment";
 
 /**
+ * The name of the policy, and of its binding, that limits Latchkey's accounts to their own Secrets.
+ */
+export const ownSecretsPolicy = "latchkey-own-secrets";
+
+/**
  * The name of the policy, and of its binding, that decides who may name connected clusters in a
  * SharedSecret.
  */

@@ -28,7 +28,8 @@ export function latchkeyAccount(
     | "latchkey-webhook"
     | "latchkey-gateway"
     | "latchkey-direct-endpoint"
-    | "latchkey-direct-authorizer",
+    | "latchkey-direct-authorizer"
+    | "latchkey-cluster-agent",
 ): Caller {
   return {
     user: `system:serviceaccount:latchkey-system:${name}`,

@@ -1,4 +1,8 @@
-import { derivedCredentialsPolicy, projectAssignmentPolicy } from "../../api/names.ts";
+import {
+  derivedCredentialsPolicy,
+  ownSecretsPolicy,
+  projectAssignmentPolicy,
+} from "../../api/names.ts";
 import { isRecord, recordAt, stringAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { hashName } from "../hash-name.ts";
@@ -10,7 +14,12 @@ export interface ConnectedPolicy {
   readonly name: string;
   /** The {@link policyDigest} of each version that is strict enough, the shipped one first. */
   readonly digests: readonly string[];
+  /** The namespace of the accounts that it names, if that is not {@link shippedNamespace}. */
+  readonly namespace?: string;
 }
+
+/** The namespace of Latchkey in `config/`; a Helm chart writes that of its release instead. */
+const shippedNamespace = "latchkey-system";
 
 /** The policies that something is allowed only with. */
 export const connectedPolicies = {
@@ -21,6 +30,11 @@ export const connectedPolicies = {
   projectAssignment: {
     name: projectAssignmentPolicy,
     digests: ["1e0ba9e58d6c60b0a15a2994013b482cdb82cf7acf9c20f79571f7a2d1d42afb"],
+  },
+  // Former versions do not limit the agent of a connected cluster.
+  ownSecrets: {
+    name: ownSecretsPolicy,
+    digests: ["d5bae09a12a03342b8188ffa8a503d2ef85c336d92c8f9f9354bccaa8bd945d3"],
   },
 } as const satisfies Readonly<Record<string, ConnectedPolicy>>;
 
@@ -51,7 +65,7 @@ const settlingMs = 10_000;
  * undefined if it does.
  */
 export function policyProblem(
-  { name, digests }: ConnectedPolicy,
+  { name, digests, namespace }: ConnectedPolicy,
   { policy, binding }: ObservedPolicy,
   now: number,
 ): PolicyProblem | undefined {
@@ -65,7 +79,7 @@ export function policyProblem(
     stringsAt(spec, "validationActions").includes("Deny") &&
     spec["matchResources"] === undefined;
   if (!isBound) return missing(`${bindingText} does not deny requests in all namespaces`);
-  if (!digests.includes(policyDigest(policy)))
+  if (!digests.includes(policyDigest(policy, namespace)))
     return missing(`${policyText} in this cluster is not that of this version of Latchkey`);
   const isSettled = [policy, binding].every((object) => {
     const createdAt = instantOf(stringAt(recordAt(object, "metadata"), "creationTimestamp"));
@@ -95,10 +109,20 @@ function textsOf(name: string): readonly [policy: string, binding: string] {
 
 /**
  * A digest of what a ValidatingAdmissionPolicy decides: of its spec without messages, and without
- * the values that an API server adds to it (Kubernetes API reference, MatchResources).
+ * the values that an API server adds to it (Kubernetes API reference, MatchResources). Accounts of
+ * this namespace count as those of the shipped one, and the other way around.
  */
-export function policyDigest(policy: unknown): string {
-  return hashName([decisive(recordAt(policy, "spec"), 0)], 64);
+export function policyDigest(policy: unknown, namespace = shippedNamespace): string {
+  const swaps = new Map([
+    [shippedNamespace, namespace],
+    [namespace, shippedNamespace],
+  ]);
+  const swapped = (text: string): string =>
+    text.replaceAll(
+      /(?<=system:serviceaccount:)[-a-z0-9]+(?=:)/g,
+      (found) => swaps.get(found) ?? found,
+    );
+  return hashName([decisive(recordAt(policy, "spec"), 0, swapped)], 64);
 }
 
 const texts: ReadonlySet<string> = new Set(["message", "messageExpression", "reason"]);
@@ -109,13 +133,14 @@ const defaults: ReadonlyMap<string, unknown> = new Map([
 /** The spec of a policy has seven levels; what a cluster answers may have any number. */
 const mostLevels = 12;
 
-function decisive(value: unknown, level: number): unknown {
+function decisive(value: unknown, level: number, textOf: (text: string) => string): unknown {
   if (level > mostLevels) return "too deep";
-  if (Array.isArray(value)) return value.map((item: unknown) => decisive(item, level + 1));
+  if (typeof value === "string") return textOf(value);
+  if (Array.isArray(value)) return value.map((item: unknown) => decisive(item, level + 1, textOf));
   if (!isRecord(value)) return value;
   const fields = Object.entries(value)
     .filter(([name, field]) => !texts.has(name) && defaults.get(name) !== field)
-    .map(([name, field]) => [name, decisive(field, level + 1)] as const)
+    .map(([name, field]) => [name, decisive(field, level + 1, textOf)] as const)
     .filter(([, field]) => !isEmpty(field));
   return Object.fromEntries(fields.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

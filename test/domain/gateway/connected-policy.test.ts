@@ -111,6 +111,32 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
   });
 });
 
+describe("a policy that names accounts of Latchkey", () => {
+  const shipped = shippedPolicy(connectedPolicies.ownSecrets.name, createdAt);
+  const inNamespace = (namespace: string) => ({
+    ...shipped,
+    policy: JSON.parse(
+      JSON.stringify(shipped.policy).replaceAll("latchkey-system:", `${namespace}:`),
+    ),
+  });
+  const kindOf = (own: string, installed: string) =>
+    policyProblem(
+      { ...connectedPolicies.ownSecrets, namespace: own },
+      inNamespace(installed),
+      later,
+    )?.kind;
+
+  test.each([
+    ["keys", "keys", undefined],
+    ["latchkey-system", "latchkey-system", undefined],
+    ["keys", "latchkey-system", "not-enforced"],
+    ["latchkey-system", "keys", "not-enforced"],
+    ["keys", "constructor", "not-enforced"],
+  ])("counts for those of its namespace: in %s, that of %s", (own, installed, kind) => {
+    expect(kindOf(own, installed)).toBe(kind);
+  });
+});
+
 function nested(levels: number): unknown {
   return Array.from({ length: levels }).reduce((inner) => ({ inner }), {});
 }
