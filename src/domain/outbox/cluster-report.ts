@@ -1,5 +1,5 @@
+import type { ObjectRef } from "../../api/object.ts";
 import { isRecord, numberAt, recordAt, stringAt } from "../../api/parse.ts";
-import type { UnknownSource } from "./outbox-state.ts";
 
 /** What an agent reports of one source. */
 export interface SourceReport {
@@ -153,6 +153,12 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A source that a cluster has copies of and that its outbox says nothing about. */
+export interface UnknownSource {
+  readonly source: ObjectRef;
+  readonly uid: string;
 }
 
 /** The sources that a report names as unknown, by the name of their Secret in an outbox. */

@@ -1,6 +1,6 @@
 import type { Source } from "../sync/copy.ts";
 import type { SourceReport } from "./cluster-report.ts";
-import type { OutboxState } from "./outbox-state.ts";
+import type { OutboxState } from "./outbox-table.ts";
 
 /** What a source has in one connected cluster, as its status says it. */
 export interface ClusterSync {

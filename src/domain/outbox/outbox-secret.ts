@@ -13,8 +13,9 @@ export const outboxFormat = "1";
 export interface ObservedOutboxSecret {
   readonly metadata: Metadata;
   readonly type: string;
+  readonly immutable: boolean;
   readonly digest: string;
-  /** Bytes of its keys and values, about. */
+  /** Characters of its keys and values, as in `size` of a Source. */
   readonly size: number;
 }
 
@@ -56,12 +57,7 @@ export function tombstoneManifest(
   revisedAt: string,
   over?: ObservedOutboxSecret,
 ): Manifest {
-  const marks = {
-    [annotations.outboxFormat]: outboxFormat,
-    [annotations.source]: keyOf(source),
-    [annotations.withdrawn]: uid,
-    [annotations.revisedAt]: revisedAt,
-  };
+  const marks = { ...withdrawnAnnotations({ source, uid }), [annotations.revisedAt]: revisedAt };
   return manifest(placeOf(cluster, source), { uid, marks, data: {} }, over);
 }
 
@@ -75,11 +71,49 @@ export interface WithdrawnSource {
 
 /** Whether a Secret of an outbox says what is offered now. */
 export function isOfferCurrent(secret: ObservedOutboxSecret, offered: OfferedSource): boolean {
-  const { [annotations.revisedAt]: _, ...marks } = secret.metadata.annotations;
-  const wanted = offeredAnnotations(offered);
+  const { uid } = offered.source.secret.metadata;
   return (
     secret.digest === offered.source.ownDigest &&
-    secret.metadata.labels[labels.outboxUid] === offered.source.secret.metadata.uid &&
+    saysExactly(secret, { uid, marks: offeredAnnotations(offered) })
+  );
+}
+
+/** Whether a Secret of an outbox withdraws this source, and says nothing else. */
+export function isTombstoneOf(secret: ObservedOutboxSecret, withdrawn: WithdrawnSource): boolean {
+  const { uid } = withdrawn;
+  return secret.size === 0 && saysExactly(secret, { uid, marks: withdrawnAnnotations(withdrawn) });
+}
+
+/**
+ * The annotations with which a Secret of an outbox keeps its data but says what is offered now, as
+ * a merge patch; undefined if it does.
+ */
+export function marksPatch(
+  secret: ObservedOutboxSecret,
+  offered: OfferedSource,
+): Readonly<Record<string, string | null>> | undefined {
+  const { [annotations.revision]: _, ...wanted } = offeredAnnotations(offered);
+  const options = passedOptions.filter((key) => wanted[key] === undefined);
+  const given = secret.metadata.annotations;
+  const changes = [
+    ...Object.entries(wanted).filter(([key, value]) => given[key] !== value),
+    ...options.filter((key) => given[key] !== undefined).map((key) => [key, null] as const),
+  ];
+  // A tombstone has no data that could be offered.
+  const isTombstone = given[annotations.withdrawn] !== undefined;
+  return changes.length === 0 || isTombstone ? undefined : Object.fromEntries(changes);
+}
+
+/** What a Secret of an outbox says besides its data. */
+interface Said {
+  readonly uid: string;
+  readonly marks: Readonly<Record<string, string>>;
+}
+
+function saysExactly({ metadata }: ObservedOutboxSecret, { uid, marks: wanted }: Said): boolean {
+  const { [annotations.revisedAt]: _, ...marks } = metadata.annotations;
+  return (
+    metadata.labels[labels.outboxUid] === uid &&
     Object.keys(marks).length === Object.keys(wanted).length &&
     Object.entries(wanted).every(([key, value]) => marks[key] === value)
   );
@@ -113,24 +147,27 @@ function offeredAnnotations({ source, projects }: OfferedSource): Readonly<Recor
   };
 }
 
+function withdrawnAnnotations({
+  source,
+  uid,
+}: Pick<WithdrawnSource, "source" | "uid">): Readonly<Record<string, string>> {
+  return {
+    [annotations.outboxFormat]: outboxFormat,
+    [annotations.source]: keyOf(source),
+    [annotations.withdrawn]: uid,
+  };
+}
+
 function placeOf(cluster: string, source: ObjectRef): ObjectRef {
   return { namespace: outboxNamespace(cluster), name: outboxName(source) };
 }
 
 function manifest(
   place: ObjectRef,
-  {
-    uid,
-    marks,
-    data,
-  }: {
-    readonly uid: string;
-    readonly marks: Readonly<Record<string, string>>;
-    readonly data: SecretData;
-  },
+  { uid, marks, data }: Said & { readonly data: SecretData },
   over: ObservedOutboxSecret | undefined,
 ): Manifest {
-  const { uid: own, resourceVersion } = over?.metadata ?? {};
+  const { uid: own, resourceVersion, finalizers = [] } = over?.metadata ?? {};
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
@@ -138,6 +175,7 @@ function manifest(
       ...place,
       ...(own === undefined ? {} : { uid: own }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(finalizers.length === 0 ? {} : { finalizers }),
       labels: { [labels.outboxUid]: uid },
       annotations: marks,
     },

@@ -1,9 +1,19 @@
+import { labels, outboxSecretType } from "../../api/names.ts";
 import type { ObjectRef } from "../../api/object.ts";
-import type { SecretData } from "../../api/shared-secret.ts";
-import type { Steps } from "../sync/target-steps.ts";
 import type { Source } from "../sync/copy.ts";
-import type { ConnectedCluster } from "./consents.ts";
-import type { ObservedOutboxSecret, OfferedSource } from "./outbox-secret.ts";
+import { type ConnectedCluster, isWithdrawn, offerTo } from "./consents.ts";
+import type { UnknownSource } from "./cluster-report.ts";
+import { outboxName } from "./outbox-names.ts";
+import {
+  isOfferCurrent,
+  type ObservedOutboxSecret,
+  type OfferedSource,
+  sourceOfOutbox,
+  isTombstoneOf,
+  withdrawnUid,
+  type WithdrawnSource,
+} from "./outbox-secret.ts";
+import type { OutboxState } from "./outbox-table.ts";
 
 /** All that concerns one Secret of an outbox. */
 export interface ObservedOutboxKey {
@@ -33,15 +43,9 @@ export interface ReportedKey {
   readonly unknown?: UnknownSource | undefined;
 }
 
-/** A source that a cluster has copies of and that its outbox says nothing about. */
-export interface UnknownSource {
-  readonly source: ObjectRef;
-  readonly uid: string;
-}
-
 /** What an outbox holds, and its bounds. */
 export interface OutboxUsage {
-  /** Bytes of all its Secrets, as in `size` of each. */
+  /** The sum of `size` of its Secrets. */
   readonly bytes: number;
   /** `--maximum-outbox-bytes`. */
   readonly maximumBytes: number;
@@ -49,100 +53,86 @@ export interface OutboxUsage {
   readonly withdrawals: number;
 }
 
-/** What is known of a Secret of an outbox in each state. */
-interface Facts {
-  /** Nothing is there, and nothing is to be said. */
-  "not-wanted": object;
-  current: { readonly offered: OfferedSource };
-  missing: { readonly offered: OfferedSource };
-  differs: { readonly offered: OfferedSource; readonly secret: ObservedOutboxSecret };
-  /** The offer would take more bytes than the outbox may have. */
-  full: { readonly offered: OfferedSource; readonly secret?: ObservedOutboxSecret };
-  /** The source is invalid, and may still offer this: what the cluster has stays. */
-  "source-invalid": { readonly secret: ObservedOutboxSecret };
-  /** The source exists, but certainly offers this cluster nothing. */
-  withdrawn: ToWithdraw & { readonly secret: ObservedOutboxSecret };
-  /** The source is not in the cache; confirmed with the API server before it is withdrawn. */
-  orphaned: ToWithdraw & { readonly secret: ObservedOutboxSecret };
-  /**
-   * The cluster has copies of a source that offers nothing; confirmed with the API server before
-   * that is said.
-   */
-  unknown: ToWithdraw;
-  /** As `unknown`, but the outbox has the maximum of tombstones. */
-  deferred: ToWithdraw;
-  /** A tombstone that the cluster has not acted upon. */
-  waiting: { readonly secret: ObservedOutboxSecret };
-  /** A tombstone of which the cluster has nothing any more. */
-  done: { readonly secret: ObservedOutboxSecret };
-  /** The cluster is not connected any more, or anew. */
-  disconnected: { readonly secret: ObservedOutboxSecret };
-  /** It names no source that its name is of, so it says nothing to an agent. */
-  unreadable: { readonly secret: ObservedOutboxSecret };
-  /** A Secret of another type: it is not of Latchkey and never changed. */
-  conflict: { readonly secret: ObservedOutboxSecret };
-}
-
-/** A source whose copies in a cluster are withdrawn. */
-interface ToWithdraw {
-  readonly source: ObjectRef;
-  readonly uid: string;
-}
-
-type Kind = keyof Facts;
-
-/** The state of a Secret of an outbox, which decides the writes. */
-export type OutboxState<K extends Kind = Kind> = {
-  readonly [P in K]: { readonly kind: P } & Facts[P];
-}[K];
+/**
+ * Maximum tombstones in an outbox that answer unknown sources; others wait. What is withdrawn is
+ * always said.
+ */
+export const mostWithdrawals = 1_000;
 
 /** The state of one Secret of an outbox. */
-export function outboxState(_observed: ObservedOutboxKey): OutboxState {
-  return { kind: "not-wanted" };
+export function outboxState(observed: ObservedOutboxKey): OutboxState {
+  const { cluster, existing: secret, isTerminating, source } = observed;
+  if (isTerminating) return notWanted;
+  if (secret !== undefined && secret.type !== outboxSecretType) return { kind: "conflict", secret };
+  if (cluster === undefined)
+    return secret === undefined ? notWanted : { kind: "disconnected", secret };
+  const offer = source === undefined ? undefined : offerTo(source, cluster);
+  if (source !== undefined && offer?.kind === "offered")
+    return offeredState({ source, cluster: cluster.name, projects: offer.projects }, observed);
+  const isCertain = source === undefined || isWithdrawn(source, cluster);
+  if (secret === undefined) return isCertain ? unknownState(cluster, observed) : notWanted;
+  if (withdrawnUid(secret) !== undefined) return tombstoneState(secret, cluster, observed);
+  if (!isCertain) return { kind: "source-invalid", secret };
+  const withdrawn = withdrawnSource(secret, cluster, observed);
+  if (withdrawn === undefined) return { kind: "unreadable", secret };
+  return { kind: source === undefined ? "orphaned" : "withdrawn", secret, withdrawn };
 }
 
-/** The source whose own data is written, if any (`read-data` with the variant `own`). */
-export function offeredSource(state: OutboxState): Source | undefined {
-  return state.kind === "missing" || state.kind === "differs" ? state.offered.source : undefined;
+const notWanted: OutboxState = { kind: "not-wanted" };
+
+function offeredState(
+  offered: OfferedSource,
+  { existing: secret, usage }: ObservedOutboxKey,
+): OutboxState {
+  const { source, cluster } = offered;
+  if (secret !== undefined && isOfferCurrent(secret, offered)) return { kind: "current", offered };
+  const size = secret?.size ?? 0;
+  const fits = source.size <= size || usage.bytes - size + source.size <= usage.maximumBytes;
+  if (secret === undefined) return fits ? { kind: "missing", offered } : { kind: "full", offered };
+  if (fits) return { kind: "differs", offered, secret };
+  const uid = secret.metadata.labels[labels.outboxUid] ?? "";
+  // The data of another source that had the name may not stay.
+  if (withdrawnUid(secret) === undefined && uid !== source.secret.metadata.uid)
+    return {
+      kind: "withdrawn",
+      secret,
+      withdrawn: { cluster, source: source.secret.metadata, uid },
+    };
+  return { kind: "full", offered, secret };
 }
 
-/**
- * The SharedSecret that is read from the API server before anything is written in a state; the
- * writes follow only if {@link isWithdrawalConfirmed}. Undefined if nothing is to be confirmed.
- */
-export function toConfirm(state: OutboxState): ObjectRef | undefined {
-  return state.kind === "orphaned" || state.kind === "unknown" ? state.source : undefined;
+function unknownState(
+  { name: cluster }: ConnectedCluster,
+  { reported: { unknown }, usage }: ObservedOutboxKey,
+): OutboxState {
+  if (unknown === undefined) return notWanted;
+  const withdrawn = { cluster, ...unknown };
+  return { kind: usage.withdrawals < mostWithdrawals ? "unknown" : "deferred", withdrawn };
 }
 
-/**
- * Whether the answer to the read of {@link toConfirm} confirms the state: the SharedSecret is gone,
- * or it is as the cache has it (`cached` is its resourceVersion there).
- */
-export function isWithdrawalConfirmed(
-  answer:
-    | { readonly kind: "gone" | "unknown" }
-    | { readonly kind: "there"; readonly metadata: { readonly resourceVersion: string } },
-  cached: string | undefined,
-): boolean {
-  return (
-    answer.kind === "gone" ||
-    (answer.kind === "there" && answer.metadata.resourceVersion === cached)
-  );
+function tombstoneState(
+  secret: ObservedOutboxSecret,
+  cluster: ConnectedCluster,
+  observed: ObservedOutboxKey,
+): OutboxState {
+  const withdrawn = withdrawnSource(secret, cluster, observed);
+  if (withdrawn === undefined) return { kind: "unreadable", secret };
+  if (!isTombstoneOf(secret, withdrawn)) return { kind: "withdrawn", secret, withdrawn };
+  const isDone = observed.reported.done.get(withdrawn.uid) === secret.metadata.resourceVersion;
+  return { kind: isDone ? "done" : "waiting", secret };
 }
 
-/** What the writes of a state need: `revisedAt` is an RFC 3339 time. */
-export interface OutboxWritten {
-  readonly target: ObjectRef;
-  readonly cluster: string;
-  readonly revisedAt: string;
-  /** The own data of {@link offeredSource}. */
-  readonly data?: SecretData | undefined;
-}
-
-/** The writes for a state, in order of the steps. */
-export function outboxSteps<K extends Kind>(
-  _state: OutboxState<K>,
-  _written: OutboxWritten,
-): Steps {
-  return [];
+/** The source that a Secret is of: as it says itself, or the SharedSecret that has its name. */
+function withdrawnSource(
+  secret: ObservedOutboxSecret,
+  { name: cluster }: ConnectedCluster,
+  { target, source }: ObservedOutboxKey,
+): WithdrawnSource | undefined {
+  const said = sourceOfOutbox(secret.metadata);
+  const isNamed = said !== undefined && outboxName(said) === target.name;
+  const named = isNamed ? said : source?.secret.metadata;
+  const uid = secret.metadata.labels[labels.outboxUid] || source?.secret.metadata.uid;
+  if (named === undefined || uid === undefined || uid === "") return undefined;
+  const { namespace = "", name } = named;
+  return { cluster, source: { namespace, name }, uid };
 }
