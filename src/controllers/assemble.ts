@@ -1,26 +1,17 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
-import { keyOf } from "../api/object.ts";
-import { resources } from "../api/resources.ts";
 import { Certificates, type ServiceNames } from "../certificates/certificates.ts";
 import { BodyLimiter } from "../kube/client/body-limiter.ts";
-import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
-import { EventRecorder } from "../kube/event-recorder.ts";
 import { createClient, type SizeOf } from "../kube/client/client.ts";
-import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
+import type { Transport } from "../kube/client/transport.ts";
+import { EventRecorder } from "../kube/event-recorder.ts";
 import { createListWatch } from "../kube/informer/list-watch.ts";
-import { mostOwnResponseBytes } from "../kube/client/exchange.ts";
 import { Recovery } from "../kube/informer/recovery.ts";
-import {
-  createTransport,
-  type Transport,
-  type TransportOptions,
-} from "../kube/client/transport.ts";
+import type { ElectionEnd, LeaseTimes } from "../kube/leader-election.ts";
+import type { ProcessConnectionDeps } from "../kube/process-connection.ts";
 import { Yielder } from "../runtime/yielder.ts";
-import type { Metrics } from "../runtime/metrics.ts";
-import { type RequestMetrics, requestMetrics } from "../runtime/work-metrics.ts";
 import { createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
-import type { Stores } from "./stores.ts";
+import { newElection, openFenced, ProcessTransports, sizeOfIn } from "./process-transports.ts";
 import type { ControllerOptions } from "./world.ts";
 
 /** Options of a controller process; `identity` is its name in the Lease. */
@@ -45,8 +36,6 @@ export interface Assembly {
   close(): Promise<void>;
 }
 
-const requestTimeoutMs = 30_000;
-
 /** Builds a controller process without its HTTP server; nothing runs yet. */
 export function assembleController(
   options: AssemblyOptions,
@@ -54,10 +43,17 @@ export function assembleController(
 ): Assembly {
   const { clock, random, log, metrics } = deps;
   const yielder = new Yielder(clock);
-  const transports = new Transports(deps, yielder);
+  const transports = new ProcessTransports(deps, yielder);
   const recovery = new Recovery();
-  const election = newElection(options, transports, { ...deps, recovery });
-  const [copies, rest] = openFenced(options, transports, { election, metrics });
+  const { namespace, identity, lease: times, writers: connections } = options;
+  const lease = { namespace, name: ownObjects.lease, identity, times, fieldManager };
+  const election = newElection(lease, transports, { ...deps, recovery });
+  const bodies = new BodyLimiter(options.maximumBodyBytesInFlight);
+  // Copies have their own connections: kube-apiserver may take 100 ms for a write of a RoleBinding,
+  // and a hundredth of that for a Secret.
+  const fenced = (pool: string): Transport =>
+    openFenced({ pool, connections, bodies }, transports, { election, metrics });
+  const [copies, rest] = [fenced("copies"), fenced("rest")];
   // Not fenced by the Lease: every replica reports, and every replica keeps the certificates.
   const ownTransport = transports.open(3);
   const events = new EventRecorder({
@@ -102,109 +98,5 @@ export function assembleController(
       await transports.close();
       await followed;
     },
-  };
-}
-
-/** The transports of a process, which are closed together. */
-class Transports {
-  readonly #deps: ProcessConnectionDeps;
-  readonly #yielder: Yielder;
-  readonly #requests: RequestMetrics;
-  readonly #opened: Transport[] = [];
-
-  constructor(deps: ProcessConnectionDeps, yielder: Yielder) {
-    this.#deps = deps;
-    this.#yielder = yielder;
-    this.#requests = requestMetrics(new URL(deps.credentials.server).host, deps.metrics);
-  }
-
-  open(connections: number, special: Partial<TransportOptions> = {}): Transport {
-    const { credentials, clock } = this.#deps;
-    const transport = createTransport({
-      credentials,
-      clock,
-      yielder: this.#yielder,
-      timeoutMs: requestTimeoutMs,
-      mostBytes: mostOwnResponseBytes,
-      metrics: this.#requests,
-      ...special,
-      connections,
-    });
-    this.#opened.push(transport);
-    return transport;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#opened.map((transport) => transport.close()));
-  }
-}
-
-/**
- * Creates the leader election. Renewals have their own connection: they must not be fenced or
- * queued behind other requests. The timeout is half of the renew deadline, so that a hung socket
- * leaves time for another attempt.
- */
-function newElection(
-  { namespace, identity, lease: times }: AssemblyOptions,
-  transports: Transports,
-  {
-    clock,
-    random,
-    log,
-    metrics,
-    recovery,
-  }: ProcessConnectionDeps & { readonly recovery: Recovery },
-): LeaderElection {
-  const transport = transports.open(1, { timeoutMs: times.renewDeadline / 2 });
-  return new LeaderElection({
-    client: createClient(transport, fieldManager),
-    clock,
-    random,
-    log,
-    leading: metrics.gauge("leader_election_master_status", { name: ownObjects.lease }),
-    lease: { namespace, name: ownObjects.lease },
-    identity,
-    times,
-    onRestored: () => recovery.restarted(),
-  });
-}
-
-/**
- * Opens the transports that the Lease fences. Copies have their own connections: kube-apiserver may
- * take 100 ms for a write of a RoleBinding, and a hundredth of that for a Secret.
- */
-function openFenced(
-  { writers, maximumBodyBytesInFlight }: AssemblyOptions,
-  transports: Transports,
-  { election, metrics }: { readonly election: LeaderElection; readonly metrics: Metrics },
-): readonly [copies: Transport, rest: Transport] {
-  const bodies = new BodyLimiter(maximumBodyBytesInFlight);
-  const open = (pool: "copies" | "rest"): Transport => {
-    const limit = metrics.gauge("latchkey_request_concurrency_limit", { pool });
-    limit.set(writers);
-    return transports.open(writers, {
-      bodies,
-      fence: () => election.remainingMs(),
-      onLimit: (concurrent) => limit.set(concurrent),
-    });
-  };
-  return [open("copies"), open("rest")];
-}
-
-/** Assumed bytes of an object of unknown size (etcd, --max-request-bytes). */
-const largestObject = 1.5 * 1024 * 1024;
-
-/**
- * Returns a function for the approximate size of an object in bytes, from the stores; 0 for kinds
- * with small objects.
- */
-export function sizeOfIn({ sharedSecrets }: Stores): SizeOf {
-  return (resource, ref) => {
-    if (resource === resources.sharedSecrets)
-      return (
-        sharedSecrets.get(keyOf({ namespace: ref.namespace ?? "", name: ref.name }))?.size ??
-        largestObject
-      );
-    return resource === resources.secrets ? largestObject : 0;
   };
 }

@@ -34,6 +34,11 @@ const defaultLeaseTimes: LeaseTimes = {
   retryPeriod: 2_000,
 };
 
+/** The annotations of the next write of a Lease, of those that it has. */
+export type LeaseNotes = (
+  observed: Readonly<Record<string, string>>,
+) => Readonly<Record<string, string>>;
+
 /** Dependencies of leader election; `client` must not be fenced by the same Lease. */
 interface LeaseOptions {
   readonly client: Pick<Client, "get" | "create" | "replace">;
@@ -47,6 +52,8 @@ interface LeaseOptions {
   /** Identity of this process; must be unique among running processes. */
   readonly identity: string;
   readonly times?: LeaseTimes;
+  /** Default: annotations stay as they are. */
+  readonly notes?: LeaseNotes;
   /** Called when the Lease is older than this process has written it: etcd was restored. */
   readonly onRestored?: () => void;
 }
@@ -234,13 +241,13 @@ export class LeaderElection {
   }
 
   async #write(observed: LeaseRecord | undefined): Promise<Attempt> {
-    const { client, clock, lease, identity } = this.#options;
+    const { client, clock, lease, identity, notes = (kept) => kept } = this.#options;
     const sentAt = clock.monotonic();
     const { leaseDuration } = this.#times;
     const spec = heldSpec(observed?.spec, { identity, leaseDuration, now: clock.now() });
     const answer = await (observed === undefined
-      ? client.create(resources.leases, newLease(lease, spec))
-      : client.replace(resources.leases, nextLease(observed, spec)));
+      ? client.create(resources.leases, newLease(lease, spec, notes({})))
+      : client.replace(resources.leases, nextLease(observed, spec, notes)));
     return { kind: "ours", sentAt, record: parseLease(answer) };
   }
 

@@ -60,22 +60,31 @@ export function heldSpec(
 }
 
 /** The manifest of a new Lease. */
-export function newLease(ref: ObjectRef, spec: LeaseSpec): Manifest {
+export function newLease(
+  ref: ObjectRef,
+  spec: LeaseSpec,
+  notes: Readonly<Record<string, string>> = {},
+): Manifest {
+  const annotations = Object.keys(notes).length === 0 ? {} : { annotations: notes };
   return {
     apiVersion: apiVersionOf(resources.leases),
     kind: resources.leases.kind,
-    metadata: { ...ref },
+    metadata: { ...ref, ...annotations },
     spec,
   };
 }
 
 /**
- * The manifest that replaces the `observed` Lease; keeps its labels and annotations, with its
- * resourceVersion as the precondition.
+ * The manifest that replaces the `observed` Lease; keeps its labels and, by default, its
+ * annotations, with its resourceVersion as the precondition.
  */
-export function nextLease(observed: LeaseRecord, spec: LeaseSpec): Manifest {
+export function nextLease(
+  observed: LeaseRecord,
+  spec: LeaseSpec,
+  notes: (observed: Metadata["annotations"]) => Metadata["annotations"] = (kept) => kept,
+): Manifest {
   const { uid, resourceVersion, labels, annotations, finalizers, ...ref } = observed.metadata;
-  const kept = { labels, annotations, finalizers, uid, resourceVersion };
+  const kept = { labels, annotations: notes(annotations), finalizers, uid, resourceVersion };
   const manifest = newLease(
     { name: ref.name, ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }) },
     spec,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
-import { sizeOfIn } from "../../src/controllers/assemble.ts";
+import { sizeOfIn } from "../../src/controllers/process-transports.ts";
 import { rawSharedSecret, syncedInformers } from "../support/fake-informers.ts";
 
 test("a SharedSecret has the size of its data, an unknown one and a Secret the maximum size, other kinds are small", async () => {
