@@ -1,4 +1,4 @@
-import { group as ownGroup } from "../../api/names.ts";
+import { group as ownGroup, outboxNamespacePrefix } from "../../api/names.ts";
 import { resources } from "../../api/resources.ts";
 import { qualifiedResource } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./scoped-request.ts";
@@ -47,8 +47,8 @@ const escapes: readonly Escape[] = [
 ];
 
 /**
- * Namespaces with cluster credentials, in addition to Latchkey's own: those of connected clusters,
- * and of the control plane.
+ * Namespaces with cluster credentials, in addition to Latchkey's own and those of outboxes: those of
+ * connected clusters, and of the control plane.
  */
 const guardedNamespaces = ["latchkey-clusters", "kube-system"];
 
@@ -57,7 +57,12 @@ const guardedNamespaces = ["latchkey-clusters", "kube-system"];
  * resource by name.
  */
 export function isGuardedNamespace(namespace: string, ownNamespace: string): boolean {
-  return namespace !== "" && (namespace === ownNamespace || guardedNamespaces.includes(namespace));
+  return (
+    namespace !== "" &&
+    (namespace === ownNamespace ||
+      guardedNamespaces.includes(namespace) ||
+      namespace.startsWith(outboxNamespacePrefix))
+  );
 }
 
 /**

@@ -59,6 +59,7 @@ describe.each(limited)("in a connected cluster, %s", (scope) => {
     "get pods p in kube-system",
     "get secrets s in latchkey-clusters",
     "get configmaps c in latchkey-system",
+    "get secrets s in latchkey-cluster-west",
   ])("covers no %s, though the namespace is of the project", (request) => {
     expect(isAllowed(scopeOf(scope), requestOf(`${request} ${inProject}`))).toBe(false);
   });

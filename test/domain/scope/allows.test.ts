@@ -221,15 +221,16 @@ describe.each<Group>([
       have no subresource that a project covers | project web | get secrets/log p in ns project=web
     `),
   ],
-  ...["latchkey-system", "latchkey-clusters", "kube-system"].map((namespace): Group => [
-    `what is in namespace ${namespace}`,
-    requestRows(`
+  ...["latchkey-system", "latchkey-clusters", "latchkey-cluster-c1", "kube-system"].map(
+    (namespace): Group => [
+      `what is in namespace ${namespace}`,
+      requestRows(`
       is covered by a rule that lists it and the resource
         | rule resources=pods namespaces=ns,${namespace} | get pods p in ${namespace}
       is covered where such a rule names Secrets | rule resources=secrets namespaces=${namespace}
         | get secrets p in ${namespace}
     `),
-    requestRows(`
+      requestRows(`
       is not covered by a rule that lists neither | rule | get pods p in ${namespace}
       is not covered by a rule that lists the resource alone | rule resources=pods
         | get pods p in ${namespace}
@@ -244,7 +245,8 @@ describe.each<Group>([
         | get pods p in ${namespace} target=Cluster cluster=c1
       is not covered by a role | role viewer | get pods p in ${namespace}
     `),
-  ]),
+    ],
+  ),
   [
     "regardless of the scope, a key",
     requestRows(`

@@ -7,7 +7,14 @@ const project = fc.constantFrom("web", "pay");
 const cluster = fc.constantFrom("c1", "c2");
 const space = fc.constantFrom("blue", "red");
 const virtualCluster = fc.constantFrom("vc", "wc");
-const namespace = fc.constantFrom("ns", "other", "", "kube-system", "latchkey-system");
+const namespace = fc.constantFrom(
+  "ns",
+  "other",
+  "",
+  "kube-system",
+  "latchkey-system",
+  "latchkey-cluster-c1",
+);
 const resourceScope = fc.constantFrom<ResourceScope>(
   "Namespaced",
   "Namespaced",

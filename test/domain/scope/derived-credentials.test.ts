@@ -59,14 +59,79 @@ test.each([
   expect(kinds.filter(isEscapeOf)).toEqual(expected);
 });
 
-test("guarded namespaces are Latchkey's own and those of connected clusters and of the control plane", () => {
-  const names = ["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""];
+test("guarded namespaces are Latchkey's own, those of connected clusters and that of the control plane", () => {
+  const names = [
+    ...["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""],
+    ...["latchkey-cluster-east", "latchkey-cluster-", "latchkey-cluster", "my-latchkey-cluster-x"],
+  ];
   expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual([
     "keys",
     "latchkey-clusters",
     "kube-system",
+    "latchkey-cluster-east",
+    "latchkey-cluster-",
   ]);
   expect(isGuardedNamespace("", "")).toBe(false);
+});
+
+describe("the key of the agent of a connected cluster", () => {
+  const outbox = "latchkey-cluster-east";
+  const rule = (verbs: readonly string[], group: string, resource: string, ...names: string[]) => ({
+    verbs,
+    resources: [{ group, resources: [resource] }],
+    ...(names.length === 0 ? {} : { resourceNames: names }),
+    namespaces: [outbox],
+    requestTargets: ["Management"],
+  });
+  const scope = {
+    rules: [
+      rule(reading, "", "secrets"),
+      rule(["get", "update"], "", "configmaps", "report-0", "report-15"),
+      rule(["get", "update"], "coordination.k8s.io", "leases", "latchkey-cluster-agent"),
+    ],
+  };
+  const request = (text: string) => {
+    const [verb = "", resource = "", name = "", namespace = outbox] = text.split(" ");
+    const group = resource === "leases" ? "coordination.k8s.io" : "";
+    return resourceRequest({ group, resource, verb, name, namespace });
+  };
+
+  test.each([
+    "list secrets",
+    "watch secrets",
+    "get secrets s",
+    "get configmaps report-0",
+    "update configmaps report-15",
+    "update leases latchkey-cluster-agent",
+  ])("covers its own outbox: %s", (text) => {
+    expect(isAllowed(scope, request(text))).toBe(true);
+  });
+
+  test.each([
+    "update secrets s",
+    "delete secrets s",
+    "update configmaps other",
+    "create configmaps report-0",
+    "list secrets  latchkey-cluster-west",
+    "get secrets s latchkey-clusters",
+    "get secrets s web",
+  ])("covers nothing else: %s", (text) => {
+    expect(isAllowed(scope, request(text))).toBe(false);
+  });
+
+  test.each<[string, object]>([
+    [
+      "reads the Secrets of all namespaces",
+      { rules: [rule(reading, "", "secrets")].map((all) => ({ ...all, namespaces: [] })) },
+    ],
+    ["reads everything", { rules: [{ verbs: reading }] }],
+    ["reads everything of the outbox", { rules: [{ verbs: reading, namespaces: [outbox] }] }],
+    ["covers all projects", { projects: [{ project: "*" }] }],
+  ])("is the only one: no outbox is read by a scope that %s", (_what, wide) => {
+    const location = { target: "Management", project: "web" } as const;
+    expect(isAllowed(wide, { ...request("get secrets s"), ...location })).toBe(false);
+    expect(isAllowed(wide, { ...request("list secrets"), ...location })).toBe(false);
+  });
 });
 
 describe("is no escape:", () => {

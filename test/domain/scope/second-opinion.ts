@@ -212,7 +212,7 @@ export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
     const plain = plainRules(scope, request);
     const { group, resource, namespace, resourceScope } = request;
     if (resourceScope === "Unknown") return false;
-    if (["kube-system", "latchkey-clusters", "latchkey-system"].includes(namespace))
+    if (/^(?:kube-system|latchkey-(?:clusters|system|cluster-.*))$/.test(namespace))
       return isFit(
         plain
           .filter((rule) => stringsAt(rule, "namespaces").includes(namespace))
