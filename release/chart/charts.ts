@@ -35,23 +35,23 @@ const managementWebhookOptions: OptionTable = Object.fromEntries(
 
 const controller: Process = {
   ...{ key: "controller", name: "latchkey-controller", options: controllerOptions },
-  ...{ address: "issuer-address", clients: "the issuer's public keys" },
+  server: { address: "issuer-address", clients: "the issuer's public keys" },
 };
 const webhook: Process = {
   ...{ key: "webhook", name: "latchkey-webhook", options: managementWebhookOptions },
-  ...{ address: "webhook-address", clients: "kube-apiserver" },
+  server: { address: "webhook-address", clients: "kube-apiserver" },
 };
 const gateway: Process = {
   ...{ key: "gateway", name: "latchkey-gateway", options: gatewayOptions },
-  ...{ address: "gateway-address", clients: "clients with access keys" },
+  server: { address: "gateway-address", clients: "clients with access keys" },
 };
 const directEndpoint: Process = {
   ...{ key: "directEndpoint", name: "latchkey-direct-endpoint", options: directEndpointOptions },
-  ...{ address: "endpoint-address", clients: "clients with direct tokens" },
+  server: { address: "endpoint-address", clients: "clients with direct tokens" },
 };
 const directAuthorizer: Process = {
   ...{ key: "directAuthorizer", name: "latchkey-direct-authorizer", options: webhookOptions },
-  ...{ address: "webhook-address", clients: "kube-apiserver" },
+  server: { address: "webhook-address", clients: "kube-apiserver" },
 };
 
 /** The charts of Latchkey, from the objects of config/. */

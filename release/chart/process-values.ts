@@ -10,10 +10,13 @@ export interface Process {
   /** The name of its Deployment, of its ServiceAccount and of its PodDisruptionBudget. */
   readonly name: string;
   readonly options: OptionTable;
-  /** The option with the address at which it serves over TLS. */
-  readonly address: string;
-  /** Who connects to that address. */
-  readonly clients: string;
+  /** Where it serves over TLS; undefined for a process to which only Prometheus connects. */
+  readonly server?: {
+    /** The option with the address. */
+    readonly address: string;
+    /** Who connects to it. */
+    readonly clients: string;
+  };
 }
 
 const text: Schema = { type: "string" };
@@ -33,7 +36,7 @@ const numberOrPercentage: Schema = {
 /** Options that the chart sets itself: by other values, by names that are fixed, or not at all. */
 const ownOptions = [
   ...["kubeconfig", "namespace", "identity", "direct", "service-name", "http-address"],
-  ...["certificate-directory", "admission-path"],
+  ...["certificate-directory", "admission-path", "central-kubeconfig"],
 ];
 
 /** The values of a process; the defaults are those of its Deployment. */
@@ -48,14 +51,7 @@ export function processValues(process: Process, deployment: Manifest): readonly 
   const places = [replicas, ...containerPlaces(process, container), ...podPlaces(pod)];
   return [
     ...places.map((place) => valueOf(process.key, `Deployment ${process.name}`, place)),
-    listening(
-      process,
-      portOf(container, (name) => name !== "http"),
-      {
-        ...{ field: "port", flag: process.address },
-        help: `Port at which the container serves ${process.clients}; the port of the Service stays 443`,
-      },
-    ),
+    ...(process.server === undefined ? [] : [servedPort(process, process.server, container)]),
     listening(
       process,
       portOf(container, (name) => name === "http"),
@@ -206,6 +202,19 @@ function listening(
   };
 }
 
+/** The port of the clients of a process. */
+function servedPort(
+  process: Process,
+  { address, clients }: NonNullable<Process["server"]>,
+  container: unknown,
+): Value {
+  const found = portOf(container, (name) => name !== "http");
+  return listening(process, found, {
+    ...{ field: "port", flag: address },
+    help: `Port at which the container serves ${clients}; the port of the Service stays 443`,
+  });
+}
+
 /** The container port of a name, or the one beside it. */
 function portOf(container: unknown, isWanted: (name: string) => boolean): Port {
   const found = listAt(container, "ports").map((item) => ({
@@ -218,9 +227,9 @@ function portOf(container: unknown, isWanted: (name: string) => boolean): Port {
   return port;
 }
 
-function optionsSchema({ options, address }: Process): Schema {
+function optionsSchema({ options, server }: Process): Schema {
   const offered = Object.entries(options).filter(
-    ([name]) => ![...ownOptions, address].includes(flagOf(name)),
+    ([name]) => ![...ownOptions, server?.address].includes(flagOf(name)),
   );
   const properties = offered.map(([name, { help, value }]) => [
     flagOf(name),

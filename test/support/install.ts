@@ -98,6 +98,11 @@ export async function applyDirectAuthorizerRbac(access: KubectlAccess): Promise<
   return applyKinds(access, join("config", "direct-authorizer"), besideProcess);
 }
 
+/** Applies the RBAC and the policies of the agent of a connected cluster, which runs outside of it. */
+export async function applyClusterAgentRbac(access: KubectlAccess): Promise<void> {
+  return applyKinds(access, join("config", "cluster-agent"), besideProcess);
+}
+
 /** The directory of `config` with constrained impersonation, or the one without. */
 async function supported(access: KubectlAccess, directory: string): Promise<string> {
   // Constrained impersonation came with the same version.
