@@ -28,6 +28,10 @@ const actions: CommandActions = {
     const { runDirectEndpoint } = await import("./gateway/run-direct-endpoint.ts");
     await runDirectEndpoint(config, server);
   },
+  async clusterAgent(config) {
+    const { runClusterAgent } = await import("./controllers/run-cluster-agent.ts");
+    await runClusterAgent(config, server);
+  },
 };
 
 const problem = nodeVersionProblem(process.versions.node);

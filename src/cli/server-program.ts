@@ -1,4 +1,8 @@
 import { checkVirtualClusterNamespace } from "../authn/token-options.ts";
+import {
+  checkClusterAgentConfig,
+  clusterAgentOptions,
+} from "../controllers/cluster-agent-options.ts";
 import { checkControllerConfig, controllerOptions } from "../controllers/controller-options.ts";
 import { directEndpointOptions } from "../gateway/direct-endpoint-options.ts";
 import { gatewayOptions } from "../gateway/gateway-options.ts";
@@ -44,6 +48,11 @@ export const serverCommands = {
       "where you cannot set API server flags",
     options: directEndpointOptions,
   },
+  clusterAgent: {
+    name: "cluster-agent",
+    brief: "Copy the SharedSecrets of the central cluster into namespaces of a connected cluster",
+    options: clusterAgentOptions,
+  },
 } as const satisfies Readonly<Record<string, Command>>;
 
 /** The action of each command; it rejects to exit with a code other than 0. */
@@ -73,6 +82,7 @@ export function serverProgram(actions: CommandActions, env: Environment): Progra
     starting(serverCommands.webhook, actions.webhook, checkWebhookConfig),
     starting(serverCommands.gateway, actions.gateway),
     starting(serverCommands.directEndpoint, actions.directEndpoint, checkVirtualClusterNamespace),
+    starting(serverCommands.clusterAgent, actions.clusterAgent, checkClusterAgentConfig),
   ]);
   return {
     commands: Object.values(serverCommands),

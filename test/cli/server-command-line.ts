@@ -31,6 +31,7 @@ export async function outcomeOf(
     webhook: action("webhook"),
     gateway: action("gateway"),
     directEndpoint: action("directEndpoint"),
+    clusterAgent: action("clusterAgent"),
   };
   const exitCode = await runCommandLine(argv, serverProgram(actions, env), {
     stdout: { write: (text) => (stdout += text) },

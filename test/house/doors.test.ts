@@ -89,6 +89,7 @@ const doors: readonly Door[] = [
     rooms: [...inner, "authn"],
     tables: [
       "controllers/controller-options.ts",
+      "controllers/cluster-agent-options.ts",
       "webhooks/webhook-options.ts",
       "gateway/gateway-options.ts",
       "gateway/direct-endpoint-options.ts",
