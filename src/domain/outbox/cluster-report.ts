@@ -1,5 +1,6 @@
 import type { ObjectRef } from "../../api/object.ts";
-import { isRecord, numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { numberAt, recordAt, stringAt } from "../../api/parse.ts";
+import { isSourceUid, outboxName, placeIn } from "./outbox-names.ts";
 
 /** What an agent reports of one source. */
 export interface SourceReport {
@@ -37,7 +38,7 @@ export const largestReport = 64 * 1024;
 export const reportKey = "report.json";
 
 const format = 1;
-const longest = { uid: 128, reason: 64, message: 256, version: 64, place: 507 } as const;
+const longest = { message: 256, version: 64 } as const;
 
 /** A report without anything. */
 export const emptyReport: ClusterReport = {
@@ -46,105 +47,162 @@ export const emptyReport: ClusterReport = {
   unknown: new Map(),
 };
 
+/** Whether a text is a reason (metav1.Condition), of at most 64 letters. */
+export function isReason(text: string): boolean {
+  return /^[A-Za-z]{1,64}$/.test(text);
+}
+
 /**
- * The text of a report, of at most {@link largestReport} bytes: sentences go first, then sources
- * that are well, then unknown ones, so that what is done is always said.
+ * The text of a report, of at most {@link largestReport} bytes. Where not all fits, sentences go
+ * first, then sources that are well, then unknown ones, so that what is done is always said.
  */
 export function reportText(report: ClusterReport): string {
-  for (const shorter of [report, withoutMessages(report), failuresOf(report), doneOf(report)]) {
-    const text = encoded(shorter);
-    if (Buffer.byteLength(text) <= largestReport) return text;
-  }
-  const done = [...report.done].slice(0, Math.floor(largestReport / (longest.uid + 3)));
-  return encoded({ ...emptyReport, done: new Map(done) });
+  const bounded = { ...report, sources: mapped(report.sources, boundedSource) };
+  const whole = encoded(bounded);
+  return Buffer.byteLength(whole) <= largestReport ? whole : encoded(shortened(bounded));
+}
+
+function boundedSource({ message, ...source }: SourceReport): SourceReport {
+  const text = plainText(message ?? "");
+  return { ...source, ...(text === "" ? {} : { message: text }) };
 }
 
 function encoded({ sources, done, unknown, problem }: ClusterReport): string {
   return JSON.stringify({
     format,
-    sources: Object.fromEntries(sources),
+    sources: Object.fromEntries(mapped(sources, sourceEntry)),
     done: Object.fromEntries(done),
     unknown: Object.fromEntries(unknown),
     ...(problem === undefined ? {} : { problem }),
   });
 }
 
-function withoutMessages(report: ClusterReport): ClusterReport {
-  const sources = [...report.sources].map(
-    ([uid, { message: _, ...source }]) => [uid, source] as const,
-  );
-  return { ...report, sources: new Map(sources) };
+/** A source as a list, because a report is of thousands of them: one that is well has two entries. */
+function sourceEntry({ seen, desired, synced, ...source }: SourceReport): readonly unknown[] {
+  const { conflicts, failed, reason, message } = source;
+  if (isWell({ seen, desired, synced, ...source })) return [seen, desired];
+  const why = message === undefined ? (reason === undefined ? [] : [reason]) : [reason, message];
+  return [seen, desired, synced, conflicts, failed, ...why];
 }
 
-function failuresOf(report: ClusterReport): ClusterReport {
-  const { sources } = withoutMessages(report);
-  return { ...report, sources: new Map([...sources].filter(([, { reason }]) => reason)) };
+function isWell({ desired, synced, conflicts, failed, reason, message }: SourceReport): boolean {
+  const isSynced = desired === synced && conflicts === 0 && failed === 0;
+  return isSynced && reason === undefined && message === undefined;
 }
 
-function doneOf({ done }: ClusterReport): ClusterReport {
-  return { ...emptyReport, done };
+/** As much of a report as fits, without sentences. */
+function shortened({ sources, done, unknown, problem }: ClusterReport): ClusterReport {
+  const rest = problem === undefined ? {} : { problem };
+  const budget = largestReport - Buffer.byteLength(encoded({ ...emptyReport, ...rest }));
+  const { fitting } = fitted(budget);
+  const named = mapped(sources, ({ message: _, ...source }) => source);
+  const isTroubled = (source: SourceReport): boolean => !isWell(source);
+  const said = fitting(done, (seen) => seen);
+  const troubled = fitting(filtered(named, isTroubled), sourceEntry);
+  const unheard = fitting(unknown, (place) => place);
+  const well = fitting(filtered(named, isWell), sourceEntry);
+  return { done: said, sources: new Map([...troubled, ...well]), unknown: unheard, ...rest };
+}
+
+/** Takes entries while there are bytes left for them in JSON, from `bytes` on. */
+function fitted(bytes: number) {
+  let left = bytes;
+  const fitting = <T>(
+    entries: ReadonlyMap<string, T>,
+    written: (value: T) => unknown,
+  ): ReadonlyMap<string, T> => {
+    const taken = new Map<string, T>();
+    for (const [uid, value] of entries) {
+      // The brackets of a list are as long as the comma and the colon of an entry.
+      const size = Buffer.byteLength(JSON.stringify([uid, written(value)]));
+      if (size > left) return taken;
+      left -= size;
+      taken.set(uid, value);
+    }
+    return taken;
+  };
+  return { fitting };
 }
 
 /**
  * Reads a report as the central cluster does: it is a stranger's text, so what is not valid is left
- * out, and texts are cut.
+ * out, and sentences are cut and have no control characters.
  */
 export function parseReport(text: string): ClusterReport {
   if (Buffer.byteLength(text) > largestReport) return emptyReport;
   const read = jsonOf(text);
   if (numberAt(read, "format") !== format) return emptyReport;
   const problem = recordAt(read, "problem");
-  const reason = shortAt(problem, "reason", longest.reason);
+  const reason = stringAt(problem, "reason") ?? "";
   return {
-    sources: new Map(
-      entriesOf(recordOf(read, "sources")).map(([uid, source]) => [uid, sourceReport(source)]),
+    sources: entriesOf(read, "sources", sourceReport),
+    done: entriesOf(read, "done", versionIn),
+    unknown: entriesOf(read, "unknown", (place) =>
+      typeof place === "string" && placeIn(place) !== undefined ? place : undefined,
     ),
-    done: new Map(
-      entriesOf(recordOf(read, "done")).flatMap(([uid, seen]) =>
-        typeof seen === "string" && seen.length <= longest.version ? [[uid, seen] as const] : [],
-      ),
-    ),
-    unknown: new Map(
-      entriesOf(recordOf(read, "unknown")).flatMap(([uid, place]) =>
-        typeof place === "string" && place.length <= longest.place ? [[uid, place] as const] : [],
-      ),
-    ),
-    ...(reason === undefined
-      ? {}
-      : { problem: { reason, message: shortAt(problem, "message", longest.message) ?? "" } }),
+    ...(isReason(reason)
+      ? { problem: { reason, message: plainText(stringAt(problem, "message") ?? "") } }
+      : {}),
   };
 }
 
-function sourceReport(source: unknown): SourceReport {
-  const count = (field: string): number => {
-    const number = numberAt(source, field) ?? 0;
-    return Number.isSafeInteger(number) && number > 0 ? number : 0;
-  };
-  const reason = shortAt(source, "reason", longest.reason);
-  const message = shortAt(source, "message", longest.message);
+function sourceReport(entry: unknown): SourceReport | undefined {
+  if (!Array.isArray(entry)) return undefined;
+  const [seen, desired, synced = desired, conflicts = 0, failed = 0, ...why]: unknown[] = entry;
+  const version = versionIn(seen);
+  if (version === undefined) return undefined;
+  const [reason, message] = why.map((text) => (typeof text === "string" ? text : ""));
+  const text = plainText(message ?? "");
   return {
-    seen: shortAt(source, "seen", longest.version) ?? "",
-    desired: count("desired"),
-    synced: count("synced"),
-    conflicts: count("conflicts"),
-    failed: count("failed"),
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
+    seen: version,
+    desired: countIn(desired),
+    synced: countIn(synced),
+    conflicts: countIn(conflicts),
+    failed: countIn(failed),
+    ...(reason !== undefined && isReason(reason) ? { reason } : {}),
+    ...(text === "" ? {} : { message: text }),
   };
 }
 
-function shortAt(value: unknown, field: string, length: number): string | undefined {
-  return stringAt(value, field)?.slice(0, length) || undefined;
+const largestCount = 2 ** 31 - 1;
+
+function countIn(value: unknown): number {
+  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0;
+  return isCount && value <= largestCount ? value : 0;
 }
 
-function recordOf(value: unknown, field: string): unknown {
-  return isRecord(value) ? value[field] : undefined;
+function versionIn(value: unknown): string | undefined {
+  return typeof value === "string" && value.length <= longest.version ? value : undefined;
 }
 
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return isRecord(value)
-    ? Object.entries(value).filter(([uid]) => uid !== "" && uid.length <= longest.uid)
-    : [];
+/** A sentence of a stranger, as a status and a terminal can have it. */
+function plainText(text: string): string {
+  // oxlint reports control characters in regular expressions, so they are matched by category.
+  const plain = text.slice(0, longest.message).toWellFormed();
+  return plain.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, " ").trim();
+}
+
+function entriesOf<T>(
+  value: unknown,
+  field: string,
+  read: (entry: unknown) => T | undefined,
+): ReadonlyMap<string, T> {
+  const entries = Object.entries(recordAt(value, field)).flatMap(([uid, entry]) => {
+    const taken = isSourceUid(uid) ? read(entry) : undefined;
+    return taken === undefined ? [] : [[uid, taken] as const];
+  });
+  return new Map(entries);
+}
+
+function filtered<T>(
+  map: ReadonlyMap<string, T>,
+  isTaken: (value: T) => boolean,
+): ReadonlyMap<string, T> {
+  return new Map([...map].filter(([, value]) => isTaken(value)));
+}
+
+function mapped<T, R>(map: ReadonlyMap<string, T>, of: (value: T) => R): ReadonlyMap<string, R> {
+  return new Map([...map].map(([key, value]) => [key, of(value)]));
 }
 
 function jsonOf(text: string): unknown {
@@ -162,6 +220,11 @@ export interface UnknownSource {
 }
 
 /** The sources that a report names as unknown, by the name of their Secret in an outbox. */
-export function unknownByName(_report: ClusterReport): ReadonlyMap<string, UnknownSource> {
-  return new Map();
+export function unknownByName({ unknown }: ClusterReport): ReadonlyMap<string, UnknownSource> {
+  return new Map(
+    [...unknown].flatMap(([uid, place]) => {
+      const source = placeIn(place);
+      return source === undefined ? [] : [[outboxName(source), { source, uid }] as const];
+    }),
+  );
 }

@@ -36,3 +36,25 @@ export function reportName(number: number): string {
 export function reportNumberOf(uid: string): number {
   return Number.parseInt(hashName([uid], 1), reportCount);
 }
+
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const labelValue = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const longest = { label: 63, name: 253 } as const;
+
+/**
+ * The namespace and name in a text of a stranger with the form `namespace/name`; undefined if the
+ * API server would not accept them as names (RFC 1123), so that no other text is made of them.
+ */
+export function placeIn(text: string): Required<ObjectRef> | undefined {
+  if (text.length > longest.label + longest.name + 1) return undefined;
+  const [namespace = "", name = "", ...rest] = text.split("/");
+  if (rest.length > 0 || namespace.length > longest.label || name.length > longest.name)
+    return undefined;
+  const isPlace = dnsLabel.test(namespace) && name.split(".").every((part) => dnsLabel.test(part));
+  return isPlace ? { namespace, name } : undefined;
+}
+
+/** Whether a text of a stranger can be a uid: it becomes the value of a label. */
+export function isSourceUid(text: string): boolean {
+  return labelValue.test(text);
+}

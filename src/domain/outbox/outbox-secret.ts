@@ -1,10 +1,15 @@
-import { annotationPrefixes, annotations, labels, outboxSecretType } from "../../api/names.ts";
-import { keyOf, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
-import { isRecord, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { annotations, labels, outboxSecretType } from "../../api/names.ts";
+import {
+  type Annotated,
+  keyOf,
+  type Manifest,
+  type Metadata,
+  type ObjectRef,
+} from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import type { Source } from "../sync/copy.ts";
-import { outboxName, outboxNamespace } from "./outbox-names.ts";
+import { outboxName, outboxNamespace, placeIn } from "./outbox-names.ts";
 
 /** The format of the Secrets of an outbox; an agent keeps the copies of a newer one as they are. */
 export const outboxFormat = "1";
@@ -27,7 +32,7 @@ export interface OfferedSource {
 }
 
 /** The annotations of a SharedSecret with which an agent makes the copies. */
-const passedOptions: readonly string[] = [
+export const passedOptions: readonly string[] = [
   annotations.copyAnnotations,
   annotations.copyLabels,
   annotations.disableSync,
@@ -125,9 +130,8 @@ export function withdrawnUid({ metadata }: ObservedOutboxSecret): string | undef
 }
 
 /** The SharedSecret that a Secret of an outbox is made of, from its annotation. */
-export function sourceOfOutbox({ annotations: given }: Metadata): ObjectRef | undefined {
-  const [namespace, name, ...rest] = (given[annotations.source] ?? "").split("/");
-  return namespace && name && rest.length === 0 ? { namespace, name } : undefined;
+export function sourceOfOutbox({ annotations: given }: Annotated): ObjectRef | undefined {
+  return placeIn(given[annotations.source] ?? "");
 }
 
 /** The annotations of a Secret of an outbox, without the time. */
@@ -182,65 +186,4 @@ function manifest(
     type: outboxSecretType,
     data,
   };
-}
-
-/** Lengths of what an outbox says; the API server bounds names and uids to less. */
-const longest = { uid: 128, name: 253 } as const;
-
-/** What an agent is told of one source; the outbox is that of another administrator. */
-export type OutboxEntry =
-  /** The source, as if it were a SharedSecret of the central cluster. */
-  | { readonly kind: "source"; readonly sharedSecret: unknown; readonly unsupported?: string }
-  /** Everything that was made of the source is to be removed: a SharedSecret that names nothing. */
-  | { readonly kind: "withdrawn"; readonly sharedSecret: unknown; readonly uid: string };
-
-/**
- * Reads a Secret of an outbox as an agent: a SharedSecret with the namespace, name and uid of the
- * source, and the resourceVersion of the Secret. Undefined for a Secret that is no valid entry,
- * which means nothing. `unsupported` names an option that this version does not know.
- */
-export function outboxEntryOf(raw: unknown): OutboxEntry | undefined {
-  const metadata = recordAt(raw, "metadata");
-  const given = stringMapAt(metadata, "annotations");
-  const uid = stringMapAt(metadata, "labels")[labels.outboxUid] ?? "";
-  const [namespace = "", name = "", ...rest] = (given[annotations.source] ?? "").split("/");
-  const isNamed = [namespace, name].every((text) => text !== "" && text.length <= longest.name);
-  if (!isNamed || rest.length > 0 || uid === "" || uid.length > longest.uid) return undefined;
-  if (stringAt(raw, "type") !== outboxSecretType) return undefined;
-  if (stringAt(metadata, "name") !== outboxName({ namespace, name })) return undefined;
-  const common = {
-    ...{ namespace, name, uid },
-    resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
-    creationTimestamp:
-      given[annotations.createdAt] ?? stringAt(metadata, "creationTimestamp") ?? "",
-    generation: 1,
-  };
-  const withdrawn = given[annotations.withdrawn];
-  if (withdrawn !== undefined)
-    return { kind: "withdrawn", uid, sharedSecret: { metadata: common, spec: { data: {} } } };
-  const kept = Object.entries(given).filter(([key]) => isOption(key));
-  const unknown = kept.find(([key]) => !isKnown(key))?.[0];
-  const format = given[annotations.outboxFormat];
-  const unsupported = format === outboxFormat ? unknown : annotations.outboxFormat;
-  const data = recordAt(raw, "data");
-  return {
-    kind: "source",
-    sharedSecret: {
-      metadata: { ...common, annotations: Object.fromEntries(kept) },
-      spec: { data: isRecord(data) ? data : {} },
-    },
-    ...(unsupported === undefined ? {} : { unsupported }),
-  };
-}
-
-function isOption(key: string): boolean {
-  return (
-    isKnown(key) ||
-    key.startsWith(annotationPrefixes.sync) ||
-    key.startsWith(annotationPrefixes.copy)
-  );
-}
-
-function isKnown(key: string): boolean {
-  return key === annotations.syncToProjects || passedOptions.includes(key);
 }

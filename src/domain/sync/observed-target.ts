@@ -37,6 +37,11 @@ export interface ObservedTarget {
    * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
    */
   readonly ownerIsNotPermitted?: boolean;
+  /**
+   * The source that the existing Secret is a copy of, if it is not in the store but may exist all
+   * the same.
+   */
+  readonly unknownSource?: ObjectRef | undefined;
   /** Whether the namespace is terminating. */
   readonly isTerminating: boolean;
   /** The annotation `allow-copy-keys` of the namespace, with the keys of `--copy-keys`. */
@@ -169,9 +174,20 @@ export function observeTarget(target: ObjectRef, objects: SyncObjects): Observed
     unmanaged,
     owner,
     ownerIsNotPermitted,
+    unknownSource: owner === undefined ? unknownSourceOf(copy ?? unmanaged, objects) : undefined,
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
     allowCopyKeys: namespace?.annotations[annotations.allowCopyKeys],
   };
+}
+
+/** The source of a copy that is not in the store, where that does not mean that it is gone. */
+function unknownSourceOf(
+  existing: TargetSecret | undefined,
+  { keepsUnknown }: SyncObjects,
+): ObjectRef | undefined {
+  return existing !== undefined && keepsUnknown === true
+    ? copiedSource(existing.metadata)
+    : undefined;
 }
 
 /** What a Secret in a namespace asks for; undefined if it is no placeholder. */

@@ -63,6 +63,17 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
       message: `Set the annotation ${syncSecretName} on one of them.`,
     }),
   },
+  "unknown-source": {
+    reason: conflictReasons.unknownSource,
+    fact: (e) =>
+      `${secretName(e)} is a copy of ${nameOf(winnerObject(e))}, which the central cluster ` +
+      "says nothing about; it was not changed",
+    cause: (e) => ({
+      object: secretObject(e),
+      ...annotationIn(e.existing, annotations.copyOf),
+      message: `Wait for the central cluster, or set the annotation ${syncSecretName}.`,
+    }),
+  },
   "other-request": {
     reason: conflictReasons.otherRequest,
     fact: (e) => `${secretName(e)} has ${requestText(e)}; it was not changed`,

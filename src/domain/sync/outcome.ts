@@ -12,6 +12,7 @@ export type OutcomeKind =
   | "arrives"
   | "refused"
   | "older-source"
+  | "unknown-source"
   | "other-request"
   | "unfillable"
   | "not-managed"
@@ -132,6 +133,7 @@ export function targetOutcome<F extends ReasonAndMessage>(
 export const conflictReasons = {
   notManaged: "NotManaged",
   olderSource: "OlderSource",
+  unknownSource: "UnknownSource",
   otherRequest: "OtherRequest",
   invalidPlaceholder: "InvalidPlaceholder",
 } as const;

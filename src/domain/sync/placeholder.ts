@@ -30,9 +30,12 @@ export function asksFor({ source }: PlaceholderRequest, sharedSecret: ObjectRef)
   return source !== undefined && keyOf(source) === keyOf(sharedSecret);
 }
 
-/** Whether a Secret asks to be filled. */
+/**
+ * Whether a Secret asks to be filled; not if it has the mark of an agent beside this Latchkey,
+ * which has filled it.
+ */
 export function isPlaceholder({ labels: given }: Labelled): boolean {
-  return given[labels.sharedSecretName] !== undefined;
+  return given[labels.sharedSecretName] !== undefined && given[labels.outboxUid] === undefined;
 }
 
 /** Whether a Secret has Latchkey's label or is a placeholder, so that its data is digested. */

@@ -42,6 +42,8 @@ interface Facts {
   withdrawn: ToRemove & { readonly sourceRef: ObjectRef };
   /** The source is not in the cache; confirmed with the API server before the copy is deleted. */
   orphaned: ToRemove & { readonly sourceRef: ObjectRef };
+  /** The source is not in the store, but may exist all the same: the copy is left alone. */
+  "unknown-source": { readonly sourceRef: ObjectRef };
   /** A placeholder without data of Latchkey, and without a source that it may have. */
   unfilled: ToAnnotate;
   /** A placeholder that cannot have the data that it asks for; what it has is kept. */
@@ -69,6 +71,8 @@ export type StateOutcome =
   /** Latchkey does not manage the Secret of this name. */
   | { readonly kind: "not-managed" }
   | { readonly kind: "older-source"; readonly other: ObjectRef }
+  /** The Secret is a copy of a source that is not known. */
+  | { readonly kind: "unknown-source"; readonly other: ObjectRef }
   /** The Secret is a placeholder that cannot have the data. */
   | { readonly kind: "unfillable"; readonly why: string };
 
@@ -120,6 +124,10 @@ const states: { readonly [K in Kind]: Row<K> } = {
   },
   withdrawn: { outcome: arrives, effect: "remove", steps: removalSteps },
   orphaned: { outcome: arrives, effect: "remove", steps: removalSteps },
+  "unknown-source": {
+    outcome: ({ sourceRef }) => ({ kind: "unknown-source", other: sourceRef }),
+    effect: "leave",
+  },
   unfilled: { outcome: arrives, effect: "leave", steps: notFilledSteps },
   unfillable: { outcome: unfillable, effect: "leave", steps: fillErrorSteps },
   "to-empty": {

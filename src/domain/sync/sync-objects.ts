@@ -99,6 +99,8 @@ export interface SyncSnapshot {
   readonly sharedSecrets: readonly Source[];
   readonly namespaces: readonly Metadata[];
   readonly secrets: readonly TargetSecret[];
+  /** As in {@link SyncObjects}. */
+  readonly keepsUnknown?: true;
 }
 
 /** The objects of a snapshot, with their indexes. */
@@ -121,6 +123,7 @@ export function syncObjectsOf(snapshot: SyncSnapshot): SyncObjects {
     copies: indexed(select(copyIn), syncIndexers.copies),
     placeholders: indexed(select(placeholderIn), syncIndexers.placeholders),
     unmanagedSecrets: indexed(select(unmanagedIn), syncIndexers.unmanagedSecrets),
+    ...(snapshot.keepsUnknown && { keepsUnknown: true }),
   };
 }
 
@@ -148,6 +151,7 @@ export function withChanges(objects: SyncObjects, changes: SyncChanges): SyncObj
       mapped(secrets, unmanagedIn),
       syncIndexers.unmanagedSecrets,
     ),
+    ...(objects.keepsUnknown && { keepsUnknown: true }),
   };
 }
 

@@ -102,6 +102,7 @@ function verdictOf(source: Source, report: TargetReport): Verdict {
       return { ...outcome.failure, kind: "failed" };
     case "not-managed":
     case "older-source":
+    case "unknown-source":
     case "other-request":
     case "unfillable": {
       const facts = { source, sourceRef: source.secret.metadata, target, state, ...outcome };

@@ -31,8 +31,9 @@ import type { TargetState } from "./state-table.ts";
 
 /** The state of one target. A Secret that is not managed by Latchkey is never changed. */
 export function targetState(observed: ObservedTarget): TargetState {
-  if (observed.isTerminating) return { kind: "not-wanted" };
-  const { copy, request } = observed;
+  const { copy, request, isTerminating, unknownSource: sourceRef } = observed;
+  if (isTerminating) return { kind: "not-wanted" };
+  if (sourceRef !== undefined) return { kind: "unknown-source", sourceRef };
   if (copy !== undefined && request !== undefined) return placeholderState(copy, request, observed);
   return formerPlaceholderState(observed) ?? copyState(observed);
 }
@@ -119,8 +120,11 @@ function wanted(observed: ObservedTarget, source: Source): TargetState {
  */
 function isOurs(metadata: Metadata, source: Source): boolean {
   if (copiedSource(metadata) !== undefined) return true;
+  // A Secret with the mark of an agent is not of the Latchkey that runs beside it.
   return (
-    !isCopiedByUser(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid
+    !isCopiedByUser(metadata) &&
+    metadata.labels[labels.outboxUid] === undefined &&
+    metadata.labels[labels.sourceUid] === source.secret.metadata.uid
   );
 }
 
