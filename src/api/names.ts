@@ -46,6 +46,8 @@ export const ownObjects = {
   clusterList: "latchkey-clusters",
   /** Of the agent, in Latchkey's namespace of the connected cluster and in its outbox. */
   agentLease: "latchkey-cluster-agent",
+  /** Of the agent: the kubeconfig of the central cluster, in a connected cluster. */
+  central: "latchkey-central",
 } as const;
 
 /** The prefix of the namespaces with the outbox of a connected cluster. */

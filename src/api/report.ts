@@ -53,6 +53,27 @@ export interface ReportItem extends ReportContent {
   readonly targets?: Readonly<Record<SyncState, number>> | undefined;
   /** In `status`, of a Secret that is a target, if it is known. */
   readonly target?: SyncState | undefined;
+  /** In `status` and `cluster list`, of a connected cluster. */
+  readonly cluster?: ClusterFigures | undefined;
+}
+
+/** What a connected cluster was offered, and what its agent says of it. */
+export interface ClusterFigures {
+  /** The projects that the cluster lets in; `*` for all of them. */
+  readonly projects: readonly string[];
+  /** Seconds since the last heartbeat of its agent; absent if there was none. */
+  readonly heartbeatAge?: number | undefined;
+  /** Number of SharedSecrets that it is offered. */
+  readonly offered: number;
+  /** Number of these whose every target in the cluster has the current data. */
+  readonly synced: number;
+  /** Number of withdrawn SharedSecrets whose copies the agent has not removed yet. */
+  readonly withdrawals: number;
+  /**
+   * Seconds since the oldest revision of which the agent has not reported yet; absent if there is
+   * none.
+   */
+  readonly unseenAge?: number | undefined;
 }
 
 /** What a report says about an object. */
@@ -95,6 +116,7 @@ export const reportStatesOf = {
   why: verdicts,
   status: verdicts,
   check: verdicts,
+  "cluster list": verdicts,
   plan: ["create", "replace", "delete", "empty", "release", "problem", "unknown", "info"],
 } as const satisfies Readonly<Record<string, readonly ReportState[]>>;
 

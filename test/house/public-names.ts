@@ -18,6 +18,7 @@ import {
 } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import {
+  type ClusterFigures,
   type ReportCause,
   type ReportItem,
   type ReportObject,
@@ -155,21 +156,27 @@ function clientNames(): readonly string[] {
 const reportFields = {
   item: {
     ...{ object: true, source: true, state: true, reason: true, message: true, causes: true },
-    ...{ target: true, targets: true, displayName: true },
+    ...{ target: true, targets: true, displayName: true, cluster: true },
+  },
+  cluster: {
+    ...{ projects: true, heartbeatAge: true, offered: true, synced: true, withdrawals: true },
+    unseenAge: true,
   },
   cause: { object: true, field: true, value: true, reason: true, message: true },
   object: { kind: true, namespace: true, name: true },
 } as const satisfies {
   readonly item: Readonly<Record<keyof ReportItem, true>>;
+  readonly cluster: Readonly<Record<keyof ClusterFigures, true>>;
   readonly cause: Readonly<Record<keyof ReportCause, true>>;
   readonly object: Readonly<Record<keyof ReportObject, true>>;
 };
 
 function reportNames(): readonly string[] {
-  const { item, cause, object } = reportFields;
+  const { item, cluster, cause, object } = reportFields;
   return [
     ...Object.keys(item).map((field) => `report-field items[].${field}`),
     ...syncStates.map((state) => `report-field items[].targets.${state}`),
+    ...Object.keys(cluster).map((field) => `report-field items[].cluster.${field}`),
     ...Object.keys(cause).map((field) => `report-field items[].causes[].${field}`),
     ...Object.keys(object).map((field) => `report-field items[].object.${field}`),
     ...Object.entries(reportStatesOf).flatMap(([command, states]) =>

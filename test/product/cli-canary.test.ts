@@ -29,10 +29,16 @@ interface Run {
 
 const canary = (what: string): string => `canary.${what}.${randomBytes(12).toString("hex")}`;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
+/** The texts of the values of a Secret in a manifest. */
+const decodedIn = (text: string): string =>
+  [...text.matchAll(/^ {2}kubeconfig: (\S+)$/gm)]
+    .map(([, value = ""]) => Buffer.from(value, "base64").toString())
+    .join("");
 
 describe.skipIf(inject("cli") === undefined)("the client shows no secret", () => {
   const namespace = unique("cli-secrets");
   const [key, other, token] = [unique("key"), unique("other"), unique("token")];
+  const connected = unique("canary");
   const directory = mkdtempSync(join(tmpdir(), "cli-canary-"));
   /** What users keep: files that they named themselves. */
   const kept = join(directory, "kept");
@@ -121,6 +127,18 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       { args: ["token", "describe", token, "-o", "yaml"], options: bob },
     ],
     tokenDelete: [{ args: ["token", "delete", token], options: bob }],
+    clusterConnect: [
+      { args: ["cluster", "connect", connected], prints: true },
+      { args: ["cluster", "connect", connected] },
+      {
+        args: ["cluster", "connect", connected, "--rotate-key", `--output-file=${kept}/cluster`],
+      },
+    ],
+    clusterList: [
+      { args: ["cluster", "list"] },
+      { args: ["cluster", "list", "-o", "json"] },
+    ],
+    clusterDisconnect: [{ args: ["cluster", "disconnect", connected] }],
     kubeconfig: [
       { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
     ],
@@ -190,9 +208,10 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
       // Keys and tokens of other tests may be unwell.
       const ended = args[0] === "status" && result.code === 3 ? 0 : result.code;
       expect(ended, `${args.slice(0, 2).join(" ")}: ${result.stderr}`).toBe(code);
-      const found = result.stdout.match(/lk_\w{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? [];
+      const printed = result.stdout + decodedIn(result.stdout);
+      const found = printed.match(/lk_\w{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? [];
       for (const credential of found) secrets.add(credential);
-      const isSecret = shownIn(result.stdout).length > 0;
+      const isSecret = shownIn(printed).length > 0;
       expect([args.slice(0, 2), isSecret]).toEqual([args.slice(0, 2), prints === true]);
       expect(shownIn(textsIn(watched))).toEqual([]);
     }

@@ -108,6 +108,13 @@ const rows: { readonly [Name in keyof typeof commands]: readonly Row[] } = {
     ["nothing", noneBut(4)],
     ["job /", forAll(2)],
   ],
+  clusterConnect: [
+    ["NEW --ttl=1h", noneBut(0)],
+    ["NEW --central-server=http://a", forAll(2)],
+    ["Not/a/name", forAll(2)],
+  ],
+  clusterDisconnect: [["nothing", noneBut(4)]],
+  clusterList: [["", forAll(0)]],
   kubeconfig: [
     ["nowhere", [4, 4, 4, 5, 5]],
     ["east --address=https://a --key-file=b", forAll(2)],

@@ -32,6 +32,7 @@ export function reportProblems(
         : []),
       ...targetProblems(item, place),
       ...displayNameProblems(item, place),
+      ...figureProblems(item, place),
       ...causes,
     ];
   });
@@ -39,7 +40,7 @@ export function reportProblems(
   return [...(top === "kind,items" ? [] : [`fields: ${top}`]), ...items];
 }
 
-const itemFields = ["displayName", "source", "state", "causes", "target", "targets"];
+const itemFields = ["displayName", "source", "state", "causes", "target", "targets", "cluster"];
 
 /** A Secret has the state of a target, and a SharedSecret the number of its targets by state. */
 function targetProblems(item: unknown, place: string): readonly string[] {
@@ -63,6 +64,18 @@ function displayNameProblems(item: unknown, place: string): readonly string[] {
   const { displayName } = recordAt({ item }, "item");
   const isBounded = typeof displayName === "string" && displayName.length <= 67;
   return displayName === undefined || isBounded ? [] : [`${place}.displayName`];
+}
+
+/** A connected cluster has the projects that it lets in, and whole numbers. */
+function figureProblems(item: unknown, place: string): readonly string[] {
+  const { cluster } = recordAt({ item }, "item");
+  if (cluster === undefined) return [];
+  const { projects, ...figures } = recordAt({ cluster }, "cluster");
+  const areRight =
+    Array.isArray(projects) &&
+    ["offered", "synced", "withdrawals"].every((field) => field in figures) &&
+    Object.values(figures).every((figure) => Number.isInteger(figure) && Number(figure) >= 0);
+  return areRight ? [] : [`${place}.cluster: ${JSON.stringify(cluster)}`];
 }
 
 interface EntryTerms {

@@ -30,6 +30,10 @@ const actions: Actions = {
   tokenList: async () => (await import("./tokens/token-actions.ts")).listTokens,
   tokenDescribe: async () => (await import("./tokens/token-actions.ts")).describeToken,
   tokenDelete: async () => (await import("./tokens/token-actions.ts")).deleteTokens,
+  clusterConnect: async () => (await import("./cluster/connect-cluster.ts")).connectCluster,
+  clusterDisconnect: async () =>
+    (await import("./cluster/disconnect-cluster.ts")).disconnectCluster,
+  clusterList: async () => (await import("./cluster/list-clusters.ts")).listClusters,
   kubeconfig: async () => (await import("./connection/kubeconfig.ts")).printKubeconfig,
   why: async () => (await import("./explain/why.ts")).why,
   status: async () => (await import("./status/status.ts")).printStatus,

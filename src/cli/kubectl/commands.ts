@@ -1,5 +1,6 @@
 import type { Command } from "../command.ts";
 import { adminCommands } from "./admin/admin-commands.ts";
+import { clusterCommands } from "./cluster/cluster-commands.ts";
 import { resultOutput } from "./connection/connection-options.ts";
 import { explainCommands } from "./explain/explain-commands.ts";
 import { keyCommands } from "./keys/key-commands.ts";
@@ -59,6 +60,7 @@ export const commands = {
   ...secretCommands,
   ...keyCommands,
   ...tokenCommands,
+  ...clusterCommands,
   ...explainCommands,
   ...adminCommands,
   ...ownCommands,

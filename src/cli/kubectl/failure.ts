@@ -12,8 +12,9 @@ export const exitCodes = {
     code: 3,
     meaning:
       "something is not well: of `check`, `status`, `refresh-now` and `why --exit-code`, " +
-      "of `plan --exit-code` if sync would change something, and of `keys create` and `token " +
-      "create` if the object does not become ready, or if no server of the output accepts the key",
+      "of `plan --exit-code` if sync would change something, and of `keys create`, `cluster " +
+      "connect` and `token create` if the object does not become ready, or if no server of the " +
+      "output accepts the key",
   },
   notFound: { code: 4, meaning: "the object or the data key does not exist" },
   forbidden: { code: 5, meaning: "a right is missing; the message names it" },

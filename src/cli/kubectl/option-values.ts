@@ -1,6 +1,9 @@
+import { letInProjects } from "../../domain/outbox/connected-clusters.ts";
+import { longestClusterName } from "../../domain/outbox/outbox-names.ts";
 import { isDataKey } from "../../domain/shared-secret/data-values.ts";
 import {
   ConfigError,
+  isNamespaceName,
   objectName,
   type ParseValue,
   trueOrFalse,
@@ -57,6 +60,24 @@ export const accessKeyName = objectName("OwnedAccessKey", "ci");
 
 /** The name of a DirectClusterEndpointToken. */
 export const tokenName = objectName("DirectClusterEndpointToken", "job");
+
+/** The name of a connected cluster with an outbox. */
+export const clusterName: ParseValue<string> = (value, option) => {
+  if (isNamespaceName(value) && value.length <= longestClusterName) return value;
+  throw new ConfigError(
+    option,
+    value,
+    "must be the name of a cluster, such as east: lower-case letters, digits and -, " +
+      `of at most ${longestClusterName} characters`,
+  );
+};
+
+/** The projects that a connected cluster lets in, as its annotation has them. */
+export const projectList: ParseValue<string> = (value, option) => {
+  const list = letInProjects(value);
+  if (list.kind === "entries") return list.entries.join(", ");
+  throw new ConfigError(option, value, `is invalid: ${list.why}`);
+};
 
 function fitting(form: Pick<RegExp, "test">, fix: string): ParseValue<string> {
   return (value, option) => {

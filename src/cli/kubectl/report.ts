@@ -29,14 +29,15 @@ export function reportText(
 
 /** The documented fields of an item in their order, of which a command may know more. */
 function publicItem(item: ReportItem): ReportItem {
-  const { object, displayName, source, state, reason, message, causes, targets, target } = item;
+  const { object, displayName, source, state, reason, message, causes } = item;
+  const { targets, target, cluster } = item;
   return {
     object: publicObject(object),
     displayName,
     source: source && publicObject(source),
     ...{ state, reason, message: asSentence(message) },
     causes: causes.map(publicCause),
-    ...{ targets, target },
+    ...{ targets, target, cluster },
   };
 }
 

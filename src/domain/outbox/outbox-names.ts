@@ -2,6 +2,9 @@ import { agentUserPrefix, outboxNamespacePrefix } from "../../api/names.ts";
 import type { ObjectRef } from "../../api/object.ts";
 import { hashName } from "../hash-name.ts";
 
+/** Maximum characters of the name of a cluster with an outbox, whose namespace is a DNS label. */
+export const longestClusterName = 63 - outboxNamespacePrefix.length;
+
 /** The namespace with the outbox of a connected cluster. */
 export function outboxNamespace(cluster: string): string {
   return `${outboxNamespacePrefix}${cluster}`;

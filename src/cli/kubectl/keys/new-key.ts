@@ -21,13 +21,29 @@ import { dotenvText } from "../secrets/values.ts";
 import { keyEnd } from "./key-view.ts";
 import { tryKey } from "./try-key.ts";
 
-/** Where and how a new key is printed, and the connection with which it is tried. */
-interface NewKeyOptions extends ConnectionFlags {
+/** Where a new key is printed, and the connection with which it is tried. */
+interface NewKeyPlace extends ConnectionFlags {
   readonly outputFile: string | undefined;
+  readonly latchkeyNamespace: string;
+}
+
+/** The same, and how it is printed. */
+interface NewKeyOptions extends NewKeyPlace {
   readonly output: NewKeyFormat | undefined;
   readonly gateway: string | undefined;
   readonly gatewayCa: string | undefined;
-  readonly latchkeyNamespace: string;
+}
+
+/** What is printed of a new key. */
+interface NewKeyText {
+  readonly textOf: (key: PrintedKey, server: ClusterInfo) => string;
+  /**
+   * The server in the text; without it, that of the context if it accepts the key, or else the
+   * gateway that the management cluster publishes.
+   */
+  readonly server: ClusterInfo | undefined;
+  /** The option that names another server. */
+  readonly option: string;
 }
 
 /** A write of an OwnedAccessKey, given the digest of its new key; returns the stored object. */
@@ -51,22 +67,39 @@ export function newKeyObject(
 
 const readyWithinMs = 10_000;
 
-/**
- * Makes a key for a spec, stores its digest and prints the key; returns the exit code. The file is
- * created before the request, so that no key is lost because it cannot be written.
- */
-export async function makeKey(
-  { spec, write }: NewKeyWrite,
+/** Makes a key for a spec, stores its digest and prints the key; returns the exit code. */
+export function makeKey(
+  write: NewKeyWrite,
   options: NewKeyOptions,
   deps: ConnectedCli,
+): Promise<number> {
+  const { output, gateway } = options;
+  const own = wantedServer(options, deps.cluster);
+  const isGiven = output === undefined || gateway !== undefined;
+  const text: NewKeyText = {
+    textOf: (key, server) => newKeyText(output, key, server),
+    server: isGiven ? own : undefined,
+    option: "--gateway",
+  };
+  return makeKeyAs(text, write, { ...options, ...deps });
+}
+
+/**
+ * Makes a key for a spec, stores its digest and prints a text with the key; returns the exit code.
+ * The file is created before the request, so that no key is lost because it cannot be written.
+ */
+export async function makeKeyAs(
+  text: NewKeyText,
+  { spec, write }: NewKeyWrite,
+  deps: ConnectedCli & NewKeyPlace,
 ): Promise<number> {
   const { cluster, cli } = deps;
   const subject = boundSubjectOf(parseOwnedAccessKeySpec(spec));
   if (subject === undefined)
     throw new Failure("the key has no user, team or subject; set --user, --team or --subject");
-  const own = wantedServer(options, cluster);
+  const own = clusterInfo(cluster.choice);
   const key = newBoundKey(subject);
-  const output = openOutput(options, cli);
+  const output = openOutput(deps, cli);
   let stored: unknown;
   try {
     stored = await write(key.digest);
@@ -76,16 +109,15 @@ export async function makeKey(
   }
   const name = stringAt(recordAt(stored, "metadata"), "name") ?? "";
   const print = (server: ClusterInfo): void =>
-    output.finish(newKeyText(options.output, { name, subject, key: key.plain }, server));
-  if (options.output === undefined || options.gateway !== undefined) {
-    print(own);
+    output.finish(text.textOf({ name, subject, key: key.plain }, server));
+  if (text.server !== undefined) {
+    print(text.server);
     return sayState({ name, spec }, await settledKey(name, deps), cli);
   }
   let [object, server]: [unknown, ClusterInfo | undefined] = [undefined, own];
   try {
     object = await settledKey(name, deps);
-    if (readyOf(object)?.status === "True")
-      server = await acceptingServer(key.plain, options, deps);
+    if (readyOf(object)?.status === "True") server = await acceptingServer(key.plain, text, deps);
   } finally {
     // Whatever fails, the key is printed: it cannot be read again.
     print(server ?? own);
@@ -95,7 +127,7 @@ export async function makeKey(
 }
 
 /** The new file of --output-file, or the standard output. */
-function openOutput({ outputFile }: NewKeyOptions, { terminal }: Cli): PrivateFile {
+function openOutput({ outputFile }: NewKeyPlace, { terminal }: Cli): PrivateFile {
   return outputFile === undefined
     ? { finish: terminal.print, discard: () => {} }
     : createPrivateFile(outputFile, "--output-file");
@@ -119,8 +151,8 @@ function wantedServer(
  */
 async function acceptingServer(
   key: string,
-  options: NewKeyOptions,
-  { cluster, cli }: ConnectedCli,
+  { option }: NewKeyText,
+  { cluster, cli, ...options }: ConnectedCli & NewKeyPlace,
 ): Promise<ClusterInfo | undefined> {
   const own = clusterInfo(cluster.choice);
   if ((await tryKey(key, options, cli)).kind !== "unknown") return own;
@@ -129,7 +161,7 @@ async function acceptingServer(
   cli.terminal.say(
     gateway === undefined
       ? `${refused}, and no gateway publishes its address; ` +
-          "set --gateway to it, or use the address of an API server with the webhook"
+          `set ${option} to it, or use the address of an API server with the webhook`
       : `${refused}, so the output has the gateway ${gateway.server}`,
   );
   return gateway;

@@ -27,7 +27,8 @@ export const rotateKey: Action<"keysRotate"> = async ({ flags, args: [name = ""]
   return code;
 };
 
-async function endAfter(
+/** Ends a key after an overlap in seconds, or says how its user can. */
+export async function endAfter(
   object: unknown,
   overlap: number,
   { cluster, cli }: ConnectedCli,

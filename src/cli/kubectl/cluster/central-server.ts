@@ -1,0 +1,49 @@
+import { managementPath } from "../../../api/names.ts";
+import { type ClusterInfo, clusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
+import { ConfigError, UsageError } from "../../../runtime/config-values.ts";
+import { readFileBytes } from "../../../runtime/read-text-file.ts";
+import { clusterAt, publishedGateway } from "../connection/cluster-address.ts";
+import type { Cluster } from "../connection/cluster.ts";
+
+/** Where the agent of a connected cluster reaches the central cluster. */
+interface CentralFlags {
+  readonly centralServer: string | undefined;
+  readonly centralCa: string | undefined;
+  readonly latchkeyNamespace: string;
+}
+
+/**
+ * The server of --central-server, with the CA of the flags or of the context; if it is the gateway
+ * that the central cluster publishes, with the path and the CA of that. Undefined without the flag.
+ */
+export async function centralServer(
+  { centralServer: given, centralCa, latchkeyNamespace }: CentralFlags,
+  cluster: Pick<Cluster, "get" | "choice">,
+): Promise<ClusterInfo | undefined> {
+  if (given === undefined) {
+    if (centralCa !== undefined) throw new UsageError("--central-ca requires --central-server");
+    return undefined;
+  }
+  const url = new URL(given);
+  if (url.protocol !== "https:")
+    throw new ConfigError("--central-server", given, "must be an https URL");
+  const path = url.pathname.replace(/\/+$/, "");
+  const ca =
+    centralCa === undefined
+      ? undefined
+      : readFileBytes({ option: "--central-ca", path: centralCa }).toString("base64");
+  const gateway = await publishedGateway(cluster, latchkeyNamespace);
+  const isGateway =
+    gateway !== undefined &&
+    new URL(gateway.server).origin === url.origin &&
+    (path === "" || path === managementPath);
+  if (isGateway) return ca === undefined ? gateway : clusterAt(gateway.server, ca);
+  const own = clusterInfo(cluster.choice)["certificate-authority-data"];
+  return clusterAt(url.origin + path, ca ?? own);
+}
+
+/** Whether an address means the machine that uses it, so that no other one can. */
+export function isLoopback({ server }: ClusterInfo): boolean {
+  const host = URL.parse(server)?.hostname ?? "";
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

@@ -1,0 +1,61 @@
+import type { ClusterFigures, ReportItem } from "../../../api/report.ts";
+import {
+  clusterFigures,
+  clusterState,
+  type ObservedCluster,
+} from "../../../domain/outbox/cluster-overview.ts";
+import type { Action } from "../cli.ts";
+import { printable } from "../failure.ts";
+import { rightText } from "../missing-right.ts";
+import { spanText, tableText } from "../output.ts";
+import { asSentence, printReport, withMissing } from "../report.ts";
+import { readClusters } from "./read-clusters.ts";
+
+/** `kubectl latchkey cluster list`. */
+export const listClusters: Action<"clusterList"> = async ({ flags }, cli) => {
+  const cluster = await cli.connect(flags);
+  const { found, missing } = await readClusters(cluster);
+  const items = found.map((observed) => clusterItem(observed, cli.clock.now()));
+  const { terminal } = cli;
+  if (flags.output === undefined) {
+    if (items.length === 0 && missing.length === 0) terminal.say("no cluster is connected");
+    for (const right of missing) terminal.say(`you may not ${rightText(right)}`);
+  }
+  printReport(withMissing({ found: items, missing }), () => clustersText(items), {
+    ...{ output: flags.output, terminal },
+  });
+};
+
+/** The item of a connected cluster, with its figures. */
+export interface ClusterItem extends ReportItem {
+  readonly cluster: ClusterFigures;
+}
+
+/** What a report says of a connected cluster at `now`. */
+export function clusterItem(observed: ObservedCluster, now: number): ClusterItem {
+  const { state, reason, message } = clusterState(observed, now);
+  return {
+    object: { kind: "Cluster", name: observed.name },
+    ...{ state, reason, message: printable(message), causes: [] },
+    cluster: clusterFigures(observed, now),
+  };
+}
+
+const head = ["NAME", "PROJECTS", "HEARTBEAT", "OFFERED", "SYNCED", "WITHDRAWALS", "UNSEEN"];
+
+/** Connected clusters as a table; empty without any. */
+export function clustersText(items: readonly ClusterItem[]): string {
+  if (items.length === 0) return "";
+  const rows = items.map(({ object, state, reason, message, cluster }) => [
+    ...[object.name ?? "", cluster.projects.join(",") || "none"],
+    ageText(cluster.heartbeatAge, "never"),
+    ...[cluster.offered, cluster.synced, cluster.withdrawals].map(String),
+    ageText(cluster.unseenAge, "-"),
+    state === "ok" ? "-" : `${reason}: ${asSentence(message)}`,
+  ]);
+  return tableText([...head, "PROBLEM"], rows);
+}
+
+function ageText(seconds: number | undefined, none: string): string {
+  return seconds === undefined ? none : spanText(seconds);
+}

@@ -1,0 +1,283 @@
+import { load, loadAll } from "js-yaml";
+import { describe, expect, inject, it } from "vitest";
+import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { askWith, worksAs } from "../support/key-request.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { api, type Ask, request, unique } from "../support/policy-request.ts";
+import { reportProblems } from "../support/report-shape.ts";
+import { type CliOptions, runCli } from "../support/run-cli.ts";
+
+const namespaceOf = (name: string): string => `latchkey-cluster-${name}`;
+const secretPath = (name: string): string => `/api/v1/namespaces/latchkey-clusters/secrets/${name}`;
+const outboxPath = (name: string): string => `/api/v1/namespaces/${namespaceOf(name)}`;
+const leasePath = (name: string): string =>
+  `/apis/coordination.k8s.io/v1/namespaces/${namespaceOf(name)}/leases/latchkey-cluster-agent`;
+const cluster = (words: readonly string[], options?: CliOptions) =>
+  runCli(["cluster", ...words], options);
+const connect = (name: string, ...words: readonly string[]) => cluster(["connect", name, ...words]);
+
+/** The names of the keys of the agent of a cluster that are not being deleted. */
+async function keysOf(name: string): Promise<readonly string[]> {
+  const list = await api.get("/apis/management.service/v1/ownedaccesskeys");
+  return listAt(list, "items")
+    .filter((key) => {
+      const isAgents =
+        stringAt(recordAt(key, "spec"), "subject") === `latchkey-cluster-agent:${name}`;
+      return isAgents && stringAt(recordAt(key, "metadata"), "deletionTimestamp") === undefined;
+    })
+    .map((key) => stringAt(recordAt(key, "metadata"), "name") ?? "");
+}
+
+/** The kubeconfig in a manifest. */
+function kubeconfigIn(manifest: string): unknown {
+  const documents = loadAll(manifest);
+  const secret = documents.find((document) => stringAt(document, "kind") === "Secret");
+  const encoded = stringMapAt(secret, "data")["kubeconfig"] ?? "";
+  return load(Buffer.from(encoded, "base64").toString());
+}
+
+/** The token in a manifest; a failed test must not print it. */
+function tokenIn(manifest: string): string {
+  const [user] = listAt(kubeconfigIn(manifest), "users");
+  return stringAt(recordAt(user, "user"), "token") ?? "";
+}
+
+function serverIn(manifest: string): string {
+  const [entry] = listAt(kubeconfigIn(manifest), "clusters");
+  return stringAt(recordAt(entry, "cluster"), "server") ?? "";
+}
+
+const kindsIn = (manifest: string): readonly string[] =>
+  loadAll(manifest).map((document) => stringAt(document, "kind") ?? "");
+
+describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
+  it("connect makes the Secret, the outbox and a key, and prints a manifest with the key", async () => {
+    const name = unique("made");
+    const { code, stdout, stderr } = await connect(name, "--projects=web,pay", "--ttl=1h");
+    expect([code, stderr]).toEqual([0, expect.stringContaining("Active")]);
+    expect(kindsIn(stdout)).toEqual(["Namespace", "Secret"]);
+    expect(tokenIn(stdout).startsWith("lk_")).toBe(true);
+    expect(stderr.includes(tokenIn(stdout)) || stdout.includes(tokenIn(stdout))).toBe(false);
+    const secret = await api.get(secretPath(name));
+    expect(recordAt(secret, "metadata")).toMatchObject({
+      labels: { "management.service/cluster": name },
+      annotations: { "management.service/projects": "web, pay" },
+    });
+    expect(secret).not.toHaveProperty("data");
+    const namespace = await api.get(outboxPath(name));
+    expect(recordAt(namespace, "metadata")).toMatchObject({
+      annotations: { "management.service/cluster-uid": recordAt(secret, "metadata")["uid"] },
+    });
+    const reports = await api.get(
+      `${outboxPath(name)}/configmaps?labelSelector=management.service%2Fcomponent%3Dcluster-report`,
+    );
+    expect(listAt(reports, "items")).toHaveLength(16);
+    expect(await keysOf(name)).toEqual([namespaceOf(name)]);
+  });
+
+  it("the key reads the outbox and writes its reports, and nothing else", async () => {
+    const name = unique("scoped");
+    const key = tokenIn((await connect(name, "--projects=*")).stdout);
+    await worksAs({ key });
+    const codeOf = async (asked: Ask): Promise<number> => (await askWith(key, asked)).code;
+    const [own, report] = [outboxPath(name), `${outboxPath(name)}/configmaps/report-15`];
+    const lease = leasePath(name);
+    expect(await codeOf(request.get(`${own}/secrets`))).toBe(200);
+    expect(await codeOf(request.replace(report, await api.get(report)))).toBe(200);
+    expect(await codeOf(request.replace(lease, await api.get(lease)))).toBe(200);
+    const refused = [
+      request.get("/api/v1/secrets"),
+      request.get("/api/v1/namespaces/latchkey-clusters/secrets"),
+      request.get(own),
+      request.get(`${own}/configmaps`),
+      request.merge(report, {}),
+      request.delete(report),
+      request.create(`${own}/secrets`, { metadata: { name: "made" } }),
+      request.get("/apis/management.service/v1/sharedsecrets"),
+    ];
+    expect(await Promise.all(refused.map(codeOf))).toEqual(refused.map(() => 403));
+  });
+
+  it("the manifest applies in another cluster, twice", async () => {
+    const namespace = unique("agent");
+    const { stdout } = await connect(unique("applied"), `--latchkey-namespace=${namespace}`);
+    for (const done of ["serverside-applied", "serverside-applied"]) {
+      const args = ["apply", "--server-side", "--filename=-"];
+      const applied = await kubectl(inject("controlPlane"), args, { input: stdout });
+      expect(applied).toBe(`namespace/${namespace} ${done}\nsecret/latchkey-central ${done}\n`);
+    }
+    const { data } = await api.get(`/api/v1/namespaces/${namespace}/secrets/latchkey-central`);
+    expect(Object.keys(recordAt({ data }, "data")).toSorted()).toEqual([
+      ...["cluster-name", "kubeconfig"],
+    ]);
+  });
+
+  it("a second run prints no key, makes none, and creates what is missing", async () => {
+    const name = unique("again");
+    await connect(name, "--projects=web");
+    const complete = await connect(name);
+    expect([complete.code, kindsIn(complete.stdout)]).toEqual([0, ["Namespace"]]);
+    expect(complete.stderr).toContain("nothing is missing");
+    expect(complete.stderr).toContain("set --rotate-key for another one");
+    const role = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespaceOf(name)}/roles`;
+    await api.merge(`${role}/latchkey-cluster-agent`, { rules: [] });
+    await api.delete(`${outboxPath(name)}/configmaps/report-3`);
+    const repaired = await connect(name);
+    expect(repaired.stderr).toContain("1 Role repaired, 1 ConfigMap created");
+    const rules = listAt(await api.get(`${role}/latchkey-cluster-agent`), "rules");
+    expect(rules).toHaveLength(3);
+    expect(await keysOf(name)).toHaveLength(1);
+    const secret = recordAt(await api.get(secretPath(name)), "metadata");
+    expect(stringMapAt(secret, "annotations")["management.service/projects"]).toBe("web");
+    const changed = await connect(name, "--projects=");
+    expect(changed.stderr).toContain("has other projects");
+    expect(changed.stderr).toContain(`cluster "${name}" lets no project in`);
+  });
+
+  it("--rotate-key makes another key, and ends the one before after the overlap", async () => {
+    const name = unique("rotated");
+    const first = tokenIn((await connect(name)).stdout);
+    const { code, stdout, stderr } = await connect(name, "--rotate-key", "--overlap=1h");
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`"${namespaceOf(name)}" ends in`)]);
+    expect(tokenIn(stdout) !== "" && tokenIn(stdout) !== first).toBe(true);
+    expect(await keysOf(name)).toEqual([
+      namespaceOf(name),
+      expect.stringMatching(`^${namespaceOf(name)}-r[0-9]{12}$`),
+    ]);
+  });
+
+  it("--replace lets the agent of another cluster report", async () => {
+    const name = unique("replaced");
+    await connect(name);
+    await api.merge(leasePath(name), { spec: { holderIdentity: "uid-of-kube-system" } });
+    await connect(name);
+    const holder = async () => stringAt((await api.get(leasePath(name))).spec, "holderIdentity");
+    expect(await holder()).toBe("uid-of-kube-system");
+    expect((await connect(name, "--replace")).code).toBe(0);
+    expect(await holder()).toBeUndefined();
+  });
+
+  it("--central-server is the server of the manifest", async () => {
+    const url = "https://central.example.com:6443";
+    const { code, stdout } = await connect(unique("address"), `--central-server=${url}`);
+    expect([code, serverIn(stdout)]).toEqual([0, url]);
+  });
+
+  it("a namespace that is not an outbox is not touched, and nothing is made", async () => {
+    const name = unique("foreign");
+    const metadata = { name: namespaceOf(name), labels: { owner: "team-a" } };
+    await api.create("/api/v1/namespaces", { metadata });
+    const before = await api.get(outboxPath(name));
+    const connected = await connect(name, "--replace");
+    expect(connected).toMatchObject({ code: 1, stdout: "" });
+    expect(connected.stderr).toContain("already exists and is not an outbox; it was not changed");
+    expect(await api.get(outboxPath(name))).toEqual(before);
+    expect((await api.find(secretPath(name))).code).toBe(404);
+    expect(await keysOf(name)).toEqual([]);
+    expect((await cluster(["disconnect", name])).code).toBe(4);
+    expect(await api.get(outboxPath(name))).toEqual(before);
+  });
+
+  it("the outbox of an earlier connection is used again only with --replace", async () => {
+    const name = unique("earlier");
+    await connect(name);
+    await api.delete(secretPath(name));
+    const refused = await connect(name);
+    expect([refused.code, refused.stderr]).toEqual([
+      ...[1, expect.stringContaining("that was connected before")],
+    ]);
+    expect((await connect(name, "--replace")).code).toBe(0);
+    const { uid } = recordAt(await api.get(secretPath(name)), "metadata");
+    expect(recordAt(await api.get(outboxPath(name)), "metadata")).toMatchObject({
+      annotations: { "management.service/cluster-uid": uid },
+    });
+  });
+
+  it("a missing right is named in one sentence, before anything is made", async () => {
+    const name = unique("noright");
+    const { code, stdout, stderr } = await cluster(["connect", name], { user: "bob" });
+    expect([code, stdout]).toEqual([5, ""]);
+    expect(stderr).toContain(
+      "you do not have the right list secrets in namespace latchkey-clusters",
+    );
+    expect((await api.find(secretPath(name))).code).toBe(404);
+  });
+
+  it.each(["../web", "east/report", "EAST", "-east", "e".repeat(47), "kube-system;ls"])(
+    "a hostile name is refused without a request: %s",
+    async (name) => {
+      for (const command of ["connect", "disconnect"]) {
+        const { code, stdout, stderr } = await cluster([command, name]);
+        const named = expect.stringMatching(/must be the name of a cluster|does not exist/);
+        expect([code, stdout, stderr]).toEqual([2, "", named]);
+      }
+    },
+  );
+
+  it("disconnect ends the key, the consent and the outbox, and says what stays", async () => {
+    const name = unique("ended");
+    await connect(name, "--projects=web");
+    const { code, stderr } = await cluster(["disconnect", name]);
+    expect(code).toBe(0);
+    const lines = stderr.trim().split("\n");
+    const kinds = lines.map((line) => /: (\w+) "[^"]*" is deleted$/.exec(line)?.[1]);
+    expect(kinds.filter((kind) => kind !== undefined)).toEqual([
+      ...["OwnedAccessKey", "Secret", "RoleBinding", "Role", "Namespace"],
+    ]);
+    expect(stderr).toContain("delete secrets --all-namespaces -l management.service/outbox-uid");
+    expect(await keysOf(name)).toEqual([]);
+    expect((await api.find(secretPath(name))).code).toBe(404);
+    expect(recordAt(await api.get(outboxPath(name)), "metadata")).toHaveProperty(
+      "deletionTimestamp",
+    );
+    const again = await connect(name);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("is being deleted")]);
+  });
+
+  it("disconnect keeps the Secret with a kubeconfig, unless --all is set", async () => {
+    const name = unique("gateway");
+    const data = { kubeconfig: "e30=" };
+    const labels = { "management.service/cluster": name };
+    const metadata = { name, labels, annotations: { "management.service/projects": "web" } };
+    await api.create("/api/v1/namespaces/latchkey-clusters/secrets", { metadata, data });
+    await connect(name);
+    const { stderr } = await cluster(["disconnect", name]);
+    expect(stderr).toContain(`Secret "latchkey-clusters/${name}" lets no project in, and stays`);
+    const kept = await api.get(secretPath(name));
+    expect(kept).toMatchObject({ data, metadata: { labels } });
+    expect(stringMapAt(kept["metadata"], "annotations")).toEqual({});
+    await cluster(["disconnect", name, "--all"]);
+    expect((await api.find(secretPath(name))).code).toBe(404);
+  });
+
+  it("list has every cluster with its figures, also as a report", async () => {
+    const name = unique("listed");
+    await connect(name, "--projects=web,pay");
+    const row = new RegExp(`^${name} +web,pay +never +0 +0 +0 +- +ClusterUnreachable: .*$`, "m");
+    const table = await cluster(["list"]);
+    expect([table.code, table.stdout]).toEqual([0, expect.stringMatching(row)]);
+    await api.merge(leasePath(name), {
+      spec: { renewTime: new Date().toISOString().replace("Z", "000Z") },
+    });
+    const printed = await cluster(["list", "-o", "json"]);
+    const report: unknown = JSON.parse(printed.stdout);
+    expect(reportProblems(report, "cluster list")).toEqual([]);
+    const item = listAt(report, "items").find(
+      (each) => stringAt(recordAt(each, "object"), "name") === name,
+    );
+    expect(item).toEqual({
+      ...{ object: { kind: "Cluster", name }, state: "ok", reason: "Synced", causes: [] },
+      message: `The agent of cluster "${name}" reports.`,
+      cluster: {
+        ...{ projects: ["web", "pay"], heartbeatAge: expect.any(Number) },
+        ...{ offered: 0, synced: 0, withdrawals: 0 },
+      },
+    });
+  });
+
+  it("list names the rights that are missing", async () => {
+    const { code, stdout, stderr } = await cluster(["list"], { user: "bob" });
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain("you may not list secrets in namespace latchkey-clusters");
+  });
+});
