@@ -1,3 +1,4 @@
+import { clusterAgentOptions } from "../../src/controllers/cluster-agent-options.ts";
 import { controllerOptions } from "../../src/controllers/controller-options.ts";
 import { directEndpointOptions } from "../../src/gateway/direct-endpoint-options.ts";
 import { gatewayOptions } from "../../src/gateway/gateway-options.ts";
@@ -52,6 +53,10 @@ const directEndpoint: Process = {
 const directAuthorizer: Process = {
   ...{ key: "directAuthorizer", name: "latchkey-direct-authorizer", options: webhookOptions },
   server: { address: "webhook-address", clients: "kube-apiserver" },
+};
+
+const clusterAgent: Process = {
+  ...{ key: "clusterAgent", name: "latchkey-cluster-agent", options: clusterAgentOptions },
 };
 
 /** The charts of Latchkey, from the objects of config/. */
@@ -118,7 +123,7 @@ function managementChart(kustomize: Kustomize): Chart {
   };
 }
 
-/** What a connected cluster gets: the policies, and up to three ways in. */
+/** What a connected cluster gets: the policies, up to three ways in, and the agent. */
 function connectedChart(kustomize: Kustomize): Chart {
   const policies = kustomize("connected-policies");
   const others = (folder: string): readonly Manifest[] =>
@@ -127,10 +132,12 @@ function connectedChart(kustomize: Kustomize): Chart {
     sinceVersion(others(folder), others(`${folder}-before-1.36`));
   const endpoint = others("direct-endpoint");
   const authorizer = others("direct-authorizer");
-  const processes = [directEndpoint, directAuthorizer];
+  const agent = others("cluster-agent");
+  const processes = [directEndpoint, directAuthorizer, clusterAgent];
   return {
     name: "latchkey-connected",
-    description: "What a cluster needs that Latchkey's access keys or direct tokens reach",
+    description:
+      "What a cluster needs that Latchkey's SharedSecrets, access keys or direct tokens reach",
     since: "1.33.0",
     parts: [
       { directory: "policies", source: policies },
@@ -149,6 +156,7 @@ function connectedChart(kustomize: Kustomize): Chart {
         source: authorizer,
         when: ".Values.directAuthorizer.enabled",
       },
+      { directory: "cluster-agent", source: agent, when: ".Values.clusterAgent.enabled" },
       ...monitoringParts(kustomize, "connected"),
     ],
     templates: {
@@ -178,6 +186,11 @@ function connectedChart(kustomize: Kustomize): Chart {
         "Install the authorizer of direct tokens, which kube-apiserver asks",
       ),
       ...processValues(directAuthorizer, deploymentOf(authorizer, directAuthorizer)),
+      switchOf(
+        "clusterAgent.enabled",
+        "Install the agent that makes copies of SharedSecrets here; `kubectl latchkey cluster connect` prints the Secret that it needs",
+      ),
+      ...processValues(clusterAgent, deploymentOf(agent, clusterAgent)),
     ],
     substitutions: { ...namespace, ...monitoringSubstitutions },
     requirements: [...connectedRequirements, oneMonitor],

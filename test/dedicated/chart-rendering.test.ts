@@ -61,6 +61,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
   const eastArgs = ["--cluster-name=east", "--issuer=https://latchkey.example.com"];
   const endpoint = { directEndpoint: { enabled: true, ...ofEast } };
   const authorizer = { directAuthorizer: { enabled: true, ...ofEast } };
+  const agent = { clusterAgent: { enabled: true } };
 
   type Folders = readonly (readonly [folder: string, components?: readonly string[]])[];
   type EqualRow = readonly [what: string, rendering: Rendering, folders: Folders];
@@ -98,6 +99,7 @@ describe.skipIf(!isRun)("the rendered charts", () => {
       [["direct-endpoint-before-1.36"]],
     ],
     ["the direct authorizer", { chart, values: authorizer }, [["direct-authorizer"]]],
+    ["the cluster agent", { chart, values: agent }, [["cluster-agent"]]],
     ["the ServiceMonitor", { values: monitor }, [["default"], ["prometheus"]]],
     [
       "the ServiceMonitor of a connected cluster",
@@ -136,9 +138,10 @@ describe.skipIf(!isRun)("the rendered charts", () => {
     test("for all of a connected cluster together", async () => {
       const all = await charts.rendered({
         chart,
-        values: { ...gateway, ...endpoint, ...authorizer },
+        values: { ...gateway, ...endpoint, ...authorizer, ...agent },
       });
-      const folders = ["connected-cluster", "direct-endpoint", "direct-authorizer"];
+      const ways = ["connected-cluster", "direct-endpoint", "direct-authorizer"];
+      const folders = [...ways, "cluster-agent"];
       const names = folders.flatMap((folder) => applied(charts.kustomize(folder)).map(nameOf));
       expect(Object.keys(byName(all)).toSorted()).toEqual([...new Set(names)].toSorted());
     });

@@ -104,6 +104,7 @@ describe.skipIf(!isRun)("values of the charts", () => {
     ["latchkey", "gateway", "latchkey-gateway"],
     [chart, "directEndpoint", "latchkey-direct-endpoint"],
     [chart, "directAuthorizer", "latchkey-direct-authorizer"],
+    [chart, "clusterAgent", "latchkey-cluster-agent"],
   ] as const;
 
   /** Values of a process that is installed. */
@@ -116,8 +117,12 @@ describe.skipIf(!isRun)("values of the charts", () => {
     };
   }
 
+  /** Only Prometheus connects to the agent. */
+  const isOf = (key: string, field: string): boolean => key !== "clusterAgent" || field !== "port";
+
   describe.each(processes)("in %s, the values of %s", (name, key, object) => {
-    test.each(processRows)("%s", async (field, value, expected) => {
+    const rows = processRows.filter(([field]) => isOf(key, field));
+    test.each(rows)("%s", async (field, value, expected) => {
       const values = valuesOf(key, { [field]: value });
       const objects = byName(await charts.rendered({ chart: name, values }));
       expect(objects[`Deployment ${object}`]).toMatchObject(expected);
@@ -288,16 +293,17 @@ describe.skipIf(!isRun)("values of the charts", () => {
   test("every value of the charts is in a row above", () => {
     // The rows about equality and about what Helm keeps have the others.
     const others = ["kubernetesVersion", "policies.keep", "crds.keep"];
-    const switches = ["gateway", "directEndpoint", "directAuthorizer"].map(
-      (key) => `${key}.enabled`,
-    );
+    const ways = ["gateway", "directEndpoint", "directAuthorizer"];
+    const switches = [...ways, "clusterAgent"].map((key) => `${key}.enabled`);
     const issued = ["webhook.certManager.enabled", "webhook.admissionPath"];
     const fields = [...processRows.map(([field]) => field), ...otherRows.map(([field]) => field)];
     const covered = [
       ...[...others, ...switches, ...issued],
       ...ownRows.flatMap(([names]) => names.split(" ")),
       ...[...absentRows, ...presentRows].map(([name]) => name),
-      ...processes.flatMap(([, key]) => fields.map((field) => `${key}.${field}`)),
+      ...processes.flatMap(([, key]) =>
+        fields.filter((field) => isOf(key, field)).map((field) => `${key}.${field}`),
+      ),
     ];
     const names = chartsOf(charts.kustomize).flatMap(({ values }) =>
       values.map(({ name }) => name),
