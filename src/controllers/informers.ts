@@ -184,7 +184,7 @@ async function runInOrder(
 }
 
 function informerOf<T>(
-  { listOptions, parse, indexers, codec, publishedIn, enqueue, countedAs }: WatchedKind<T>,
+  { listOptions, parse, indexers, codec, sizeOf, publishedIn, enqueue, countedAs }: WatchedKind<T>,
   deps: InformerDeps,
   onChange: InformersOptions["onChange"],
 ): Informer<T> {
@@ -196,6 +196,7 @@ function informerOf<T>(
       parse,
       ...(indexers === undefined ? {} : { indexers }),
       ...(codec === undefined ? {} : { codec }),
+      ...(sizeOf === undefined ? {} : { sizeOf }),
       onChange(change) {
         const [before, after] = [counted(change.before), counted(change.after)];
         onChange({

@@ -143,6 +143,7 @@ export function facadeOf<T>(current: () => ReadStore<T>): ReadStore<T> {
     by: (index, name) => current().by(index, name),
     keysBy: (index, name) => current().keysBy(index, name),
     countBy: (index, name) => current().countBy(index, name),
+    sizeBy: (index, name) => current().sizeBy(index, name),
     namesIn: (index) => current().namesIn(index),
     get size() {
       return current().size;

@@ -100,7 +100,7 @@ export function viewedKind<T>(kind: WatchedKind<T>): {
     storeOf(view) {
       const known = stores.get(view.entries);
       if (known !== undefined) return known;
-      const store = new Store<T>(indexers);
+      const store = new Store<T>(indexers, undefined, kind.sizeOf);
       for (const [key, seen] of view.entries) {
         const { uid, resourceVersion } = seen;
         const value = values.get(seen);

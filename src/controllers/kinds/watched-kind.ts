@@ -36,6 +36,8 @@ export interface WatchedKind<T> {
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly codec?: Codec<T>;
+  /** The size of an object, which the store sums up by index value. */
+  readonly sizeOf?: (value: T) => number;
   /** Kinds that are listed before this one, because `parse` reads their stores. */
   readonly listedAfter?: readonly Resource[];
   /** Whether Latchkey never writes objects of the kind. */

@@ -14,6 +14,8 @@ export interface InformerOptions<T> {
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly codec?: Codec<T>;
+  /** The size of an object, which the store sums up by index value. */
+  readonly sizeOf?: (value: T) => number;
   readonly onChange: (change: Change<T>) => void;
   /** Treats a resource that the API server does not serve as empty. */
   readonly optional?: boolean;

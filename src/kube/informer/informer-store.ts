@@ -22,7 +22,7 @@ export class InformerStore<T> implements InformerState<StoreEntry<T>> {
   constructor(options: InformerOptions<T>, log: Logger) {
     this.#options = options;
     this.#log = log;
-    this.#objects = new Store(options.indexers, options.codec);
+    this.#objects = new Store(options.indexers, options.codec, options.sizeOf);
   }
 
   get objects(): ReadStore<T> {

@@ -29,6 +29,8 @@ export interface ReadStore<T> {
   keysBy(index: string, name: string): readonly Key[];
   /** Number of objects with the index value `name`. */
   countBy(index: string, name: string): number;
+  /** Sum of the sizes of these objects; 0 if the store has no sizes. */
+  sizeBy(index: string, name: string): number;
   /** All values of an index. */
   namesIn(index: string): IterableIterator<string>;
   readonly size: number;
@@ -50,6 +52,8 @@ interface Index<T> {
    * memory than its content.
    */
   readonly keys: Map<string, Key | Set<Key>>;
+  /** Sum of the sizes of the objects with an index value. */
+  readonly sizes: Map<string, number>;
 }
 
 /**
@@ -60,17 +64,26 @@ export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, StoreEntry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #codec: Codec<T> | undefined;
+  readonly #sizeOf: ((value: T) => number) | undefined;
   /**
    * Recently decoded objects: a change and its reconcile read an object repeatedly, and a few keys
    * are read all the time.
    */
   readonly #unpacked = new Map<Key, StoreEntry<T>>();
 
-  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Codec<T>) {
+  constructor(
+    indexers: Readonly<Record<string, Indexer<T>>> = {},
+    packing?: Codec<T>,
+    sizeOf?: (value: T) => number,
+  ) {
     this.#indexes = new Map(
-      Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]),
+      Object.entries(indexers).map(([name, namesOf]) => [
+        name,
+        { namesOf, keys: new Map(), sizes: new Map() },
+      ]),
     );
     this.#codec = packing;
+    this.#sizeOf = sizeOf;
   }
 
   get size(): number {
@@ -116,6 +129,10 @@ export class Store<T> implements ReadStore<T> {
     return named instanceof Set ? named.size : named === undefined ? 0 : 1;
   }
 
+  sizeBy(index: string, name: string): number {
+    return this.#index(index).sizes.get(name) ?? 0;
+  }
+
   namesIn(index: string): IterableIterator<string> {
     return this.#index(index).keys.keys();
   }
@@ -124,8 +141,11 @@ export class Store<T> implements ReadStore<T> {
     this.#unindex(key);
     this.#entries.set(key, this.#codec?.encode(entry) ?? entry);
     if (this.#codec !== undefined) this.#remember(key, entry);
-    for (const { namesOf, keys } of this.#indexes.values()) {
+    const size = this.#sizeOf?.(entry.value) ?? 0;
+    for (const index of this.#indexes.values()) {
+      const { namesOf, keys } = index;
       for (const name of namesOf(entry.value)) {
+        this.#resize(index, name, size);
         const named = keys.get(name);
         if (named === undefined || named === key) keys.set(name, key);
         else if (typeof named === "string") keys.set(name, new Set([named, key]));
@@ -152,13 +172,22 @@ export class Store<T> implements ReadStore<T> {
   #unindex(key: Key): void {
     const entry = this.entry(key);
     if (entry === undefined) return;
-    for (const { namesOf, keys } of this.#indexes.values()) {
+    const size = this.#sizeOf?.(entry.value) ?? 0;
+    for (const index of this.#indexes.values()) {
+      const { namesOf, keys } = index;
       for (const name of namesOf(entry.value)) {
+        this.#resize(index, name, -size);
         const named = keys.get(name);
         if (named instanceof Set) named.delete(key);
         if (named === key || (named instanceof Set && named.size === 0)) keys.delete(name);
       }
     }
+  }
+
+  #resize({ sizes }: Index<T>, name: string, by: number): void {
+    const size = (sizes.get(name) ?? 0) + by;
+    if (size === 0) sizes.delete(name);
+    else sizes.set(name, size);
   }
 
   #index(name: string): Index<T> {

@@ -7,7 +7,8 @@ interface Thing {
   readonly tags: readonly string[];
 }
 
-const tagged = () => new Store<Thing>({ tag: ({ tags }) => tags });
+const sizeOf = ({ tags }: Thing) => tags.length;
+const tagged = () => new Store<Thing>({ tag: ({ tags }) => tags }, undefined, sizeOf);
 const packed = () => {
   const packing: Codec<Thing> = {
     encode: ({ uid, value }) => `${uid}:${value.tags.join()}`,
@@ -20,7 +21,7 @@ const packed = () => {
       };
     },
   };
-  return new Store<Thing>({ tag: ({ tags }) => tags }, packing);
+  return new Store<Thing>({ tag: ({ tags }) => tags }, packing, sizeOf);
 };
 const entry = (name: string, tags: readonly string[]) => ({
   uid: name,
@@ -85,6 +86,11 @@ describe.each([
           );
           expect(store.countBy("tag", tag)).toBe(
             values.filter(({ tags }) => tags.includes(tag)).length,
+          );
+          expect(store.sizeBy("tag", tag)).toBe(
+            values
+              .filter(({ tags }) => tags.includes(tag))
+              .reduce((sum, { tags }) => sum + tags.length, 0),
           );
         }
       }),
