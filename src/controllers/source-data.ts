@@ -5,6 +5,7 @@ import type { Client } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/kube-error.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 import { copiedData } from "../tokens/observed-data.ts";
+import { type Answers, answerTo, type Ask } from "./question.ts";
 
 /** Dependencies of {@link SourceData}. */
 interface SourceDataDeps {
@@ -16,6 +17,27 @@ interface SourceDataDeps {
 /** The data of a source in a variant, if it is in memory. */
 export function cachedData(source: Source, variant: DataVariant): SecretData | undefined {
   return variant === "copied" || source.ownDigest === source.digest ? source.data : undefined;
+}
+
+/** The data for a write; `isChanged` if the SharedSecret has other data by now. */
+interface DataToWrite {
+  readonly data?: SecretData;
+  readonly isChanged: boolean;
+}
+
+/** The data of a source for a write: from memory, or as the API server answered. */
+export function dataToWrite(
+  source: Source,
+  variant: DataVariant,
+  answers: Answers,
+): DataToWrite | Ask {
+  const cached = cachedData(source, variant);
+  if (cached !== undefined) return { data: cached, isChanged: false };
+  const read = { do: "read-data", source, variant } as const;
+  const answer = answerTo(read, answers);
+  if (answer === undefined) return { questions: [read] };
+  const { data } = answer;
+  return data === undefined ? { isChanged: true } : { data, isChanged: false };
 }
 
 /** Maximum characters of cached values. */

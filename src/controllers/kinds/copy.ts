@@ -2,7 +2,6 @@ import { labels } from "../../api/names.ts";
 import { keyOf, refOf, type Key, type ObjectRef } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import type { SecretData } from "../../api/shared-secret.ts";
 import { targetFailure } from "../../domain/plan/failed-request.ts";
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import {
@@ -36,7 +35,7 @@ import {
 } from "../question.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { endRefresh } from "../refreshes.ts";
-import { cachedData } from "../source-data.ts";
+import { dataToWrite } from "../source-data.ts";
 import type { Stores } from "../stores.ts";
 import type { World } from "../world.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
@@ -156,32 +155,15 @@ function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
   const refresh = { ...refreshOf(target), sources: [...sources] };
   if (sources.size > 0 && answerTo(refresh, answers) === undefined) return { questions: [refresh] };
   const state = targetState(observeTarget(target, world.stores));
-  const written = dataOf(state, answers);
-  if (isAsk(written)) return written;
+  const source = writtenSource(state);
+  const written = source && dataToWrite(source, dataVariant(state), answers);
+  if (written !== undefined && isAsk(written)) return written;
   const isGone = isSourceGone(state, answers);
   if (isAsk(isGone)) return isGone;
   // The data changed since it was read, or the stores lag behind; a watch event follows.
-  if (written.isChanged || !isGone.confirmed) return { decideAt: world.clock.now() + askAgainMs };
-  return { ...nothingToDo, steps: targetSteps(target, state, written.data) };
-}
-
-interface WrittenData {
-  readonly data?: SecretData;
-  readonly isChanged: boolean;
-}
-
-/** The data for the write of a state, if it writes data. */
-function dataOf(state: TargetState, answers: Answers): WrittenData | Ask {
-  const source = writtenSource(state);
-  if (source === undefined) return { isChanged: false };
-  const variant = dataVariant(state);
-  const cached = cachedData(source, variant);
-  if (cached !== undefined) return { data: cached, isChanged: false };
-  const read = { do: "read-data", source, variant } as const;
-  const answer = answerTo(read, answers);
-  if (answer === undefined) return { questions: [read] };
-  const { data } = answer;
-  return data === undefined ? { isChanged: true } : { data, isChanged: false };
+  if (written?.isChanged === true || !isGone.confirmed)
+    return { decideAt: world.clock.now() + askAgainMs };
+  return { ...nothingToDo, steps: targetSteps(target, state, written?.data) };
 }
 
 /** Whether no SharedSecret with the name of an orphan's source exists, if that is to be known. */
