@@ -67,7 +67,7 @@ export function assembleController(
   const copyClient = createClient(copies, fieldManager, sizeOf);
   const client = createClient(rest, fieldManager, sizeOf);
   const controller = createController(options, {
-    clientOf: (queue) => (queue === "copy" ? copyClient : client),
+    clientOf: (queue) => (queue === "copy" || queue === "outbox" ? copyClient : client),
     listWatch: createListWatch(rest, clock),
     yielder,
     events,

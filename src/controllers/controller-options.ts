@@ -161,6 +161,13 @@ export const controllerOptions = {
     parse: wholeNumber({ least: 1, most: 256 }),
   },
   /** Bytes. */
+  maximumOutboxBytes: {
+    value: "<bytes>",
+    initial: "256Mi",
+    help: "maximum bytes of the SharedSecrets that a connected cluster is offered",
+    parse: byteQuantity({ least: 1024 * 1024, most: 8 * 1024 ** 3 }),
+  },
+  /** Bytes. */
   maxBodyBytesInFlight: {
     value: "<bytes>",
     initial: "16Mi",

@@ -8,6 +8,7 @@ import {
 } from "../domain/plan/failure-history.ts";
 import { isRefusal, isRejection, isTooLarge, type KubeError } from "../kube/client/kube-error.ts";
 import type { LeaderState } from "./memory.ts";
+import { sourcesAt } from "./outbox-keys.ts";
 import type { QueueName } from "./queues.ts";
 import type { World } from "./world.ts";
 
@@ -91,6 +92,15 @@ const reportedElsewhere: Readonly<
         "writing the target Secret failed",
       );
     enqueuer.statusAt(refOf(key));
+  },
+  outbox(key, { enqueuer, stores, log }, reported) {
+    if (reported !== undefined)
+      log.info(
+        { controller: "outbox", object: key, reason: reported.reason, why: reported.message },
+        "writing the Secret of an outbox failed",
+      );
+    const existing = stores.outboxes.get(key);
+    for (const source of sourcesAt(refOf(key), [existing], stores)) enqueuer.status(source);
   },
   grant: (key, { enqueuer }) => enqueuer.requestedBy(key),
   revokedTokens: (_, { enqueuer }) => enqueuer.pendingRevocations(),

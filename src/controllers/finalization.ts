@@ -29,6 +29,8 @@ interface Deleting {
    * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
    */
   readonly settleMs: number;
+  /** Until when others may hold data of the object, by when this leader saw the deletion. */
+  readonly heldUntil?: (seenAt: number) => number | undefined;
   /** Plans what a phase requires; `now` is in milliseconds since the epoch. */
   readonly plan: (phase: FinalizationPhase, now: number) => Plan;
 }
@@ -56,7 +58,7 @@ export function finalize(deleting: Deleting, world: World, answers: Answers): Re
 
 /** The phase of a finalization; asks about former grantees when a review is due. */
 function observePhase(
-  { resource, ref, grantsStand, grantees: seen, settleMs }: Deleting,
+  { resource, ref, grantsStand, grantees: seen, settleMs, heldUntil }: Deleting,
   world: World,
   answers: Answers,
 ): FinalizationPhase | Ask {
@@ -71,6 +73,7 @@ function observePhase(
     seenAt,
     grantsGoneAt,
     settleMs,
+    heldUntil: heldUntil?.(seenAt),
   };
   const phase = finalizationPhase({ ...facts, isStillHonoured: undefined });
   if (phase.kind !== "review") return phase;

@@ -1,6 +1,7 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
+import { clusterOfOutbox } from "../domain/outbox/outbox-names.ts";
 import type { NamespaceOptions } from "../domain/sync/obstacles.ts";
 import { staleReasons, untilFresh } from "../kube/informer/cache-freshness.ts";
 import { type WatchReading, watchReadings } from "../kube/informer/watch-metrics.ts";
@@ -227,6 +228,7 @@ async function refreshSecret(
   const key = keyOf(ref);
   const refresh = async (store: ReadStore<unknown>): Promise<void> =>
     kinds.find(({ informer }) => informer.store === store)?.informer.refresh(key);
+  if (clusterOfOutbox(ref.namespace ?? "") !== undefined) await refresh(stores.outboxes);
   const isOwn = ref.namespace === namespace;
   if (isOwn)
     await refresh(ref.name === ownObjects.signingKeys ? stores.signingKeys : stores.connectorData);

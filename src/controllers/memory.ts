@@ -1,6 +1,8 @@
 import type { Key } from "../api/object.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
+import type { ClusterSummary } from "../domain/outbox/cluster-sync.ts";
+import type { SyncOptions } from "../domain/sync/sync-options.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 import type { FailureHistory } from "../domain/plan/failure-history.ts";
 import type { PassiveClock } from "../runtime/clock.ts";
@@ -29,6 +31,7 @@ export interface LeaderMemory {
   /** The decisions about tokens, by jti, until they expire. */
   readonly revocations: Map<string, RevocationDecision>;
   readonly tokenQuota: TokenQuotaMemory;
+  readonly agents: AgentMemory;
   /** When the list of revoked tokens may be written next, in monotonic milliseconds. */
   revocationsAt: number;
 }
@@ -88,6 +91,32 @@ export interface TokenQuotaMemory {
   sweepAt: number;
 }
 
+/** What a leader knows of the agents of connected clusters, by the name of the cluster. */
+interface AgentMemory {
+  readonly heartbeats: Map<string, Heartbeat>;
+  /** The clusters whose sources were enqueued because no heartbeat arrived. */
+  readonly unreachable: Set<string>;
+  /** What the status of a source (by uid) says of its clusters. */
+  readonly reported: Map<string, ReportedClusters>;
+}
+
+/** When a leader saw the last heartbeat of an agent: the clocks of two clusters may differ. */
+interface Heartbeat {
+  readonly renewTime: string;
+  /** Monotonic milliseconds. */
+  readonly seenAt: number;
+}
+
+/** What was last reported of the clusters of a source. */
+export interface ReportedClusters {
+  readonly summary: ClusterSummary;
+  /** The state of the source: another state is reported at once. */
+  readonly generation: number;
+  readonly options: SyncOptions;
+  /** Since when, in monotonic milliseconds. */
+  readonly since: number;
+}
+
 /** What the decisions of a leader read and change: caches, memory, queues and the time. */
 export interface LeaderState {
   readonly stores: Stores;
@@ -107,6 +136,7 @@ export function newMemory({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">
     finalized: new Set(),
     revocations: new Map(),
     tokenQuota: { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 },
+    agents: { heartbeats: new Map(), unreachable: new Set(), reported: new Map() },
     revocationsAt: -Infinity,
   };
 }

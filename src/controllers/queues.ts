@@ -12,6 +12,7 @@ export const controllers = {
   connectorData: "connectordata",
   revokedTokens: "revokedtokens",
   clusterReport: "clusterreport",
+  outbox: "outbox",
 } as const;
 
 /** The name of a queue. */
@@ -35,6 +36,7 @@ export function createQueues<Q>(create: (name: QueueName) => Q): Queues<Q> {
     connectorData: create("connectorData"),
     revokedTokens: create("revokedTokens"),
     clusterReport: create("clusterReport"),
+    outbox: create("outbox"),
   };
 }
 

@@ -6,11 +6,29 @@ import type { ObservedRoleBinding, GrantRole, ObservedRole } from "../api/role.t
 import type { Resource } from "../api/resources.ts";
 import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
+import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
+import type { ClusterReport, UnknownSource } from "../domain/outbox/cluster-report.ts";
+import type { ConnectedCluster } from "../domain/outbox/consents.ts";
 import type { RevokedTokensConfigMap } from "../domain/endpoint-token/revoked-tokens.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { type SyncObjects, syncIndexes } from "../domain/sync/sync-objects.ts";
 import type { ReadStore } from "../kube/informer/store.ts";
+import type { LeaseRecord } from "../kube/lease-record.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
+
+/** A Secret that connects a cluster. */
+export interface ClusterSecret {
+  readonly metadata: Metadata;
+  readonly cluster: ConnectedCluster;
+}
+
+/** A ConfigMap with reports of an agent. */
+export interface ReportConfigMap {
+  readonly metadata: Metadata;
+  readonly report: ClusterReport;
+  /** The sources that the report names as unknown, by the name of their Secret in the outbox. */
+  readonly unknown: ReadonlyMap<string, UnknownSource>;
+}
 
 /** The caches of the informers, from which reconciles decide. */
 export interface Stores extends SyncObjects {
@@ -34,6 +52,14 @@ export interface Stores extends SyncObjects {
   readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */
   readonly scopeRoles: ReadStore<ObservedRole>;
+  /** Secrets that connect clusters; the oldest of a name counts. */
+  readonly clusters: ReadStore<ClusterSecret>;
+  /** Secrets in the outboxes of connected clusters. */
+  readonly outboxes: ReadStore<ObservedOutboxSecret>;
+  /** ConfigMaps in the outboxes, in which agents report. */
+  readonly clusterReports: ReadStore<ReportConfigMap>;
+  /** Leases in the outboxes: the heartbeats of the agents. */
+  readonly agentLeases: ReadStore<LeaseRecord>;
 }
 
 /** Puts into the stores what this process wrote, before the watch events arrive. */
@@ -55,4 +81,7 @@ export const indexes = {
   scopeRole: "scope-role",
   connectorData: "connector-data",
   grantedName: "granted-name",
+  clusterName: "cluster-name",
+  outboxName: "outbox-name",
+  withdrawn: "withdrawn",
 } as const;

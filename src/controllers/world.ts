@@ -19,6 +19,8 @@ export interface ControllerOptions
     NamespaceOptions {
   readonly namespace: string;
   readonly prefixes: Prefixes;
+  /** Maximum bytes of the Secrets in the outbox of a connected cluster. */
+  readonly maximumOutboxBytes: number;
   /** Maximum number of concurrent reconciles of a kind. */
   readonly workers: number;
   /** Maximum number of concurrent reconciles of targets. */

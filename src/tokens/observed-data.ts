@@ -7,7 +7,14 @@ import {
   mostDataKeys,
   type SharedSecretWithData,
 } from "../api/shared-secret.ts";
-import { type ObservedCopy, type Source, type CopiedData, sourceOf } from "../domain/sync/copy.ts";
+import type { ObservedOutboxSecret } from "../domain/outbox/outbox-secret.ts";
+import {
+  type ObservedCopy,
+  type Source,
+  type CopiedData,
+  dataSize,
+  sourceOf,
+} from "../domain/sync/copy.ts";
 import { isPlaceholder, mostKeysToPickFrom, mostPickedKeys } from "../domain/sync/placeholder.ts";
 import { derivedText, syncFormatOf } from "../domain/sync/sync-format.ts";
 import type { DataDigest } from "./data-digest.ts";
@@ -30,6 +37,12 @@ export function observedCopy(raw: unknown, digestOf: DataDigest): ObservedCopy {
   const picks = isPlaceholder(metadata) && metadata.annotations[annotations.syncKeys] !== undefined;
   const values = picks ? valueDigests(data, mostPickedKeys, digestOf) : undefined;
   return { ...rest, digest: digestOf(data), ...(values === undefined ? {} : { values }) };
+}
+
+/** Parses a Secret of an outbox into its cached form, with a digest instead of its data. */
+export function observedOutboxSecret(raw: unknown, digestOf: DataDigest): ObservedOutboxSecret {
+  const { metadata, type, immutable, data } = parseSecret(raw);
+  return { metadata, type, immutable, digest: digestOf(data), size: dataSize(data) };
 }
 
 /** The digest of each value; undefined if there are more than `most`. */

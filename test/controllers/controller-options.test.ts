@@ -49,6 +49,7 @@ test("without options every field has its documented default", () => {
     retryPeriod: 2000,
     workers: 16,
     writeConcurrency: 16,
+    maximumOutboxBytes: 256 * 1024 ** 2,
     maxBodyBytesInFlight: 16 * 1024 * 1024,
   });
 });

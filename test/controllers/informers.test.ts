@@ -38,7 +38,7 @@ test("reports every kind as stale until it is listed", async () => {
       copyKeys: [],
       onChange: () => {},
     }).staleReasons(),
-  ).toHaveLength(23);
+  ).toHaveLength(27);
   const { informers } = await syncedInformers({});
   expect(informers.staleReasons()).toEqual([]);
 });

@@ -125,6 +125,7 @@ export const controllerSettings = {
   quotaExempt: [],
   requireSyncFrom: false,
   copyKeys: [],
+  maximumOutboxBytes: 256 * 1024 ** 2,
   grantSettleTime: 2_000,
   workers: 16,
   writers: 16,

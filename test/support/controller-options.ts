@@ -19,4 +19,5 @@ export const controllerOptions: ControllerOptions = {
   quotaExempt: [],
   requireSyncFrom: false,
   copyKeys: [],
+  maximumOutboxBytes: 1024 * 1024,
 };

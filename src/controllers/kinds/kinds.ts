@@ -6,10 +6,13 @@ import type { Reconciler } from "../reconciler.ts";
 import type { Stores } from "../stores.ts";
 import { connectorDataKind } from "./connector-data.ts";
 import { copyKind, placeholderKind, unmanagedSecretKind } from "./copy.ts";
+import { clusterKind } from "./cluster.ts";
+import { agentLeaseKind, clusterReportKind } from "./cluster-agent.ts";
 import { roleBindingKind, roleKind } from "./derived-objects.ts";
 import { endpointTokenKind } from "./endpoint-token.ts";
 import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
 import { namespaceKind, resourceQuotaKind } from "./namespace.ts";
+import { outboxKind } from "./outbox.ts";
 import { ownedAccessKeyKind, scopeRoleKind } from "./owned-access-key.ts";
 import { revokedTokensKind } from "./revoked-tokens.ts";
 import { sharedSecretKind } from "./shared-secret.ts";
@@ -51,6 +54,10 @@ export function watchKinds(context: KindContext, watch: Watch): Omit<Stores, "re
     revokedTokens: watch(revokedTokensKind(context)),
     connectorData: watch(connectorDataKind(context)),
     scopeRoles: watch(scopeRoleKind()),
+    clusters: watch(clusterKind()),
+    outboxes: watch(outboxKind(context)),
+    clusterReports: watch(clusterReportKind()),
+    agentLeases: watch(agentLeaseKind()),
   };
 }
 

@@ -4,6 +4,7 @@ import { keyOf, type Metadata, refOf } from "../../api/object.ts";
 import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { parseResourceQuota, type ObservedResourceQuota } from "../../api/resource-quota.ts";
 import { resources } from "../../api/resources.ts";
+import { clusterOfOutbox } from "../../domain/outbox/outbox-names.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import { quotaRelief, type QuotaRelief } from "../../domain/sync/quota-relief.ts";
 import { syncIndexers } from "../../domain/sync/sync-objects.ts";
@@ -18,6 +19,7 @@ import type { Change } from "../../kube/informer/store.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { failureAt } from "../failures.ts";
 import type { LeaderState } from "../memory.ts";
+import { enqueueCluster } from "../outbox-keys.ts";
 import { indexes } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
@@ -38,6 +40,8 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
   // Policies, Pod Security and webhooks select namespaces by labels, of which the store only keeps
   // Latchkey's own, so any change may end the cause of a rejection.
   if (before !== undefined && after !== undefined) retryRefused(name, enqueuer);
+  const cluster = clusterOfOutbox(name);
+  if (cluster !== undefined && concernsOutbox(before, after)) enqueueCluster(cluster, enqueuer);
   if (!concernsSync(before, after)) return;
   const states = [before, after].filter((namespace) => namespace !== undefined);
   for (const source of stores.sharedSecrets.values()) {
@@ -62,6 +66,17 @@ function concernsSync(before: Metadata | undefined, after: Metadata | undefined)
       sync: namespace.annotations[annotations.sync],
       from: namespace.annotations[annotations.syncFrom],
       allow: namespace.annotations[annotations.allowCopyKeys],
+      deleting: namespace.deletionTimestamp !== undefined,
+      uid: namespace.uid,
+    };
+  return !isSame(relevant(before), relevant(after));
+}
+
+/** Whether a change of a namespace affects the outbox in it. */
+function concernsOutbox(before: Metadata | undefined, after: Metadata | undefined): boolean {
+  const relevant = (namespace: Metadata | undefined): unknown =>
+    namespace && {
+      cluster: namespace.annotations[annotations.clusterUid],
       deleting: namespace.deletionTimestamp !== undefined,
       uid: namespace.uid,
     };

@@ -1,10 +1,12 @@
 import { keyOf, type ObjectRef, refOf, type Key } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
+import { heldUntil } from "../../domain/outbox/cluster-sync.ts";
+import { unconfirmedRemoval } from "../../domain/outbox/unconfirmed-removal.ts";
 import { accessFailure, temporaryFailure } from "../../domain/plan/failed-request.ts";
 import { type FinalizationPhase, planStuckFinalization } from "../../domain/plan/finalization.ts";
 import { hasFinalizer } from "../../domain/plan/finalizer.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
-import { nothingToDo } from "../../domain/plan/plan.ts";
+import { nothingToDo, type Plan } from "../../domain/plan/plan.ts";
 import { revokeSteps } from "../../domain/shared-secret/access.ts";
 import {
   granteesOf,
@@ -28,11 +30,14 @@ import { isBeingDeleted, isFinalizing } from "../../domain/sync/obstacles.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedSource } from "../../tokens/observed-data.ts";
 import { observeDerived } from "./derived-objects.ts";
+import { heartbeatAgeMs } from "../cluster-agents.ts";
+import { holdingClusters, reportedClusters } from "../cluster-status.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { finalize } from "../finalization.ts";
 import { failureAt } from "../failures.ts";
 import type { LeaderState } from "../memory.ts";
 import { type Answers, answerTo, type Ask, type ReconcileDecision, isAsk } from "../question.ts";
+import { enqueueOutboxes, outboxSourceIndexers } from "../outbox-keys.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { forgetRefresh, observeRefresh, type RefreshProgress } from "../refreshes.ts";
 import type { World } from "../world.ts";
@@ -43,7 +48,7 @@ export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source>
   return {
     listOptions: { resource: resources.sharedSecrets },
     parse: (raw) => observedSource(raw, digestOf),
-    indexers: syncIndexers.sharedSecrets,
+    indexers: { ...syncIndexers.sharedSecrets, ...outboxSourceIndexers },
     enqueue,
     enqueueAll: ({ queues, stores, yielder }) =>
       yielder.forEach(stores.sharedSecrets.values(), (source) => {
@@ -55,10 +60,12 @@ export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source>
   };
 }
 
-function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): void {
+function enqueue(change: Change<Source>, enqueuer: Enqueuer): void {
+  const { key, before, after } = change;
   const { queues, stores } = enqueuer;
   queues.sharedSecret.add(key, "high");
   enqueuer.forgetDeleted(before?.secret, after?.secret);
+  enqueueOutboxes(change, enqueuer);
   if (!concernsCopies(before, after)) return;
   for (const source of statesWithTargets(before, after)) {
     const targets = targetsOf(source, stores);
@@ -174,9 +181,10 @@ function decideNormal(source: Source, world: World, answers: Answers): Reconcile
     },
     now,
   );
-  return startAt === undefined || plan.result.kind !== "done"
-    ? plan
-    : { ...plan, result: { kind: "requeue-at", at: startAt } };
+  const at = Math.min(...[startAt, observed.changesAt].filter((instant) => instant !== undefined));
+  const isEarlier =
+    plan.result.kind === "done" || (plan.result.kind === "requeue-at" && at < plan.result.at);
+  return isEarlier && at < Infinity ? { ...plan, result: { kind: "requeue-at", at } } : plan;
 }
 
 /**
@@ -195,18 +203,29 @@ function decideTermination(source: Source, world: World, answers: Answers): Reco
     copies: copiesOf(source, stores),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
+  const holding = holdingClusters(metadata.uid, stores);
+  const agents = holding.map((cluster) => ({ heartbeatAgeMs: heartbeatAgeMs(cluster, world) }));
   const deleting = {
     resource,
     ref: metadata,
     grantsStand: access.bindings.length + access.roles.length > 0,
     grantees: granteesOf(seen),
     settleMs: isNamespaceTerminating(source, world) ? 0 : options.grantSettleTime,
-    plan: (phase: FinalizationPhase, now: number) => planTermination(seen, { phase, now }),
+    heldUntil: (seenAt: number) => heldUntil(seenAt, agents),
+    plan(phase: FinalizationPhase, now: number): Plan {
+      const plan = planTermination(seen, { phase, now });
+      const isLeaving = phase.kind === "release" && hasFinalizer(metadata);
+      const events = isLeaving ? unconfirmedRemoval(metadata, holding) : [];
+      return events.length === 0 ? plan : { ...plan, steps: [events, ...plan.steps] };
+    },
   };
   return finalize(deleting, world, answers);
 }
 
-function observe(source: Source, world: World, answers: Answers): ObservedSharedSecret | Ask {
+/** The observed state, and when the status may say more of connected clusters. */
+type Observed = ObservedSharedSecret & { readonly changesAt?: number };
+
+function observe(source: Source, world: World, answers: Answers): Observed | Ask {
   const count = { do: "count-targets", source } as const;
   const summary = answerTo(count, answers)?.summary;
   if (summary === undefined) return { questions: [count] };
@@ -219,6 +238,7 @@ function observe(source: Source, world: World, answers: Answers): ObservedShared
     prefixes: world.options.prefixes,
     namespaceIsTerminating: isNamespaceTerminating(source, world),
     summary,
+    ...reportedClusters(source, world),
     failure: failureAt("sharedSecret", keyOf(metadata), world),
   };
 }

@@ -55,7 +55,7 @@ export function sourceOf(
   copied: CopiedData = { kind: "data", data: own },
 ): Source {
   const { metadata } = secret;
-  const size = sizeOf(own);
+  const size = dataSize(own);
   const base = { secret, keys, size, ownDigest: digests.digest, ...digests };
   if (copied.kind === "refused")
     return {
@@ -64,12 +64,13 @@ export function sourceOf(
     };
   const { data } = copied;
   const count = data === own ? keys : Object.keys(data).length;
-  const isCached = sizeOf(data) + count * cacheLimit.perKey <= cacheLimit.most;
+  const isCached = dataSize(data) + count * cacheLimit.perKey <= cacheLimit.most;
   const options = syncOptionsOf({ metadata, data });
   return { ...base, ...(isCached ? { data } : {}), options };
 }
 
-function sizeOf(data: SecretData): number {
+/** Characters of the keys and values of data, in base64. */
+export function dataSize(data: SecretData): number {
   return Object.entries(data).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
 }
 

@@ -1,0 +1,40 @@
+import { labels } from "../../api/names.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { clustersNamespace } from "../../domain/gateway/connected-cluster.ts";
+import { connectedCluster } from "../../domain/outbox/connected-clusters.ts";
+import { valuesOf } from "../enqueuer.ts";
+import { agentKey, enqueueCluster } from "../outbox-keys.ts";
+import { type ClusterSecret, indexes } from "../stores.ts";
+import type { WatchedKind } from "./watched-kind.ts";
+
+/** Secrets that connect clusters, as metadata: their names, and the projects that they let in. */
+export function clusterKind(): WatchedKind<ClusterSecret> {
+  return {
+    listOptions: {
+      resource: resources.secrets,
+      namespace: clustersNamespace,
+      labelSelector: labels.cluster,
+      metadataOnly: true,
+    },
+    isReadOnly: true,
+    parse: parseCluster,
+    indexers: { [indexes.clusterName]: ({ cluster }) => [cluster.name] },
+    enqueue(change, enqueuer) {
+      for (const name of valuesOf(change, ({ cluster }) => cluster.name)) {
+        enqueuer.queues.outbox.add(agentKey(name), "high");
+        enqueueCluster(name, enqueuer);
+      }
+    },
+    enqueueAll: async ({ queues, stores }) => {
+      for (const name of stores.clusters.namesIn(indexes.clusterName))
+        queues.outbox.add(agentKey(name), "high");
+    },
+  };
+}
+
+function parseCluster(raw: unknown): ClusterSecret | undefined {
+  const metadata = parseLatchkeyMetadata(raw);
+  const cluster = connectedCluster(metadata);
+  return cluster && { metadata, cluster };
+}

@@ -1,0 +1,118 @@
+import { keyOf } from "../api/object.ts";
+import { currentOf } from "../domain/gateway/connected-cluster.ts";
+import { emptyReport, type UnknownSource } from "../domain/outbox/cluster-report.ts";
+import {
+  type ClusterSummary,
+  namedClusters,
+  type ObservedClusterSync,
+  summarizeClusters,
+} from "../domain/outbox/cluster-sync.ts";
+import { isOutboxOf } from "../domain/outbox/connected-clusters.ts";
+import type { ConnectedCluster } from "../domain/outbox/consents.ts";
+import {
+  clusterOfOutbox,
+  outboxName,
+  outboxNamespace,
+  reportCount,
+  reportName,
+  reportNumberOf,
+} from "../domain/outbox/outbox-names.ts";
+import { type ObservedOutboxSecret, withdrawnUid } from "../domain/outbox/outbox-secret.ts";
+import {
+  type ObservedOutboxKey,
+  outboxState,
+  type ReportedKey,
+} from "../domain/outbox/outbox-state.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import type { Target } from "../domain/sync/obstacles.ts";
+import { observeAgent } from "./cluster-agents.ts";
+import { failureAt } from "./failures.ts";
+import { sourceAt } from "./outbox-keys.ts";
+import { indexes, type Stores } from "./stores.ts";
+import type { World } from "./world.ts";
+
+type OutboxWorld = Pick<World, "stores" | "memory" | "queues" | "clock" | "options">;
+
+/** The observed state of one Secret of an outbox. */
+export function observeOutbox(target: Target, { stores, options }: OutboxWorld): ObservedOutboxKey {
+  const existing = stores.outboxes.get(keyOf(target));
+  const name = clusterOfOutbox(target.namespace) ?? "";
+  const cluster = clusterWithOutbox(name, stores);
+  const reported =
+    cluster === undefined ? { done: emptyReport.done } : reportedAt(target, existing, stores);
+  const namespace = stores.namespaces.get(target.namespace);
+  return {
+    ...{ target, existing, cluster, reported },
+    isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
+    source: sourceAt(target, { existing, unknown: reported.unknown }, stores),
+    usage: {
+      bytes: stores.outboxes.sizeBy(indexes.namespace, target.namespace),
+      maximumBytes: options.maximumOutboxBytes,
+      withdrawals: stores.outboxes.countBy(indexes.withdrawn, target.namespace),
+    },
+  };
+}
+
+/** The cluster that a Secret connects; the oldest of a name counts. */
+function clusterNamed(name: string, { clusters }: Stores): ConnectedCluster | undefined {
+  return currentOf(clusters.by(indexes.clusterName, name))?.cluster;
+}
+
+/** The cluster of this name, if its outbox is that of its Secret. */
+function clusterWithOutbox(name: string, stores: Stores): ConnectedCluster | undefined {
+  const cluster = clusterNamed(name, stores);
+  const namespace = stores.namespaces.get(outboxNamespace(name));
+  return cluster && namespace && isOutboxOf(namespace, cluster) ? cluster : undefined;
+}
+
+/** What the reports of the cluster say about a Secret of its outbox. */
+function reportedAt(
+  { namespace, name }: Target,
+  existing: ObservedOutboxSecret | undefined,
+  { clusterReports }: Stores,
+): ReportedKey {
+  const reportAt = (number: number) =>
+    clusterReports.get(keyOf({ namespace, name: reportName(number) }));
+  const uid = existing && withdrawnUid(existing);
+  const done = uid === undefined ? undefined : reportAt(reportNumberOf(uid))?.report.done;
+  let unknown: UnknownSource | undefined;
+  if (existing === undefined)
+    for (let number = 0; number < reportCount && unknown === undefined; number += 1)
+      unknown = reportAt(number)?.unknown.get(name);
+  return { done: done ?? emptyReport.done, unknown };
+}
+
+/** What the connected clusters have of a source; undefined if it names none. */
+export function observeClusters(source: Source, world: OutboxWorld): ClusterSummary | undefined {
+  if (source.options.clusters.length === 0) return undefined;
+  const connected = world.stores.clusters.namesIn(indexes.clusterName);
+  const name = outboxName(source.secret.metadata);
+  const clusters = namedClusters(source, connected).map((cluster) =>
+    observeCluster(source, { cluster, name }, world),
+  );
+  return summarizeClusters(source, clusters);
+}
+
+function observeCluster(
+  { secret }: Source,
+  { cluster, name }: { readonly cluster: string; readonly name: string },
+  world: OutboxWorld,
+): ObservedClusterSync {
+  const { stores } = world;
+  if (clusterNamed(cluster, stores) === undefined) return { kind: "unknown", name: cluster };
+  const target = { namespace: outboxNamespace(cluster), name };
+  const observed = observeOutbox(target, world);
+  if (observed.cluster === undefined || observed.isTerminating)
+    return { kind: "no-outbox", name: cluster };
+  const { uid } = secret.metadata;
+  const report = keyOf({ ...target, name: reportName(reportNumberOf(uid)) });
+  return {
+    kind: "connected",
+    name: cluster,
+    state: outboxState(observed),
+    resourceVersion: observed.existing?.metadata.resourceVersion,
+    failure: failureAt("outbox", keyOf(target), world),
+    report: stores.clusterReports.get(report)?.report.sources.get(uid),
+    agent: observeAgent(cluster, world),
+  };
+}
