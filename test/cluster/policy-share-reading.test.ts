@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { syncList, type SyncList } from "../../src/domain/sync/option-items.ts";
-import { makeNamespace, type Answer, type Caller } from "../support/policy-request.ts";
+import { clusterList, syncList, type SyncList } from "../../src/domain/sync/option-items.ts";
+import { bind, makeNamespace, type Answer, type Caller } from "../support/policy-request.ts";
 import { runs } from "../support/property-runs.ts";
 import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 import {
   dryCreate,
   grantSharing,
+  grantUser,
   made,
   manifest,
   merge,
@@ -25,6 +26,8 @@ let namespace: string;
 beforeAll(async () => {
   namespace = await makeNamespace();
   await grantSharing(admins, namespace, own);
+  await grantUser(tenant, `share management.service clusters ${own.join()}`);
+  await bind({ kind: "User", name: platform.user }, "latchkey-cluster-sharer");
 });
 
 const letters = fc.constantFrom("a", "b", ".", "-", "_", "c");
@@ -111,6 +114,39 @@ withPolicies("the policy parses a list of projects like the controller", () => {
                 entriesOf(read).filter((name) => !was.includes(name)),
               ),
         );
+      }),
+      runs(150),
+    );
+  });
+});
+
+const toClusters = (list: string) => ({ annotations: { [annotations.syncToClusters]: list } });
+const nearlyAll = fc.oneof(lists, longLists, fc.constantFrom("*", " *, ", "*,a", "**", "a*,b"));
+
+withPolicies("the policy parses a list of connected clusters like the controller", () => {
+  it("when it decides whether the list is valid", async () => {
+    await fc.assert(
+      fc.asyncProperty(nearlyAll, async (list) => {
+        const object = manifest("SharedSecret", toClusters(list));
+        const answer = await dryCreate(platform, sharedSecretPath(namespace), object);
+        expect(verdictOf(answer)).toBe(
+          clusterList(list).kind === "refused" ? "unreadable" : "stored",
+        );
+      }),
+      runs(300),
+    );
+  });
+
+  it("when it checks the names that an update adds", async () => {
+    const stored = nearlyAll.filter((list) => clusterList(list).kind === "entries");
+    await fc.assert(
+      fc.asyncProperty(stored, nearlyAll, async (before, after) => {
+        const object = manifest("SharedSecret", toClusters(before));
+        const path = await made(sharedSecretPath(namespace), object);
+        const answer = await merge(tenant, `${path}?dryRun=All`, { metadata: toClusters(after) });
+        const [was, read] = [entriesOf(clusterList(before)), clusterList(after)];
+        const fresh = entriesOf(read).filter((name) => !was.includes(name));
+        expect(verdictOf(answer)).toBe(before === after ? "stored" : expected(read, fresh));
       }),
       runs(150),
     );

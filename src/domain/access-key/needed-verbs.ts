@@ -10,7 +10,8 @@ import {
 import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
-import { syncList } from "../sync/option-items.ts";
+import { clusterOfOutbox } from "../outbox/outbox-names.ts";
+import { clusterList, syncList, type SyncList } from "../sync/option-items.ts";
 
 /** The parts of a write that decide which verbs it requires. */
 type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
@@ -18,8 +19,8 @@ type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
 /**
  * The verbs that a change of a SharedSecret, a DirectClusterEndpointToken or a Namespace requires
  * in addition to its own (`create`, `update`): the policies `latchkey-access-change`,
- * `latchkey-deletion-guard`, `latchkey-project-share` and `latchkey-project-assignment` check them
- * with the authorizer for the user.
+ * `latchkey-deletion-guard`, `latchkey-project-share`, `latchkey-cluster-share`,
+ * `latchkey-project-assignment` and `latchkey-outbox` check them with the authorizer for the user.
  */
 export function neededVerbs(change: Change): readonly ReviewedResource[] {
   const { object, oldObject } = change;
@@ -32,7 +33,7 @@ export function neededVerbs(change: Change): readonly ReviewedResource[] {
   }
   if (kind === resources.endpointTokens.kind)
     return deletes ? deleteOf(change, resources.endpointTokens.plural) : [];
-  return kind === resources.namespaces.kind ? assignOf(change) : [];
+  return kind === resources.namespaces.kind ? [...assignOf(change), ...connectOf(change)] : [];
 }
 
 /** The verb on the stored object; a new object requires none. */
@@ -77,30 +78,53 @@ const decidingCopies: readonly string[] = [
 ];
 
 /**
- * The verb on the projects that are added, or on all listed projects if an annotation that decides
- * the copies, or a `copy-` annotation, changes; a glob, or more than 16 names, require the verb on
- * all projects.
+ * The verb on the projects and on the connected clusters that are added. If an annotation that
+ * decides the copies, or a `copy-` annotation, changes, the verb on all that are listed; an added
+ * cluster is a new target in each project, and the other way around. A glob, or more than 16
+ * projects, require the verb on all of them.
  */
-function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
-  const [named, before] = [object, oldObject].map((state) =>
-    projectsIn(annotationsOf(state)[annotations.syncToProjects]),
-  );
-  const changed = changedAnnotations(object, oldObject);
+function shareOf(change: Change): readonly ReviewedResource[] {
+  const changed = changedAnnotations(change.object, change.oldObject);
   const isOther = changed.some(
     (name) => decidingCopies.includes(name) || name.startsWith(annotationPrefixes.copy),
   );
-  const added = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
-  if (added.length > mostNamed) return onProjects("share", [""]);
-  return onProjects(
-    "share",
-    added.map((project) => (project.includes("*") ? "" : project)),
-  );
+  const projects = listedIn(change, annotations.syncToProjects, syncList);
+  const clusters = listedIn(change, annotations.syncToClusters, clusterList);
+  const askedOf = (own: ListChange, other: ListChange): readonly string[] => {
+    const asked = isOther || other.added.length > 0 ? own.listed : own.added;
+    if (asked.length > mostNamed) return [""];
+    return asked.map((name) => (name.includes("*") ? "" : name));
+  };
+  return [
+    ...onNamed("share", "projects", askedOf(projects, clusters)),
+    ...onNamed("share", "clusters", askedOf(clusters, projects)),
+  ];
 }
 
-/** An invalid list contains no project: the policy rejects it. */
-function projectsIn(text: string | undefined): readonly string[] {
-  const list = syncList(text);
-  return list.kind === "entries" ? list.entries : [];
+/** The entries of a list, and those that were not in it before the change. */
+interface ListChange {
+  readonly listed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** An invalid list has no entry: the policy rejects it. */
+function listedIn(
+  { object, oldObject }: Change,
+  annotation: string,
+  parse: (text: string | undefined) => SyncList,
+): ListChange {
+  const [listed = [], before = []] = [object, oldObject].map((state) => {
+    const list = parse(annotationsOf(state)[annotation]);
+    return list.kind === "entries" ? list.entries : [];
+  });
+  return { listed, added: listed.filter((name) => !before.includes(name)) };
+}
+
+/** The verb on the cluster whose outbox a namespace is. */
+function connectOf({ object, oldObject }: Change): readonly ReviewedResource[] {
+  const name = stringAt(recordAt(object ?? oldObject, "metadata"), "name") ?? "";
+  const cluster = clusterOfOutbox(name);
+  return cluster === undefined ? [] : onNamed("connect", "clusters", [cluster]);
 }
 
 /**
@@ -117,16 +141,21 @@ function assignOf({ object, oldObject }: Change): readonly ReviewedResource[] {
     (name) => after?.[name] !== before?.[name],
   );
   const known = [project, stored].filter((name) => name !== undefined);
-  if (isMoved) return onProjects("assign", known.length === 0 ? [""] : known);
-  return isPut ? onProjects("assign", [project]) : [];
+  if (isMoved) return onNamed("assign", "projects", known.length === 0 ? [""] : known);
+  return isPut ? onNamed("assign", "projects", [project]) : [];
 }
 
-function onProjects(verb: string, names: readonly string[]): readonly ReviewedResource[] {
+/** A verb on projects or connected clusters; an empty name means all of them. */
+function onNamed(
+  verb: string,
+  resource: "projects" | "clusters",
+  names: readonly string[],
+): readonly ReviewedResource[] {
   return [...new Set(names)].map((name) => ({
     kind: "resource",
     verb,
     group,
-    resource: "projects",
+    resource,
     subresource: "",
     name,
     namespace: "",

@@ -11,7 +11,7 @@ const clusterWide: ReadonlyMap<string, readonly string[]> = new Map([
   ["authentication.k8s.io", ["users", "groups", "uids", "userextras", "nodes"]],
   // Kubernetes, "Certificates and Certificate Signing Requests", Authorization.
   ["certificates.k8s.io", ["signers"]],
-  [ownGroup, ["projects"]],
+  [ownGroup, ["projects", "clusters"]],
 ]);
 
 /** The scope of a resource that exists only in authorization; undefined for all other resources. */

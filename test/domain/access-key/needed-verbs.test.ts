@@ -7,6 +7,7 @@ const secret = (metadata: object = {}, spec: object = {}) => ({
   metadata: { name: "db", ...metadata },
   spec,
 });
+const clusters = name("sync-to-clusters");
 const namespace = (labels: object) => ({ kind: "Namespace", metadata: { name: "web-1", labels } });
 const offering = (projects: string, others: object = {}) =>
   secret({ annotations: { [name("sync-to-projects")]: projects, ...others } });
@@ -123,6 +124,60 @@ describe("a change of a SharedSecret requires", () => {
       [...deleting, "share projects p16", "share projects p17"],
     ],
     [
+      "share for the clusters of a new SharedSecret",
+      offering("web", { [clusters]: "east,, west" }),
+      undefined,
+      ["share projects web", "share clusters east", "share clusters west"],
+    ],
+    [
+      "delete, share for an added cluster, and share for each project",
+      offering("web, pay", { [clusters]: "east, west" }),
+      offering("web, pay", { [clusters]: "east" }),
+      [...deleting, "share projects web", "share projects pay", "share clusters west"],
+    ],
+    [
+      "delete, share for an added project, and share for each cluster",
+      offering("web, pay", { [clusters]: "east, west" }),
+      offering("web", { [clusters]: "east, west" }),
+      [...deleting, "share projects pay", "share clusters east", "share clusters west"],
+    ],
+    [
+      "share for each cluster, too, if the copies change",
+      offering("web", { [clusters]: "east", [name("copy-labels")]: "a" }),
+      offering("web", { [clusters]: "east" }),
+      [...deleting, "share projects web", "share clusters east"],
+    ],
+    [
+      "only delete for a removed cluster",
+      offering("web", { [clusters]: "east" }),
+      offering("web", { [clusters]: "east, west" }),
+      deleting,
+    ],
+    [
+      "share for all clusters for *",
+      offering("web", { [clusters]: "*" }),
+      undefined,
+      ["share projects web", "share clusters"],
+    ],
+    [
+      "no share for clusters for a list that the policy rejects",
+      offering("web", { [clusters]: "east-*" }),
+      undefined,
+      ["share projects web"],
+    ],
+    [
+      "no share for clusters for more than 16, which the policy rejects",
+      offering("web", { [clusters]: named(17).join() }),
+      undefined,
+      ["share projects web"],
+    ],
+    [
+      "share for a cluster without a project",
+      secret({ annotations: { [clusters]: "east" } }),
+      undefined,
+      ["share clusters east"],
+    ],
+    [
       "nothing for a new SharedSecret without projects",
       secret({}, { access: [{ name: "a" }] }),
       undefined,
@@ -213,6 +268,15 @@ describe("a change of a DirectClusterEndpointToken requires", () => {
       ),
     ).toEqual(verbs);
   });
+});
+
+test("a change of the namespace of an outbox requires connect", () => {
+  const outbox = (labels: object) => ({
+    kind: "Namespace",
+    metadata: { name: "latchkey-cluster-east", labels },
+  });
+  expect(needed(outbox({}))).toEqual(["connect clusters east"]);
+  expect(needed(outbox({ a: "b" }), outbox({}))).toEqual(["connect clusters east"]);
 });
 
 test("requires no verb for an OwnedAccessKey, whose changes with a key are rejected by policies", () => {

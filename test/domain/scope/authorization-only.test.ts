@@ -10,6 +10,7 @@ test.each<[string, string, ReturnType<typeof authorizationOnlyScope>]>([
   ["authentication.k8s.io", "serviceaccounts", "Namespaced"],
   ["certificates.k8s.io", "signers", "Cluster"],
   ["management.service", "projects", "Cluster"],
+  ["management.service", "clusters", "Cluster"],
   ["", "serviceaccounts", undefined],
   ["", "nodes", undefined],
   ["management.service", "sharedsecrets", undefined],
