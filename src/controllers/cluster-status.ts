@@ -1,4 +1,4 @@
-import type { ClusterSummary } from "../domain/outbox/cluster-sync.ts";
+import { type ClusterSummary, haveSameCounts } from "../domain/outbox/cluster-sync.ts";
 import { clusterOfOutbox } from "../domain/outbox/outbox-names.ts";
 import { isSame } from "../domain/plan/merge-patch.ts";
 import type { Source } from "../domain/sync/copy.ts";
@@ -35,13 +35,13 @@ export function reportedClusters(source: Source, world: World): ReportedSummary 
     last !== undefined &&
     last.generation === generation &&
     isSame(last.options, source.options) &&
-    (isSame(last.summary, clusters) || monotonic < last.since + paceMs);
+    (haveSameCounts(last.summary, clusters) || monotonic < last.since + paceMs);
   if (!isUnchanged) {
     reported.set(uid, { summary: clusters, generation, options: source.options, since: monotonic });
     return { clusters };
   }
-  return isSame(last.summary, clusters)
-    ? { clusters }
+  return haveSameCounts(last.summary, clusters)
+    ? { clusters: last.summary }
     : { clusters: last.summary, changesAt: now + last.since + paceMs - monotonic };
 }
 

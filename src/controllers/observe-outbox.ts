@@ -108,7 +108,7 @@ function observeCluster(
   const report = keyOf({ ...target, name: reportName(reportNumberOf(uid)) });
   return {
     kind: "connected",
-    name: cluster,
+    cluster: observed.cluster,
     state: outboxState(observed),
     resourceVersion: observed.existing?.metadata.resourceVersion,
     failure: failureAt("outbox", keyOf(target), world),

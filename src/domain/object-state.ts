@@ -37,7 +37,7 @@ export function objectState(
   conditions: readonly Condition[],
   { isObserved: isCurrent = true, endsSoon = false } = {},
 ): Omit<ReportItem, "object"> {
-  const trouble = troubleIn(conditions, ["Ready", "Synced"]);
+  const trouble = troubleIn(conditions, ["Ready", "Synced", "ClustersSynced"]);
   const ready = conditions.find(({ type }) => type === "Ready");
   const said = trouble ?? ready;
   if (said === undefined || said.status === "Unknown" || (trouble === undefined && !isCurrent))
@@ -56,11 +56,11 @@ export function reasonLabel(reason: string): string {
   return Object.hasOwn(reasons, reason) ? reason : "";
 }
 
-const counted = ["Ready", "Synced", "Expiring"] as const;
+const counted = ["Ready", "Synced", "ClustersSynced", "Expiring"] as const;
 
 /**
  * The conditions of an object that metrics count: Ready (Unknown if no controller has set it), and
- * Synced and Expiring if the object has them; each reason as its {@link reasonLabel}.
+ * Synced, ClustersSynced and Expiring if the object has them; each reason as its {@link reasonLabel}.
  */
 export function countedConditions(conditions: readonly Condition[]) {
   return counted.flatMap((condition) => {

@@ -1,5 +1,11 @@
+import { type ConditionUpdate, type Reason, reasons } from "../../api/conditions.ts";
+import { annotations } from "../../api/names.ts";
+import type { ReasonAndMessage } from "../../api/report.ts";
+import { isSame } from "../plan/merge-patch.ts";
+import { quoted } from "../report-object.ts";
 import type { Source } from "../sync/copy.ts";
 import type { SourceReport } from "./cluster-report.ts";
+import { type ConnectedCluster, offerTo } from "./consents.ts";
 import type { OutboxState } from "./outbox-table.ts";
 
 /** What a source has in one connected cluster, as its status says it. */
@@ -16,7 +22,7 @@ export interface ClusterSync {
 
 /** What a source has in all connected clusters that it names. */
 export interface ClusterSummary {
-  /** At most 20, those that are not well first, then by name. */
+  /** At most 20: what failed first, then what is in progress, then what is well; by name. */
   readonly clusters: readonly ClusterSync[];
   readonly counts: { readonly named: number; readonly synced: number };
 }
@@ -29,12 +35,12 @@ export type ObservedClusterSync =
   | { readonly kind: "no-outbox"; readonly name: string }
   | {
       readonly kind: "connected";
-      readonly name: string;
+      readonly cluster: ConnectedCluster;
       readonly state: OutboxState;
       /** The resourceVersion of the Secret in the outbox, if it exists. */
       readonly resourceVersion?: string | undefined;
       /** The last rejected write of that Secret. */
-      readonly failure?: { readonly reason: string; readonly message: string } | undefined;
+      readonly failure?: ReasonAndMessage | undefined;
       /** What the agent reports of the source. */
       readonly report?: SourceReport | undefined;
       readonly agent: ObservedAgent;
@@ -45,7 +51,7 @@ export interface ObservedAgent {
   /** Whether its heartbeat is older than 90 s, or missing. */
   readonly isUnreachable: boolean;
   /** Why it writes nothing, from its first report. */
-  readonly problem?: { readonly reason: string; readonly message: string } | undefined;
+  readonly problem?: ReasonAndMessage | undefined;
 }
 
 /** The clusters that a source names: those of its list, or all that are connected. */
@@ -55,31 +61,165 @@ export function namedClusters({ options }: Source, connected: Iterable<string>):
     : [...new Set(options.clusters)];
 }
 
-/** What the status of a source says of the clusters that it names. */
+const longestMessage = 256;
+
+/** Maximum clusters that a status lists; the others are only counted. */
+const mostClusters = 20;
+
+/**
+ * What the status of a source says of the clusters that it names; nothing of them if it names no
+ * project.
+ */
 export function summarizeClusters(
-  _source: Source,
-  _clusters: readonly ObservedClusterSync[],
+  source: Source,
+  observed: readonly ObservedClusterSync[],
 ): ClusterSummary {
-  return { clusters: [], counts: { named: 0, synced: 0 } };
+  const { problem, projects } = source.options;
+  const isAsked = problem !== undefined || projects.length > 0;
+  const clusters = isAsked ? observed.map((cluster) => clusterSync(source, cluster)) : [];
+  return {
+    clusters: clusters.sort(byTrouble).slice(0, mostClusters),
+    counts: {
+      named: clusters.length,
+      synced: clusters.filter(({ reason }) => reason === undefined).length,
+    },
+  };
 }
 
-/** How long a finalizer waits for clusters that still hold data, in milliseconds. */
-export const longestClusterWaitMs = 30_000;
+function byTrouble(one: ClusterSync, other: ClusterSync): number {
+  return rank(one) - rank(other) || (one.name < other.name ? -1 : 1);
+}
 
-/** A cluster with a Secret of a source in its outbox. */
-export interface HoldingCluster {
-  /** Milliseconds since its last heartbeat; undefined if it has none. */
-  readonly heartbeatAgeMs: number | undefined;
+function rank({ reason }: ClusterSync): number {
+  return reason === undefined ? 2 : reason === "Progressing" ? 1 : 0;
+}
+
+const nothing = { desired: 0, synced: 0, conflicts: 0, failed: 0 } as const;
+
+function clusterSync(source: Source, observed: ObservedClusterSync): ClusterSync {
+  const { name } = observed.kind === "connected" ? observed.cluster : observed;
+  const trouble = troubleIn(source, observed);
+  const { desired, synced, conflicts, failed } =
+    (observed.kind === "connected" && offers(source, observed) && observed.report) || nothing;
+  const counts = { name, desired, synced, conflicts, failed };
+  if (trouble === undefined) return counts;
+  const { reason, message } = trouble;
+  return { ...counts, reason, message: message.slice(0, longestMessage).toWellFormed() };
+}
+
+type Connected = Extract<ObservedClusterSync, { readonly kind: "connected" }>;
+
+/** Whether the counts of a report are about what is offered, or was until the source was invalid. */
+function offers(source: Source, { cluster }: Connected): boolean {
+  return source.options.problem !== undefined || offerTo(source, cluster).kind === "offered";
+}
+
+/** Why not every target of a cluster is synced; undefined if all of them are. */
+function troubleIn(source: Source, observed: ObservedClusterSync): ReasonAndMessage | undefined {
+  if (source.options.problem !== undefined) return source.options.problem;
+  switch (observed.kind) {
+    case "unknown":
+      return said("ClusterUnknown", `no connected cluster has the name ${quoted(observed.name)}`);
+    case "no-outbox": {
+      const fix = `run kubectl latchkey cluster connect ${observed.name}`;
+      return said("OutboxMissing", `the cluster has no outbox; ${fix}`);
+    }
+    case "connected":
+      return offers(source, observed) ? outboxTrouble(observed) : notLetIn(observed);
+  }
+}
+
+function notLetIn({ cluster }: Connected): ReasonAndMessage {
+  const message =
+    `annotation ${annotations.projects} of the Secret of cluster ${quoted(cluster.name)} ` +
+    `names no project that ${annotations.syncToProjects} matches`;
+  return said("ProjectNotLetIn", message);
+}
+
+/** What keeps the outbox from having the offer, or the cluster from having the copies. */
+function outboxTrouble(observed: Connected): ReasonAndMessage | undefined {
+  const { state, failure } = observed;
+  if (state.kind === "current") return reportedTrouble(observed);
+  if (state.kind === "full")
+    return said("OutboxFull", "the outbox of the cluster has the maximum of bytes");
+  if (state.kind === "conflict")
+    return said("Conflict", "a Secret in the outbox is not managed by Latchkey; delete it");
+  return failure ?? said("Progressing", "the Secret in the outbox is being written");
+}
+
+function reportedTrouble({
+  report,
+  resourceVersion,
+  agent,
+}: Connected): ReasonAndMessage | undefined {
+  const isHeard = report !== undefined && report.seen === resourceVersion;
+  if (isHeard && isWell(report)) return undefined;
+  if (agent.isUnreachable)
+    return said(
+      "ClusterUnreachable",
+      "the agent of the cluster has not reported for 90 s or longer; check it and its connection",
+    );
+  if (agent.problem !== undefined) return agent.problem;
+  if (!isHeard) return said("Progressing", "the agent of the cluster has not reported yet");
+  const { conflicts, failed, reason, message = "" } = report;
+  const counted = conflicts > 0 ? "Conflict" : failed > 0 ? "Failed" : "Progressing";
+  return { reason: reason ?? counted, message };
+}
+
+function isWell({ desired, synced, conflicts, failed, reason }: SourceReport): boolean {
+  return synced === desired && conflicts === 0 && failed === 0 && reason === undefined;
+}
+
+function said(reason: Reason, message: string): ReasonAndMessage {
+  return { reason, message };
 }
 
 /**
- * Until when the finalizer of a source waits for the clusters that hold a Secret with its uid, as a
- * monotonic instant in milliseconds; undefined if it does not. `seenAt` is when the leader first
- * saw the deletion.
+ * Whether two summaries have the same counts and reasons: a status is not written for another
+ * sentence alone.
  */
-export function heldUntil(seenAt: number, holding: readonly HoldingCluster[]): number | undefined {
-  const isHeld = holding.some(
-    ({ heartbeatAgeMs: age }) => age !== undefined && age <= longestClusterWaitMs,
-  );
-  return isHeld ? seenAt + longestClusterWaitMs : undefined;
+export function haveSameCounts(one: ClusterSummary, other: ClusterSummary): boolean {
+  const counted = ({ clusters, counts }: ClusterSummary) => ({
+    clusters: clusters.map(({ message: _, ...cluster }) => cluster),
+    counts,
+  });
+  return isSame(counted(one), counted(other));
+}
+
+/**
+ * The condition ClustersSynced of a source, from what its status says: reasons that an agent made
+ * up are not passed on.
+ */
+export function clustersCondition(
+  { options }: Source,
+  { clusters: [first], counts }: ClusterSummary,
+): ConditionUpdate {
+  const condition = (
+    status: "True" | "False",
+    reason: Reason,
+    message: string,
+  ): ConditionUpdate => ({ type: "ClustersSynced", status, reason, message });
+  if (options.problem !== undefined)
+    return condition("False", options.problem.reason, options.problem.message);
+  if (options.projects.length === 0) {
+    const message = `annotation ${annotations.syncToProjects} names no project`;
+    return condition("True", "NotRequested", message);
+  }
+  if (options.paused) {
+    const message = `annotation ${annotations.disableSync} is "true", so sync is paused`;
+    return condition("False", "Paused", message);
+  }
+  const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
+  if (first?.reason === undefined) return condition("True", "Synced", message);
+  const why = `first: cluster ${quoted(first.name)}: ${first.message ?? ""}`;
+  return condition("False", knownReason(first), `${message}, ${why}`);
+}
+
+function knownReason({ reason = "", conflicts }: ClusterSync): Reason {
+  if (isKnown(reason)) return reason;
+  return conflicts > 0 ? "Conflict" : "Failed";
+}
+
+function isKnown(reason: string): reason is Reason {
+  return Object.hasOwn(reasons, reason);
 }

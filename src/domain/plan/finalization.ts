@@ -155,7 +155,7 @@ function terminatingStatus(
 }
 
 /** Conditions that are False while an object is being deleted. */
-const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced"];
+const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced", "ClustersSynced"];
 
 function terminatingConditions(
   conditions: readonly Condition[],

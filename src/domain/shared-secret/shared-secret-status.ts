@@ -6,7 +6,7 @@ import type { SharedSecret } from "../../api/shared-secret.ts";
 import { applyFailureSentence, reconciling, stalled } from "../plan/conditions.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { withheldText } from "../sync/copy-metadata.ts";
-import type { ClusterSummary } from "../outbox/cluster-sync.ts";
+import { clustersCondition, type ClusterSummary } from "../outbox/cluster-sync.ts";
 import type { Source } from "../sync/copy.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 import type { DerivedRole } from "./derived-role.ts";
@@ -46,6 +46,7 @@ export function sharedSecretConditions(input: StatusInput): readonly ConditionUp
   return [
     accessCondition(input, access),
     syncCondition(input),
+    ...(input.clusters === undefined ? [] : [clustersCondition(input.source, input.clusters)]),
     ...readyConditions(input, problems),
   ];
 }
@@ -196,6 +197,7 @@ export function sharedSecretCounts({
   wanted,
   nameConflicts,
   summary,
+  clusters,
   refreshed,
 }: StatusInput): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
@@ -219,6 +221,10 @@ export function sharedSecretCounts({
               message,
             })),
           }),
+      ...(clusters === undefined ? {} : { clusterCounts: clusters.counts }),
+      ...(clusters === undefined || clusters.clusters.length === 0
+        ? {}
+        : { clusters: clusters.clusters }),
     },
   };
 }

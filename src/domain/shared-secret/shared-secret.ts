@@ -154,6 +154,7 @@ function statusInputOf({
   access,
   prefixes,
   summary,
+  clusters,
   refreshed,
   failure,
 }: ObservedSharedSecret): StatusInput {
@@ -161,7 +162,16 @@ function statusInputOf({
   const wanted = derivedRoles(source.secret.metadata, grants);
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.unmanaged.has(name));
   return {
-    ...{ source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure },
+    ...{
+      source,
+      wanted,
+      ruleProblems: problems,
+      emptyRules,
+      nameConflicts,
+      summary,
+      clusters,
+      failure,
+    },
     ...(refreshed === undefined ? {} : { refreshed }),
   };
 }
@@ -182,6 +192,8 @@ function reportSteps(found: StatusInput, now: number): readonly (readonly Write[
   const context = { resource: resources.sharedSecrets, metadata, existing: secret.conditions };
   const events = [
     ...healthEvents(context, updates, ["Ready", "Synced"]),
+    // A source is Ready while its clusters are in progress.
+    ...healthEvents(context, updates, ["ClustersSynced"]),
     ...targetEvents(secret, found.summary),
   ];
   return [events, statusWrites(resources.sharedSecrets, secret, status)].filter(
