@@ -16,6 +16,7 @@ import { newMemory } from "./memory.ts";
 import { ObjectCounts } from "./object-counts.ts";
 import { centralKinds } from "./kinds/kinds.ts";
 import { controllers, createQueues, type QueueName, type Queues } from "./queues.ts";
+import { exposeOutboxes } from "./outbox-metrics.ts";
 import { reconcile } from "./reconcile.ts";
 import { send } from "./send.ts";
 import { SourceData } from "./source-data.ts";
@@ -65,6 +66,7 @@ export function createController(
     },
   );
   exposeInformers(informers, options, metrics);
+  exposeOutboxes(informers.stores, deps.clock, metrics);
   counts.expose(metrics);
   return {
     informers,

@@ -219,6 +219,26 @@ export const metricTable = {
     ["state"],
     "Connected clusters by state: reachable and unreachable.",
   ),
+  latchkey_outbox_secrets: gauge(
+    ["cluster"],
+    "Secrets in the outbox of a connected cluster, withdrawals included; for at most 100 " +
+      "clusters with an outbox, those without a heartbeat for longest first, as for the three " +
+      "metrics that follow. Every replica of the controller counts all of them.",
+  ),
+  latchkey_outbox_withdrawals: gauge(
+    ["cluster"],
+    "Withdrawn SharedSecrets that the agent of a connected cluster has not confirmed.",
+  ),
+  latchkey_outbox_bytes: gauge(
+    ["cluster"],
+    "Bytes of the data in the outbox of a connected cluster, in base64; at most " +
+      "--maximum-outbox-bytes.",
+  ),
+  latchkey_cluster_agent_heartbeat_age_seconds: gauge(
+    ["cluster"],
+    "Time since the last heartbeat of the agent of a connected cluster, by the clock of the " +
+      "agent, in seconds.",
+  ),
   latchkey_revoked_list_refusals_total: counter(
     ["reason"],
     "Lists of revoked tokens of the issuer that a direct endpoint or direct authorizer " +
