@@ -252,5 +252,6 @@ export const annotations = {
   syncToClusters: `${group}/sync-to-clusters`,
   syncToProjects: `${group}/sync-to-projects`,
   virtualClusterNamespace: `${group}/virtual-cluster-namespace`,
+  unheardSeconds: `${group}/unheard-seconds`,
   withdrawn: `${group}/withdrawn`,
 } as const;

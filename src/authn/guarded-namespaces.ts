@@ -17,7 +17,7 @@ import { Informer } from "../kube/informer/informer.ts";
 import type { ListWatch } from "../kube/informer/list-watch.ts";
 import type { Change } from "../kube/informer/store.ts";
 import { aborted, sleep } from "../runtime/clock.ts";
-import type { Logger } from "../runtime/log.ts";
+import { saidOnce } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { ProcessPart } from "../runtime/run-process.ts";
 import { SharedWait } from "../runtime/shared-wait.ts";
@@ -274,17 +274,5 @@ function boundedLists(listWatch: ListWatch, exceed: () => void): ListWatch {
     watch: (selection, from, onEvents) => listWatch.watch(selection, from, onEvents),
     version: (selection) => listWatch.version(selection),
     get: (selection, ref) => listWatch.get(selection, ref),
-  };
-}
-
-/** Logs a cause of interruptions once: the cluster may lack a right, or be away for days. */
-function saidOnce(log: Logger): Logger {
-  let last: unknown;
-  return {
-    ...log,
-    warn(fields, message) {
-      if (fields["code"] !== last) log.warn(fields, message);
-      last = fields["code"];
-    },
   };
 }

@@ -33,7 +33,7 @@ interface ControllerDeps extends InformerDeps {
 }
 
 /** The controller: its informers run in every process, its reconcile loops only in the leader. */
-interface Controller {
+export interface Controller {
   readonly informers: Informers;
   /** Runs the informers until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;

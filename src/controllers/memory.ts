@@ -1,4 +1,5 @@
 import type { Key } from "../api/object.ts";
+import type { SourceReport } from "../domain/outbox/cluster-report.ts";
 import type { RevocationDecision } from "../domain/endpoint-token/revocation.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import type { ClusterSummary } from "../domain/outbox/cluster-sync.ts";
@@ -32,6 +33,10 @@ export interface LeaderMemory {
   readonly revocations: Map<string, RevocationDecision>;
   readonly tokenQuota: TokenQuotaMemory;
   readonly agents: AgentMemory;
+  /** What an agent reports of the sources in its outbox. */
+  readonly sourceReports: Map<Key, ReportedSource>;
+  /** The reports that an agent has written, by name. */
+  readonly writtenReports: Map<Key, WrittenReport>;
   /** When the list of revoked tokens may be written next, in monotonic milliseconds. */
   revocationsAt: number;
 }
@@ -69,6 +74,24 @@ interface RefreshMemory {
   readonly bySource: Map<Key, Refresh>;
   /** The SharedSecrets whose refresh waits for a target. */
   readonly byTarget: Map<Key, Set<Key>>;
+}
+
+/**
+ * What an agent reports of a source: the state of its targets, or of its withdrawal by the version
+ * `seen` of its entry.
+ */
+export type ReportedSource =
+  | { readonly uid: string; readonly report: SourceReport }
+  | { readonly uid: string; readonly seen: string; readonly isDone: boolean };
+
+/** A report that an agent has written or is writing; `at` is in monotonic milliseconds. */
+export interface WrittenReport {
+  readonly text: string;
+  /** When it was written, or compared with its ConfigMap. */
+  readonly at: number;
+  readonly isSent: boolean;
+  /** The resourceVersion of the ConfigMap when it was compared. */
+  readonly checked?: string;
 }
 
 /** The quota of valid tokens for each requester. */
@@ -137,6 +160,8 @@ export function newMemory({ quotaExempt }: Pick<TokenQuotaConfig, "quotaExempt">
     revocations: new Map(),
     tokenQuota: { ends: new Map(), exempt: new Set(quotaExempt.map(requesterHash)), sweepAt: 0 },
     agents: { heartbeats: new Map(), unreachable: new Set(), reported: new Map() },
+    sourceReports: new Map(),
+    writtenReports: new Map(),
     revocationsAt: -Infinity,
   };
 }

@@ -148,3 +148,15 @@ function scrubText(text: string): string {
 function isSecret(field: string): boolean {
   return secretFields.has(field.toLowerCase().replaceAll(/[-_]/g, ""));
 }
+
+/** Logs warnings of one code once: a cluster may lack a right, or be away for days. */
+export function saidOnce(log: Logger): Logger {
+  let last: unknown;
+  return {
+    ...log,
+    warn(fields, message) {
+      if (fields["code"] !== last) log.warn(fields, message);
+      last = fields["code"];
+    },
+  };
+}

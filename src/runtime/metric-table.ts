@@ -259,6 +259,18 @@ export const metricTable = {
     "Time when the issuer last confirmed the list of roles, in seconds since the epoch; after " +
       "a restart, when the kept list was signed; 0 if no list is known.",
   ),
+  latchkey_cluster_agent_heard_age_seconds: gauge(
+    [],
+    "Time for which the agent has not heard the central cluster, in seconds; more than 60 means " +
+      "that it cannot read its outbox, and that copies stay as they are.",
+  ),
+  latchkey_cluster_agent_state: gauge(
+    ["state"],
+    "1 for the state of this replica of the agent, else 0: working; waiting (the outbox or its " +
+      "Lease has not been read yet); policies-missing (nothing is created or replaced); " +
+      "disconnected (copies are deleted after --delete-after-disconnect); duplicate (the outbox " +
+      "is that of another cluster).",
+  ),
   latchkey_http_refusals_total: counter(
     ["server", "reason"],
     "Connections and requests that a server refused, by server (http, webhook, issuer; " +

@@ -21,6 +21,7 @@ import {
   rejectedSteps,
   targetSteps,
 } from "../../domain/sync/state-table.ts";
+import { limitedSteps, type TargetWrites } from "../../domain/sync/target-writes.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedCopy } from "../../tokens/observed-data.ts";
 import { decodeCopy, encodeCopy } from "./copy-codec.ts";
@@ -132,10 +133,19 @@ const askAgainMs = 5_000;
  * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
  * waits for it.
  */
-export const copyReconciler: Reconciler = {
+export const copyReconciler = copyReconcilerWith(() => ({ kind: "all" }));
+
+/** The same, with what may be written at the moment of a decision. */
+export function copyReconcilerWith(writes: () => TargetWrites): Reconciler {
+  return {
+    ...reconciler,
+    decide: (key, world, answers) => decide(key, { world, answers }, writes()),
+  };
+}
+
+const reconciler: Omit<Reconciler, "decide"> = {
   queue: "copy",
   workers: ({ writers }) => writers,
-  decide,
   judge: (failed, _, { clock }) => targetFailure(failed, clock.now()),
   report({ key, world, failed }) {
     if (!failed.isRejection) return undefined;
@@ -149,12 +159,19 @@ export const copyReconciler: Reconciler = {
   },
 };
 
-function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
+function decide(
+  key: Key,
+  { world, answers }: { readonly world: World; readonly answers: Answers },
+  writes: TargetWrites,
+): ReconcileDecision {
   const target = refOf(key);
   const sources = world.memory.refreshes.byTarget.get(key) ?? new Set();
   const refresh = { ...refreshOf(target), sources: [...sources] };
   if (sources.size > 0 && answerTo(refresh, answers) === undefined) return { questions: [refresh] };
-  const state = targetState(observeTarget(target, world.stores));
+  const observed = observeTarget(target, world.stores);
+  const state = targetState(observed);
+  const limited = limitedSteps(state, observed, writes);
+  if (limited !== undefined) return { ...nothingToDo, steps: limited };
   const source = writtenSource(state);
   const written = source && dataToWrite(source, dataVariant(state), answers);
   if (written !== undefined && isAsk(written)) return written;

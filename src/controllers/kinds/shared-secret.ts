@@ -243,7 +243,8 @@ function observe(source: Source, world: World, answers: Answers): Observed | Ask
   };
 }
 
-function startRefresh(source: Source, now: number, world: World): RefreshProgress {
+/** Starts the refresh of the targets of a source if it requests one; returns its progress. */
+export function startRefresh(source: Source, now: number, world: World): RefreshProgress {
   const { stores } = world;
   const targets = () => [...targetsOf(source, stores), ...copyKeysOf(source, stores).map(refOf)];
   return observeRefresh(source, { targets, now }, world);

@@ -1,0 +1,64 @@
+import type { Key } from "../../api/object.ts";
+import { reportName, reportNumberOf } from "../../domain/outbox/outbox-names.ts";
+import { sourceReportOf } from "../../domain/outbox/report-of.ts";
+import { nothingToDo } from "../../domain/plan/plan.ts";
+import { isSame } from "../../domain/plan/merge-patch.ts";
+import type { Source } from "../../domain/sync/copy.ts";
+import { copyKeysOf } from "../../domain/sync/observed-target.ts";
+import { startRefresh } from "../kinds/shared-secret.ts";
+import { type Answers, answerTo, type ReconcileDecision } from "../question.ts";
+import type { Reconciler } from "../reconciler.ts";
+import { forgetRefresh } from "../refreshes.ts";
+import type { ReportedSource } from "../memory.ts";
+import type { World } from "../world.ts";
+
+/** Batches the changes of a fan-out, in milliseconds. */
+const reportDelayMs = 500;
+
+/**
+ * Counts the targets of an entry of the outbox for the report of its cluster; its copies are
+ * reconciled by their own queue. It writes nothing itself.
+ */
+export const sourceReportReconciler: Reconciler = {
+  queue: "sharedSecret",
+  workers: ({ workers }) => workers,
+  decide,
+};
+
+function decide(key: Key, world: World, answers: Answers): ReconcileDecision {
+  const source = world.stores.sharedSecrets.get(key);
+  if (source === undefined) return decideMissing(key, world);
+  const count = { do: "count-targets", source } as const;
+  const summary = answerTo(count, answers)?.summary;
+  if (summary === undefined) return { questions: [count] };
+  const { uid, resourceVersion: seen } = source.secret.metadata;
+  const reported: ReportedSource = isWithdrawn(source)
+    ? { uid, seen, isDone: copyKeysOf(source, world.stores).length === 0 }
+    : { uid, report: sourceReportOf(source, summary) };
+  note(key, reported, world);
+  const { startAt } = startRefresh(source, world.clock.now(), world);
+  return startAt === undefined ? nothingToDo : { decideAt: startAt };
+}
+
+/** An entry that is missing means nothing: the report names its copies, which stay. */
+function decideMissing(key: Key, world: World): ReconcileDecision {
+  forgetRefresh(key, world);
+  note(key, undefined, world);
+  return nothingToDo;
+}
+
+/** Whether everything that was made of a source is to be removed: its entry names no project. */
+function isWithdrawn({ options }: Source): boolean {
+  return options.problem === undefined && options.projects.length === 0;
+}
+
+function note(key: Key, after: ReportedSource | undefined, world: World): void {
+  const { memory, queues, clock } = world;
+  const before = memory.sourceReports.get(key);
+  if (after === undefined) memory.sourceReports.delete(key);
+  else memory.sourceReports.set(key, after);
+  if (isSame(before, after)) return;
+  const uids = new Set([before, after].flatMap((each) => each?.uid ?? []));
+  for (const uid of uids)
+    queues.clusterReport.addAt(reportName(reportNumberOf(uid)), clock.now() + reportDelayMs);
+}
