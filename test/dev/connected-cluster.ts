@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlPlaneSource } from "../support/binaries.ts";
+import { connectAgent } from "../support/connect-agent.ts";
 import { connectCluster, prepareConnectedCluster } from "../support/connected-cluster.ts";
 import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
 import { issuerCa } from "../support/gateway-address.ts";
@@ -10,6 +11,8 @@ import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
 import {
   type DirectEndpointProcess,
   type LatchkeyOptions,
+  type LatchkeyProcess,
+  startClusterAgent,
   startDirectAuthorizer,
   startDirectEndpoint,
   type WebhookProcess,
@@ -116,6 +119,31 @@ export async function startDirectAccess(
   });
   await endpoint.waitReady();
   return { authorizer, endpoint };
+}
+
+/** What starts the agent: the client that connects the cluster, and the bundle. */
+export interface AgentSource extends Pick<DirectSource, "settings" | "onDeath"> {
+  /** The words that start `kubectl latchkey`. */
+  readonly client: readonly string[];
+}
+
+/** Connects the cluster as a user does, and starts its agent. */
+export async function startAgent(
+  management: StartedControlPlane,
+  connected: StartedControlPlane,
+  { client, settings, onDeath }: AgentSource,
+): Promise<LatchkeyProcess> {
+  const directory = devPaths.connected;
+  const connection = { name: connectedCluster, projects: "web", client, directory };
+  const agent = await startClusterAgent({
+    ...{ ...settings, controlPlane: connected, directory },
+    args: await connectAgent(management, connected, connection),
+    log: devPaths.agentLog,
+    pidFile: devPaths.agentPid,
+    onDeath: (exit) => onDeath("agent of the connected cluster", devPaths.agentLog, exit),
+  });
+  await agent.waitReady();
+  return agent;
 }
 
 /** Connects the cluster to the gateway of the management cluster. */

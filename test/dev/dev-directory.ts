@@ -34,6 +34,8 @@ export const devPaths = {
   directPid: join(devDirectory, "direct-endpoint.pid"),
   authorizerLog: join(devDirectory, "logs", "direct-authorizer.log"),
   authorizerPid: join(devDirectory, "direct-authorizer.pid"),
+  agentLog: join(devDirectory, "logs", "cluster-agent.log"),
+  agentPid: join(devDirectory, "cluster-agent.pid"),
   directCa: join(devDirectory, "direct-ca.crt"),
 } as const;
 

@@ -10,6 +10,9 @@ const tables = [
   `get secrets --all-namespaces --selector=${labels.sourceUid}`,
 ];
 
+/** The copies in the connected cluster, as its administrator. */
+const connectedTable = `get secrets --all-namespaces --selector=${labels.outboxUid}`;
+
 /** Every authenticated user may read it. */
 const clusterListTable = "--namespace=latchkey-system get configmap latchkey-clusters";
 
@@ -76,6 +79,13 @@ and with the connected cluster:
   kubectl --context direct --token $narrow get configmaps       # Forbidden: alice may, and the scope does not cover it
   kubectl latchkey kubeconfig connected --context=alice --output-file=connected.yaml
   kubectl --kubeconfig connected.yaml get configmaps            # as alice, with direct tokens that the client gets
+  kubectl -n team-a annotate --overwrite sharedsecret registry management.service/sync-to-clusters=connected
+  kubectl --context connected -n web-edge wait secret/registry --for=create   # a copy in the connected cluster
+  kubectl --context connected -n web-edge delete secret registry   # comes back at once
+  kubectl --context connected -n web-edge wait secret/registry --for=create
+  kubectl latchkey cluster list
+  kubectl -n team-a annotate sharedsecret registry management.service/sync-to-clusters-
+  kubectl --context connected -n web-edge wait secret/registry --for=delete
   kubectl --context alice delete directclusterendpointtoken far
   sleep 5
   kubectl --context direct --token $token get configmap greeting   # Forbidden: the token is revoked
@@ -92,13 +102,18 @@ export function devCommands({ hasConnected }: { readonly hasConnected: boolean }
  */
 export async function devReport(
   controlPlane: ControlPlane,
-  { hasConnected }: { readonly hasConnected: boolean },
+  connected: ControlPlane | undefined,
 ): Promise<string> {
+  const hasConnected = connected !== undefined;
   const shown = hasConnected ? [...tables, clusterListTable] : tables;
-  const printed = await Promise.all(
-    shown.map(
-      async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`,
-    ),
-  );
+  const printed = await Promise.all([
+    ...shown.map((command) => printedBy(controlPlane, command)),
+    ...(hasConnected ? [printedBy(connected, connectedTable, "--context connected ")] : []),
+  ]);
   return [devCommands({ hasConnected }), ...printed].join("\n");
+}
+
+/** A command and its output; `context` is how a reader says which cluster it is about. */
+async function printedBy(access: ControlPlane, command: string, context = ""): Promise<string> {
+  return `$ kubectl ${context}${command}\n${await kubectl(access, command.split(" "))}`;
 }

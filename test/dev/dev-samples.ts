@@ -38,6 +38,17 @@ export async function applySamples(access: KubectlAccess, within = 120_000): Pro
   }
 }
 
+/** Shares a sample with the connected cluster, and waits until its copy is there. */
+export async function applyClusterSamples(
+  management: KubectlAccess,
+  connected: KubectlAccess,
+): Promise<void> {
+  await apply(management, `${samples}-with-cluster`);
+  await apply(connected, `${samples}-connected-cluster`);
+  const wait = ["wait", "secret/registry", "--for=create", "--timeout=60s"];
+  await kubectl(connected, ["--namespace=web-edge", ...wait]);
+}
+
 /** A sentence for each sample that is not ready, and one if copies are missing. */
 async function unfinished(access: KubectlAccess): Promise<string[]> {
   const get = ["get", "-k", join(repository, samples), "--output=json"];

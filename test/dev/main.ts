@@ -10,6 +10,7 @@ import {
 } from "../support/latchkey-process.ts";
 import {
   joinConnectedCluster,
+  startAgent,
   startConnectedCluster,
   startDirectAccess,
   wantsConnectedCluster,
@@ -24,7 +25,7 @@ import {
   writeDevFiles,
 } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
-import { applySamples } from "./dev-samples.ts";
+import { applyClusterSamples, applySamples } from "./dev-samples.ts";
 import { bundle, clientBundle } from "../support/bundle.ts";
 import { plugin } from "../support/cli-form.ts";
 import { freePort } from "../support/free-port.ts";
@@ -88,7 +89,7 @@ async function up(fail: (what: string) => void): Promise<void> {
   const connected = hasConnected ? await startConnectedFor(controlPlane, source, fail) : undefined;
   say("building the bundle of the image, and kubectl latchkey");
   const program = await bundle(say);
-  plugin([process.execPath, await clientBundle(say)], devDirectory);
+  const client = plugin([process.execPath, await clientBundle(say)], devDirectory).words;
   const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
   const gateway = await startGatewayFor(controlPlane, program);
   const controller = await startControllerFor(controlPlane, program, { hasConnected });
@@ -107,7 +108,11 @@ async function up(fail: (what: string) => void): Promise<void> {
   }
   say("applying the samples");
   await applySamples(controlPlane);
-  say(await devReport(controlPlane, { hasConnected }));
+  if (connected !== undefined) {
+    await startAgentFor(controlPlane, connected, { client, program });
+    await applyClusterSamples(controlPlane, connected);
+  }
+  say(await devReport(controlPlane, connected));
   say("Ctrl-C stops everything.");
   say("Latchkey is ready");
 }
@@ -128,8 +133,7 @@ async function startControllerFor(
     ...{ controlPlane, address, log, pidFile, directory: devDirectory },
     ...asInImage(program),
     args: hasConnected ? [`--issuer=https://${address}`] : [],
-    onDeath: (exit) =>
-      say(`the controller died (${describeExit(exit)}), starting it again; ${log}`),
+    onDeath: (exit) => sayDeath("controller", log, exit),
   });
   started.push(() => controller.stop());
   return controller;
@@ -147,8 +151,7 @@ async function openDirectly(
   const { authorizer, endpoint } = await startDirectAccess(controlPlane, connected, {
     issuer: controller.issuerUrl,
     settings: asInImage(program),
-    onDeath: (name, log, exit) =>
-      say(`the ${name} died (${describeExit(exit)}), starting it again; ${log}`),
+    onDeath: sayDeath,
   });
   started.push(
     () => authorizer.stop(),
@@ -172,6 +175,23 @@ async function startConnectedFor(
   started.push(() => connected.stop());
   await joinConnectedCluster(controlPlane, connected);
   return connected;
+}
+
+/** The agent of the connected cluster, which makes copies there. */
+async function startAgentFor(
+  controlPlane: StartedControlPlane,
+  connected: StartedControlPlane,
+  { client, program }: { readonly client: readonly string[]; readonly program: string },
+): Promise<void> {
+  say("starting the agent that `kubectl latchkey cluster connect` gives a key");
+  const agent = await startAgent(controlPlane, connected, {
+    ...{ client, settings: asInImage(program), onDeath: sayDeath },
+  });
+  started.push(() => agent.stop());
+}
+
+function sayDeath(name: string, log: string, exit: Exit): void {
+  say(`the ${name} died (${describeExit(exit)}), starting it again; ${log}`);
 }
 
 /** A process with the settings of the image; with LATCHKEY_FLOWS, from `src` as `flows.ts` needs it. */
@@ -200,8 +220,7 @@ async function startWebhookFor(
   }
   say("starting the webhook as system:serviceaccount:latchkey-system:latchkey-webhook");
   const { webhookLog: log, webhookPid: pidFile } = devPaths;
-  const onDeath = (exit: Exit) =>
-    say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
+  const onDeath = (exit: Exit) => sayDeath("webhook", log, exit);
   const args = [`--certificate-names=${webhookHost}`, "--require-admission-client-certificate"];
   const webhook = await startWebhook({
     ...{ controlPlane, directory: devDirectory, log, pidFile, onDeath, args },
@@ -229,7 +248,7 @@ async function startGatewayFor(
   const gateway = await startGateway({
     ...{ controlPlane, address, log, pidFile, directory: devDirectory },
     ...asInImage(program),
-    onDeath: (exit) => say(`the gateway died (${describeExit(exit)}), starting it again; ${log}`),
+    onDeath: (exit) => sayDeath("gateway", log, exit),
     args: ["--external-names=localhost,127.0.0.1", `--external-url=https://${address}`],
   });
   started.push(() => gateway.stop());

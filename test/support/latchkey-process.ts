@@ -149,6 +149,11 @@ export const startDirectEndpoint = starter({
   urlOf: (endpointUrl) => ({ endpointUrl }),
 });
 
+/** Runs `latchkey cluster-agent`, which answers no clients. */
+export function startClusterAgent(options: LatchkeyOptions): Promise<LatchkeyProcess> {
+  return startLatchkey({ name: "cluster-agent", words: ["cluster-agent"] }, options);
+}
+
 async function startLatchkey(
   { name, words }: { readonly name: string; readonly words: readonly string[] },
   options: LatchkeyOptions,

@@ -1,7 +1,13 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { apiVersion, labels, ownObjects, projectAssignmentPolicy } from "../../src/api/names.ts";
+import {
+  annotations,
+  apiVersion,
+  labels,
+  ownObjects,
+  projectAssignmentPolicy,
+} from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { issueCertificate, validityMs } from "../../src/tokens/certificate-signing.ts";
 import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
@@ -275,6 +281,17 @@ export const alertFaults: readonly AlertFault[] = [
 
 /** The faults of a process, in an order in which none prevents the next. */
 export const processFaults: readonly AlertFault[] = [
+  {
+    fault: "the agent of the connected cluster is suspended, and a SharedSecret is withdrawn",
+    alerts: ["LatchkeyClusterAgentSilent", "LatchkeyWithdrawalsWait"],
+    async cause({ kubectl, pidOf }) {
+      const agent = pidOf("cluster-agent");
+      process.kill(agent, "SIGSTOP");
+      const sharedWith = `${annotations.syncToClusters}-`;
+      await kubectl("admin", ["-n", "team-a", "annotate", "sharedsecret", "registry", sharedWith]);
+      return async () => process.kill(agent, "SIGCONT");
+    },
+  },
   {
     fault: "the webhook starts without its ClusterRoleBinding",
     alerts: ["LatchkeyCacheNotFresh", "LatchkeyWatchOld"],

@@ -32,6 +32,11 @@ const healthy: Series = {
   'latchkey_connected_cluster_reachable{cluster="cluster/east",instance="a"}': constant(1),
   'latchkey_connected_cluster_reachable{cluster="cluster/east",instance="b"}': constant(0),
   'latchkey_cluster_labels_trusted{cluster="cluster/east",instance="a"}': constant(1),
+  'latchkey_cluster_agent_heartbeat_age_seconds{cluster="east",instance="a"}': constant(8),
+  'latchkey_cluster_agent_heartbeat_age_seconds{cluster="east",instance="b"}': constant(400),
+  'latchkey_outbox_secrets{cluster="east",instance="a"}': constant(40),
+  'latchkey_outbox_secrets{cluster="new",instance="a"}': constant(0),
+  'latchkey_outbox_withdrawals{cluster="east",instance="a"}': "0x30 3x5 0x85",
   'latchkey_published_roles{state="published",instance="a"}': constant(4),
   'latchkey_published_roles{state="too-large",instance="a"}': constant(0),
   'latchkey_gateway_requests_total{verb="get",code="502",instance="a"}': "0+1x120",
@@ -73,6 +78,12 @@ const faults: Readonly<Record<string, Series>> = {
   // One of two replicas.
   LatchkeyClusterLabelsNotTrusted: {
     'latchkey_cluster_labels_trusted{cluster="cluster/east",instance="b"}': constant(0),
+  },
+  LatchkeyClusterAgentSilent: {
+    'latchkey_outbox_secrets{cluster="new",instance="a"}': constant(2),
+  },
+  LatchkeyWithdrawalsWait: {
+    'latchkey_outbox_withdrawals{cluster="east",instance="a"}': constant(3),
   },
   LatchkeyRolesLeftOut: {
     'latchkey_published_roles{state="too-large",instance="a"}': constant(2),

@@ -14,6 +14,7 @@ export const devProcesses = [
   "gateway",
   "direct-endpoint",
   "direct-authorizer",
+  "cluster-agent",
 ] as const;
 
 /** What tests do with a running `make dev`. */

@@ -106,7 +106,8 @@ describe.skipIf(!hasDedicatedClusters)("a Prometheus that scrapes make dev CONNE
   });
 
   it("has the alerts about the processes of connected clusters in the group of their chart", async () => {
-    const direct = ["direct-endpoint", "direct-authorizer"].map((name) => requests.metricsOf(name));
+    const there = ["direct-endpoint", "direct-authorizer", "cluster-agent"];
+    const direct = there.map((name) => requests.metricsOf(name));
     const of: string[] = [];
     for (const { alert, expr } of rules) {
       const names = textsOf(expr, "Identifier").join("|");
