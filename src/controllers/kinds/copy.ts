@@ -129,13 +129,7 @@ function enqueueSecret({ key, before, after }: Change<TargetSecret>, enqueuer: E
 
 const askAgainMs = 5_000;
 
-/**
- * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
- * waits for it.
- */
-export const copyReconciler = copyReconcilerWith(() => ({ kind: "all" }));
-
-/** The same, with what may be written at the moment of a decision. */
+/** {@link copyReconciler}, with what may be written at the moment of a decision. */
 export function copyReconcilerWith(writes: () => TargetWrites): Reconciler {
   return {
     ...reconciler,
@@ -158,6 +152,12 @@ const reconciler: Omit<Reconciler, "decide"> = {
     if (refreshed !== undefined) endRefresh(key, refreshed.sources, world);
   },
 };
+
+/**
+ * Reconciles one Secret in a project namespace; reads it from the API server first if a refresh
+ * waits for it.
+ */
+export const copyReconciler = copyReconcilerWith(() => ({ kind: "all" }));
 
 function decide(
   key: Key,
