@@ -1,14 +1,8 @@
-import type { ClusterFigures, ReportItem } from "../../../api/report.ts";
-import {
-  clusterFigures,
-  clusterState,
-  type ObservedCluster,
-} from "../../../domain/outbox/cluster-overview.ts";
 import type { Action } from "../cli.ts";
-import { printable } from "../failure.ts";
 import { rightText } from "../missing-right.ts";
 import { spanText, tableText } from "../output.ts";
 import { asSentence, printReport, withMissing } from "../report.ts";
+import { clusterItem, type ClusterItem } from "./cluster-item.ts";
 import { readClusters } from "./read-clusters.ts";
 
 /** `kubectl latchkey cluster list`. */
@@ -26,25 +20,10 @@ export const listClusters: Action<"clusterList"> = async ({ flags }, cli) => {
   });
 };
 
-/** The item of a connected cluster, with its figures. */
-export interface ClusterItem extends ReportItem {
-  readonly cluster: ClusterFigures;
-}
-
-/** What a report says of a connected cluster at `now`. */
-export function clusterItem(observed: ObservedCluster, now: number): ClusterItem {
-  const { state, reason, message } = clusterState(observed, now);
-  return {
-    object: { kind: "Cluster", name: observed.name },
-    ...{ state, reason, message: printable(message), causes: [] },
-    cluster: clusterFigures(observed, now),
-  };
-}
-
 const head = ["NAME", "PROJECTS", "HEARTBEAT", "OFFERED", "SYNCED", "WITHDRAWALS", "UNSEEN"];
 
 /** Connected clusters as a table; empty without any. */
-export function clustersText(items: readonly ClusterItem[]): string {
+function clustersText(items: readonly ClusterItem[]): string {
   if (items.length === 0) return "";
   const rows = items.map(({ object, state, reason, message, cluster }) => [
     ...[object.name ?? "", cluster.projects.join(",") || "none"],

@@ -5,6 +5,7 @@ import type { Command } from "../../command.ts";
 import { resultOutput, systemNamespace } from "../connection/connection-options.ts";
 import { duration, wholeNumber } from "../../../runtime/config-values.ts";
 import {
+  clusterName,
   requestName,
   requestResource,
   requestVerb,
@@ -23,7 +24,8 @@ export const explainCommands = {
     details: [
       "secret/NAME is the copy in the namespace, shsec/NAME a SharedSecret with all its " +
         "targets, oak/NAME an access key, and dcet/NAME a direct token. " +
-        "Each answer names the object and the field to change.",
+        "Each answer names the object and the field to change. " +
+        "A SharedSecret also has an answer for each connected cluster that it names.",
       "oak/NAME VERB RESOURCE [NAME] tells why a request with the key is forbidden: " +
         "what each entry of its scope says, and whether RBAC allows the request to its user. " +
         "RESOURCE is as in a Role, such as deployments.apps or pods/log, or a path.",
@@ -62,6 +64,12 @@ export const explainCommands = {
     ],
     options: {
       exitCode: switchOption({ help: "exit with 3 if something is wrong" }),
+      cluster: {
+        value: "<name>",
+        help: "with shsec/NAME: answer only for this connected cluster",
+        completes: "clusters",
+        parse: clusterName,
+      },
       allNamespaces: switchOption({ alias: "A", help: "the request is for all namespaces" }),
       ...namespaceOptions,
       maximumKeyTtl,
@@ -74,6 +82,7 @@ export const explainCommands = {
     examples: [
       "kubectl latchkey why secret/database -n web-dev",
       "kubectl latchkey why shsec/database -n team-a --exit-code",
+      "kubectl latchkey why shsec/database -n team-a --cluster=east",
       "kubectl latchkey why oak/ci list secrets -n web-dev",
     ],
   },
@@ -82,7 +91,8 @@ export const explainCommands = {
     brief: "Show SharedSecrets with their targets, keys that expire soon, and what is not ready",
     details: [
       "The exit code is 3 if something is not ready: " +
-        "the same objects, with the same reasons, as in the metric latchkey_object_not_ready. " +
+        "the same objects, with the same reasons, as in the metric latchkey_object_not_ready, " +
+        "and connected clusters that a SharedSecret names. " +
         "Copies are named if you may list Secrets in all namespaces; their data is not read.",
       "--watch and --serve run until Ctrl-C, and go on when the API server was away. " +
         "The page of --serve is only reachable from this machine and with the printed URL, " +

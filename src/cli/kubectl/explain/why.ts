@@ -3,6 +3,7 @@ import { keyOf } from "../../../api/object.ts";
 import { resources } from "../../../api/resources.ts";
 import { explainToken } from "../../../domain/endpoint-token/explain-token.ts";
 import { reportObject } from "../../../domain/report-object.ts";
+import { sourceItem } from "../../../domain/sync/sync-report.ts";
 import { UsageError } from "../../../runtime/config-values.ts";
 import { createDataDigest } from "../../../tokens/data-digest.ts";
 import { observedSource } from "../../../tokens/observed-data.ts";
@@ -14,6 +15,7 @@ import { type AskedKind, parseAsked } from "./asked-kinds.ts";
 import { readLiveKey } from "./live-keys.ts";
 import { isWell, printReport, withMissing } from "../report.ts";
 import { readSyncObjects } from "./sync-objects.ts";
+import { clusterItems } from "./why-clusters.ts";
 import { keyItem, requestItems } from "./why-key.ts";
 import { secretItems } from "./why-secret.ts";
 import { sharedSecretItems } from "./why-shared-secret.ts";
@@ -36,6 +38,8 @@ export const why: Action<"why"> = async ({ flags, args: [word = "", ...words] },
   const { kind, name } = parseAsked(word, "KIND/NAME");
   if (words.length > 0 && kind !== "oak")
     throw new UsageError("only an OwnedAccessKey can be asked about a request");
+  if (flags.cluster !== undefined && kind !== "shsec")
+    throw new UsageError("--cluster is only for a SharedSecret, as shsec/NAME");
   if (words.length === 1)
     throw new UsageError(`the resource of the request "${words[0]}" is missing`);
   const cluster = await cli.connect(flags);
@@ -71,11 +75,18 @@ async function whySecret({ name, flags, cluster }: Question): Promise<WhyReport>
   );
 }
 
-async function whySharedSecret({ name, flags, cluster }: Question): Promise<WhyReport> {
+async function whySharedSecret({ name, flags, cluster, now }: Question): Promise<WhyReport> {
   const { namespace } = cluster.choice;
   const { requireSyncFrom, copyKeys, userPrefix: user, teamPrefix: team } = flags;
   const raw = await cluster.get(resources.sharedSecrets, { namespace, name });
   const asked = observedSource(raw, createDataDigest());
+  const object = reportObject(resources.sharedSecrets.kind, { namespace, name });
+  const there = { raw, source: asked, asked: flags.cluster };
+  const clusters = await clusterItems(there, { cluster, now });
+  if (flags.cluster !== undefined) {
+    const own = sourceItem(asked);
+    return { object, ...clusters, found: own === undefined ? clusters.found : [own] };
+  }
   const live = await readSyncObjects(cluster, {
     secrets: { name: asked.options.secretName },
     ...{ namespaces: [namespace], requireSyncFrom, copyKeys },
@@ -86,9 +97,9 @@ async function whySharedSecret({ name, flags, cluster }: Question): Promise<WhyR
   const source = live.snapshot.sharedSecrets.find(isAsked) ?? asked;
   const prefixes = { user, team };
   return {
-    object: reportObject(resources.sharedSecrets.kind, { namespace, name }),
-    found: sharedSecretItems({ raw, source, prefixes }, live),
-    missing: live.missing,
+    object,
+    found: [...sharedSecretItems({ raw, source, prefixes }, live), ...clusters.found],
+    missing: [...live.missing, ...clusters.missing],
   };
 }
 

@@ -36,6 +36,10 @@ export const pageHtml = `<!doctype html>
 <h2 id="tokens-title">Direct tokens</h2>
 <ul id="tokens" class="list"></ul>
 </section>
+<section id="clusters-section" aria-labelledby="clusters-title" hidden>
+<h2 id="clusters-title">Connected clusters</h2>
+<ul id="clusters" class="list"></ul>
+</section>
 <section id="hidden-section" aria-labelledby="hidden-title" hidden>
 <h2 id="hidden-title">Not visible to you</h2>
 <ul id="hidden" class="notes"></ul>

@@ -70,12 +70,20 @@ function targetRow(secret) {
   return row;
 }
 
+function reportedRow(item) {
+  const { state, reason, message } = item;
+  const row = element("li", "", element("span", "where", "cluster " + nameOf(item)));
+  row.append(badge(reason, state === "ok" ? "" : isProblem(item) ? "bad" : "warn"));
+  row.append(element("p", "text", message));
+  return row;
+}
+
 function targetRows(source) {
   const hidden = source.areNamed ? 0 : desired(source) - source.secrets.length;
+  const rows = [...source.secrets.map(targetRow), ...source.clusters.map(reportedRow)];
   const note = hidden > 0
     ? hidden + " targets in namespaces that you may not read"
-    : source.secrets.length === 0 && "It has no targets.";
-  const rows = source.secrets.map(targetRow);
+    : rows.length === 0 && "It has no targets.";
   return note ? [...rows, element("li", "", element("span", "text", note))] : rows;
 }
 
@@ -102,6 +110,21 @@ function lifetimeRow(found) {
   return row;
 }
 
+function clusterRow(item) {
+  const { heartbeatAge, offered, synced, withdrawals, unseenAge } = item.cluster;
+  const figures = [
+    heartbeatAge === undefined ? "no heartbeat" : "heartbeat " + span(heartbeatAge) + " ago",
+    synced + " of " + offered + " SharedSecrets synced",
+    ...(withdrawals === 0 ? [] : [withdrawals + " withdrawals wait"]),
+    ...(unseenAge === undefined
+      ? [] : ["a revision of " + span(unseenAge) + " ago is not reported"]),
+  ];
+  const row = element("li", "row", named(item), meter(synced, offered),
+    element("span", "count", figures.join(", ")), stateBadge(item));
+  if (item.state !== "ok") row.append(element("p", "text", item.message));
+  return row;
+}
+
 function fill(id, rows, empty) {
   const most = rows.slice(0, mostRows);
   if (rows.length === 0) most.push(element("li", "empty", empty));
@@ -114,10 +137,10 @@ function card(value, label, kind) {
   return element("li", kind, element("b", "", value), element("span", "", label));
 }
 
-function drawCards({ sharedSecrets, keys, tokens }) {
+function drawCards({ sharedSecrets, keys, tokens, clusters }) {
   const targets = ["synced", "conflict", "failed", "pending"].map((state) =>
     [state, sharedSecrets.reduce((sum, source) => sum + source.targets[state], 0)]);
-  const ill = [...sharedSecrets, ...keys, ...tokens].filter(isProblem).length;
+  const ill = [...sharedSecrets, ...keys, ...tokens, ...clusters].filter(isProblem).length;
   byId("cards").replaceChildren(
     card(String(ill), "not ready", ill === 0 ? "good" : "bad"),
     card(String(sharedSecrets.length), "SharedSecrets", ""),
@@ -134,13 +157,15 @@ function draw() {
   const words = byId("filter").value.toLowerCase();
   const fits = (source) =>
     (!byId("only").checked || isProblem(source)) &&
-    [source, ...source.secrets].some((item) => wordsOf(item).includes(words));
+    [source, ...source.secrets, ...source.clusters].some((item) => wordsOf(item).includes(words));
   drawCards(report);
   const shown = report.sharedSecrets.filter(fits)
     .sort((one, other) => isProblem(other) - isProblem(one));
   fill("sources", shown.slice(0, mostRows + 1).map(sourceRow), "There is none to show.");
   fill("keys", report.keys.map(lifetimeRow), "None.");
   fill("tokens", report.tokens.map(lifetimeRow), "None.");
+  fill("clusters", report.clusters.map(clusterRow), "None.");
+  byId("clusters-section").hidden = report.clusters.length === 0;
   const hidden = report.notVisible.map(({ message }) => element("li", "", message));
   byId("hidden").replaceChildren(...hidden);
   byId("hidden-section").hidden = report.notVisible.length === 0;

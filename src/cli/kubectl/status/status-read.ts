@@ -1,12 +1,16 @@
-import { labels } from "../../../api/names.ts";
+import { annotations, labels } from "../../../api/names.ts";
 import type { Metadata } from "../../../api/object.ts";
-import { parseLatchkeyMetadata } from "../../../api/parse.ts";
+import { parseLatchkeyMetadata, recordAt, stringMapAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
+import type { ObservedCluster } from "../../../domain/outbox/cluster-overview.ts";
+import { clusterList } from "../../../domain/sync/option-items.ts";
 import type { PassiveClock } from "../../../runtime/clock.ts";
+import { clusterItem } from "../cluster/cluster-item.ts";
+import { readNamedClusters } from "../cluster/read-clusters.ts";
 import type { Cluster } from "../connection/cluster.ts";
 import { plainItem } from "../report.ts";
-import { readWith } from "../missing-right.ts";
+import { type Readable, readWith, rightText } from "../missing-right.ts";
 import { findObjects } from "../objects/find-objects.ts";
 import { readableByName } from "../objects/listing.ts";
 import {
@@ -53,6 +57,12 @@ export async function readStatus(
       "you may not list Secrets in all namespaces, so targets are counted, not named",
     );
   const now = clock.now();
+  const clusters = await clustersOf(sources, cluster);
+  for (const right of clusters.missing)
+    hide(
+      { kind: right.resource.kind, namespace: right.namespace, name: right.name },
+      `you may not ${rightText(right)}, so connected clusters are not shown`,
+    );
   const lifetimes = (resource: Resource, found: readonly unknown[], soon: number) =>
     byEnd(found.map((raw) => lifetimeStatus(resource, raw, { now, endsWithin: soon })));
   return {
@@ -60,8 +70,24 @@ export async function readStatus(
     keys: lifetimes(ownedAccessKeys, keys, endsWithin).filter(({ state }) => state !== "ok"),
     // Most tokens live for less than what is soon for a key.
     tokens: lifetimes(endpointTokens, tokens, 0),
+    clusters: clusters.found.map((observed) => clusterItem(observed, now)),
     notVisible,
   };
+}
+
+/** The connected clusters that SharedSecrets name; none is read if none is named. */
+function clustersOf(
+  sources: readonly unknown[],
+  cluster: Cluster,
+): Promise<Readable<readonly ObservedCluster[]>> {
+  const names = sources.flatMap((raw) => {
+    const marks = stringMapAt(recordAt(raw, "metadata"), "annotations");
+    const list = clusterList(marks[annotations.syncToClusters]);
+    return list.kind === "entries" ? list.entries : [];
+  });
+  return names.length === 0
+    ? Promise.resolve({ found: [], missing: [] })
+    : readNamedClusters(names, cluster);
 }
 
 async function readVisible(

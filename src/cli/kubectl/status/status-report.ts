@@ -1,6 +1,6 @@
 import { annotations } from "../../../api/names.ts";
 import { keyOf, type Metadata } from "../../../api/object.ts";
-import { parseConditions, recordAt, stringAt } from "../../../api/parse.ts";
+import { numberAt, parseConditions, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
@@ -14,8 +14,11 @@ import {
   targetCounts,
   targetsText,
 } from "../../../domain/object-state.ts";
+import { shown } from "../../../domain/outbox/explain-cluster.ts";
+import { listedClusters, reportedCluster } from "../../../domain/outbox/reported-clusters.ts";
 import { nameOf, placeOf, reportObject, shortened } from "../../../domain/report-object.ts";
 import { isPaused } from "../../../domain/sync/sync-options.ts";
+import { type ClusterItem, figuresText } from "../cluster/cluster-item.ts";
 import { colorOf } from "../report.ts";
 import { printable } from "../failure.ts";
 import { type Paint, spanText } from "../output.ts";
@@ -27,6 +30,8 @@ export interface StatusReport {
   readonly keys: readonly LifetimeStatus[];
   /** Direct tokens but those that are expired. */
   readonly tokens: readonly LifetimeStatus[];
+  /** Connected clusters, if a SharedSecret names one. */
+  readonly clusters: readonly ClusterItem[];
   /** What the user may not see. */
   readonly notVisible: readonly ReportItem[];
 }
@@ -40,6 +45,8 @@ export interface SourceStatus extends ReportItem {
   readonly secrets: readonly ReportItem[];
   /** Whether `secrets` has all copies, and not only the failures that the status lists. */
   readonly areNamed: boolean;
+  /** What its status says of connected clusters, at most 20. */
+  readonly clusters: readonly ReportItem[];
 }
 
 /** An access key or a direct token. */
@@ -52,9 +59,11 @@ export interface LifetimeStatus extends ReportItem {
 
 /** The items of a report for programs. */
 export function statusItems(report: StatusReport): readonly ReportItem[] {
-  const { sharedSecrets, keys, tokens, notVisible } = report;
-  const sources = sharedSecrets.flatMap((source) => [source, ...source.secrets]);
-  return [...sources, ...keys, ...tokens, ...notVisible];
+  const { sharedSecrets, keys, tokens, clusters, notVisible } = report;
+  const sources = sharedSecrets.flatMap((source) => [
+    ...[source, ...source.secrets, ...source.clusters],
+  ]);
+  return [...sources, ...keys, ...tokens, ...clusters, ...notVisible];
 }
 
 /**
@@ -71,12 +80,21 @@ export function sourceStatus(
   const secrets = targetItems(source, status, own);
   const causes = secrets.filter(({ state }) => state === "problem");
   const targets = targetCounts(status);
+  const clusters = listedClusters(status).map((entry) => reportedCluster(source, entry));
   return {
     ...{ object: source, ...displayNameOf(raw), ...stateOf(raw), targets },
-    summary: targetsText(targets),
+    summary: [targetsText(targets), ...clustersSummary(status)].join(", "),
     causes: causes.map(({ object, reason, message }) => ({ object, reason, message })),
-    ...{ secrets, areNamed: copies !== undefined },
+    ...{ secrets, areNamed: copies !== undefined, clusters },
   };
+}
+
+/** How many of the connected clusters that a SharedSecret names have its data. */
+function clustersSummary(status: Readonly<Record<string, unknown>>): readonly string[] {
+  const counts = recordAt(recordAt(status, "sync"), "clusterCounts");
+  const named = numberAt(counts, "named") ?? 0;
+  if (named <= 0) return [];
+  return [`${numberAt(counts, "synced") ?? 0} of ${shown(named, "cluster")} synced`];
 }
 
 /** The failures that the status lists, and those that copies record; then the other copies. */
@@ -158,7 +176,7 @@ function stateOf(raw: unknown, endsSoon = false) {
 
 /** The report as a tree of sources and targets, then keys, tokens and what is not visible. */
 export function statusText(report: StatusReport, paint: Paint): string {
-  const { sharedSecrets, keys, tokens, notVisible } = report;
+  const { sharedSecrets, keys, tokens, clusters, notVisible } = report;
   const sections = [
     section(
       "SharedSecrets",
@@ -166,6 +184,7 @@ export function statusText(report: StatusReport, paint: Paint): string {
     ),
     section("Access keys that expire soon or are not ready", lifetimeLines(keys, paint)),
     section("Direct tokens", lifetimeLines(tokens, paint)),
+    clusters.length === 0 ? [] : section("Connected clusters", clusterLines(clusters, paint)),
     notVisible.length === 0
       ? []
       : section(
@@ -186,6 +205,7 @@ function sourceLines(source: SourceStatus, paint: Paint): readonly string[] {
   const children = [
     ...(state === "ok" ? [] : [paint(printable(message), color)]),
     ...secrets.map((secret) => targetLine(secret, paint)),
+    ...source.clusters.map((cluster) => reportedLine(cluster, paint)),
   ];
   const title = `${titleOf(source)}   ${reason}, ${summary}`;
   return [paint(printable(title), color), ...branches(children)];
@@ -201,6 +221,23 @@ function targetLine({ object, state, reason, message, target }: ReportItem, pain
   const title = `${placeOf(object)}   ${state === "info" ? "paused" : (target ?? "")}`;
   if (state === "problem") return paint(printable(`${title} ${reason}: ${message}`), "bad");
   return state === "info" ? paint(printable(title), "faint") : printable(title);
+}
+
+/** What the status of a SharedSecret says of a connected cluster. */
+function reportedLine(item: ReportItem, paint: Paint): string {
+  const { object, state, reason, message } = item;
+  const said = state === "ok" ? message : `${reason}: ${message}`;
+  const line = printable(`cluster ${placeOf(object)}   ${said}`);
+  return state === "ok" ? line : paint(line, colorOf(item));
+}
+
+function clusterLines(clusters: readonly ClusterItem[], paint: Paint): readonly string[] {
+  return clusters.map((item) => {
+    const { object, state, reason, message } = item;
+    const said = state === "ok" ? "" : `   ${reason}: ${message}`;
+    const line = printable(`${placeOf(object)}   ${figuresText(item)}${said}`);
+    return state === "ok" ? line : paint(line, colorOf(item));
+  });
 }
 
 function branches(lines: readonly string[]): readonly string[] {

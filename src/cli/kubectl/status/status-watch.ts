@@ -85,7 +85,7 @@ function onChange({ output }: WatchOptions, { terminal }: WatchDeps): Show {
         problem === undefined ? "the API server answers again" : `${problem}; trying again`,
       );
     lastProblem = problem;
-    const state = JSON.stringify(report, withoutCountdown);
+    const state = JSON.stringify(report, withoutAges);
     if (report === undefined || state === last) return;
     const separator =
       last === "" ? "" : output === undefined ? "\n" : output === "yaml" ? "---\n" : "";
@@ -95,6 +95,9 @@ function onChange({ output }: WatchOptions, { terminal }: WatchDeps): Show {
   };
 }
 
-function withoutCountdown(field: string, value: unknown): unknown {
-  return field === "endsIn" ? undefined : value;
+/** The fields of a report that change as time passes. */
+const ages: readonly string[] = ["endsIn", "heartbeatAge", "unseenAge"];
+
+function withoutAges(field: string, value: unknown): unknown {
+  return ages.includes(field) ? undefined : value;
 }

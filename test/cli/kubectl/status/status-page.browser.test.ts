@@ -84,12 +84,13 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
         "laptop",
       ],
       ...["you may not list Secrets in all namespaces"],
+      ...["Connected clusters", "a revision of 5m ago is not reported", "cluster west"],
     ])
       expect(text).toContain(part);
     expect(await page.getByText("web-test/database").isVisible()).toBe(false);
     await page.getByText("team-a/database").click();
     expect(await page.getByText("web-test/database").isVisible()).toBe(true);
-    expect(await page.title()).toBe("(1) Latchkey status");
+    expect(await page.title()).toBe("(2) Latchkey status");
     expect(problems).toEqual([]);
   });
 
@@ -110,7 +111,11 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
             { ...item, state: "info" },
             { ...item, target: "failed" },
           ],
+          clusters: [item],
         },
+      ],
+      clusters: [
+        { ...item, cluster: { projects: [hostile], offered: 1, synced: 0, withdrawals: 0 } },
       ],
       keys: [{ ...item, expiresAt: hostile, endsIn: undefined }],
       tokens: [{ ...item, expiresAt: hostile, endsIn: 1 }],
@@ -118,7 +123,7 @@ describe.skipIf(program === undefined)("the status page in Chromium", () => {
     });
     await page.locator("#sources .display").getByText(hostile).waitFor();
     expect(await page.locator("main img, main script").count()).toBe(0);
-    expect(await page.title()).toBe("(3) Latchkey status");
+    expect(await page.title()).toBe("(4) Latchkey status");
     expect(problems).toEqual([]);
   });
 

@@ -96,6 +96,27 @@ describe("the targets of a SharedSecret", () => {
   });
 });
 
+test("the clusters of a SharedSecret are those of its status, and counted", () => {
+  const counts = { desired: 2, synced: 2, conflicts: 0, failed: 0 };
+  const sync = {
+    ...{ desired: 1, synced: 1, clusterCounts: { named: 3, synced: 1 } },
+    clusters: [
+      { name: "west", ...counts, synced: 1, reason: "Conflict", message: "web/db exists" },
+      { name: "north", ...counts, synced: 0, reason: "Progressing" },
+      { name: "east", ...counts },
+    ],
+  };
+  const { summary, clusters, state } = sourceStatus(object("True", { sync }), new Map());
+  expect([state, summary]).toEqual(["ok", "1 of 1 targets synced, 1 of 3 clusters synced"]);
+  expect(clusters.map((item) => [item.object.name, item.state, item.reason, item.message])).toEqual(
+    [
+      ["west", "problem", "Conflict", "1 of 2 targets there synced: web/db exists"],
+      ["north", "unknown", "Progressing", "0 of 2 targets there synced"],
+      ["east", "ok", "Arrives", "2 of 2 targets there synced."],
+    ],
+  );
+});
+
 test.each([
   ["has no end", {}, "ok", undefined],
   ["ends later", { expiresAt: "2026-12-23T09:00:00Z" }, "ok", 2_592_000],
@@ -122,9 +143,13 @@ describe("the report for programs", () => {
       ["SharedSecret team-a/registry", "problem", "Conflict"],
       ["Secret web-prod/registry", "problem", "NotManaged"],
       ["Secret web-dev/registry", "ok", "CopyFound"],
+      ["Cluster west", "problem", "ClusterUnreachable"],
+      ["Cluster east", "ok", "Arrives"],
       ["SharedSecret team-b/smtp", "ok", "Ready"],
       ["OwnedAccessKey ci-pipeline", "info", "Expiring"],
       ["DirectClusterEndpointToken laptop", "ok", "Minted"],
+      ["Cluster east", "ok", "Synced"],
+      ["Cluster west", "problem", "ClusterUnreachable"],
       ["Secret ", "unknown", "Forbidden"],
     ]);
   });
@@ -154,15 +179,20 @@ test("the text is a tree", () => {
     "  ├─ web-dev/database synced",
     "  ├─ web-prod/database synced",
     "  └─ web-test/database paused",
-    "  team-a/registry Conflict, 1 of 2 targets synced, 1 conflict",
+    "  team-a/registry Conflict, 1 of 2 targets synced, 1 conflict, 1 of 2 clusters synced",
     "  ├─ 1 of 2 targets has a conflict.",
     '  ├─ web-prod/registry conflict NotManaged: Secret "web-prod/registry" already exists and is not managed by Latchkey',
-    "  └─ web-dev/registry synced",
+    "  ├─ web-dev/registry synced",
+    "  ├─ cluster west ClusterUnreachable: 0 of 2 targets there synced: the agent has not reported for 90 s or longer",
+    "  └─ cluster east 3 of 3 targets there synced.",
     "  team-b/smtp Ready, 4 of 4 targets synced",
     "Access keys that expire soon or are not ready",
     '  ci-pipeline "Pipeline" Expiring, ends in 3d: The key is accepted.',
     "Direct tokens",
     "  laptop Minted, ends in 42m: status.token contains a valid token.",
+    "Connected clusters",
+    "  east heartbeat 4s ago, 1 of 1 SharedSecret synced",
+    "  west heartbeat 2h ago, 0 of 1 SharedSecret synced, 1 withdrawal waits, a revision of 5m ago is not reported ClusterUnreachable: The agent has not reported for 90 s.",
     "Not visible to you",
     "  you may not list Secrets in all namespaces, so targets are counted, not named",
     "",
@@ -170,9 +200,10 @@ test("the text is a tree", () => {
 });
 
 test("an empty report says so, and has no section about rights", () => {
-  const text = statusText({ sharedSecrets: [], keys: [], tokens: [], notVisible: [] }, plain);
+  const nothing = { sharedSecrets: [], keys: [], tokens: [], clusters: [], notVisible: [] };
+  const text = statusText(nothing, plain);
   expect(text.split("\n").filter((line) => line === "  none")).toHaveLength(3);
-  expect(text).not.toContain("Not visible");
+  expect(text).not.toMatch(/Not visible|Connected clusters/);
 });
 
 test("more than 20 tokens are counted", () => {

@@ -10,6 +10,7 @@ const ready = {
   message: "The object matches its spec.",
   causes: [],
   areNamed: true,
+  clusters: [],
 } as const;
 const none = { synced: 0, conflict: 0, failed: 0, pending: 0 };
 
@@ -47,8 +48,19 @@ export const inConflict: SourceStatus = {
   message: "1 of 2 targets has a conflict.",
   causes: [{ object: target(registry, "web-prod").object, ...conflict }],
   targets: { ...none, synced: 1, conflict: 1 },
-  summary: "1 of 2 targets synced, 1 conflict",
+  summary: "1 of 2 targets synced, 1 conflict, 1 of 2 clusters synced",
   areNamed: true,
+  clusters: [
+    {
+      ...{ object: { kind: "Cluster", name: "west" }, source: registry, state: "problem" },
+      ...{ reason: "ClusterUnreachable", causes: [] },
+      message: "0 of 2 targets there synced: the agent has not reported for 90 s or longer",
+    },
+    {
+      ...{ object: { kind: "Cluster", name: "east" }, source: registry, state: "ok" },
+      ...{ reason: "Arrives", causes: [], message: "3 of 3 targets there synced." },
+    },
+  ],
   secrets: [
     { ...target(registry, "web-prod", "conflict"), state: "problem", ...conflict },
     target(registry, "web-dev", "synced"),
@@ -86,6 +98,21 @@ export const sampleReport: StatusReport = {
       object: { kind: "DirectClusterEndpointToken", name: "laptop" },
       ...{ state: "ok", reason: "Minted", message: "status.token contains a valid token." },
       ...{ causes: [], expiresAt: "2026-11-23T09:42:00Z", endsIn: 2520 },
+    },
+  ],
+  clusters: [
+    {
+      ...{ object: { kind: "Cluster", name: "east" }, state: "ok", reason: "Synced", causes: [] },
+      message: 'The agent of cluster "east" reports.',
+      cluster: { projects: ["web"], heartbeatAge: 4, offered: 1, synced: 1, withdrawals: 0 },
+    },
+    {
+      ...{ object: { kind: "Cluster", name: "west" }, state: "problem", causes: [] },
+      ...{ reason: "ClusterUnreachable", message: "The agent has not reported for 90 s." },
+      cluster: {
+        ...{ projects: ["*"], heartbeatAge: 7200, offered: 1, synced: 0, withdrawals: 1 },
+        unseenAge: 300,
+      },
     },
   ],
   notVisible: [

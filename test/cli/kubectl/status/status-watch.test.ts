@@ -9,7 +9,17 @@ const away: StatusView = { ...good, problem: "the API server does not answer: EC
 const [token] = sampleReport.tokens;
 const later: StatusView = {
   ...good,
-  report: { ...sampleReport, tokens: [{ ...token!, endsIn: 1 }] },
+  report: {
+    ...{ ...sampleReport, tokens: [{ ...token!, endsIn: 1 }] },
+    clusters: sampleReport.clusters.map((item) => ({
+      ...item,
+      cluster: {
+        ...item.cluster,
+        heartbeatAge: 999,
+        ...(item.cluster.unseenAge && { unseenAge: 999 }),
+      },
+    })),
+  },
 };
 const fewer: StatusView = { ...good, report: { ...sampleReport, tokens: [] } };
 
@@ -93,7 +103,7 @@ describe("on a terminal", () => {
   test("prints as many lines as it has", async () => {
     const { out } = await watched([good], { rows: 5 });
     expect(out[0]?.split("\n")).toHaveLength(5);
-    expect(out[0]).toContain("... and 14 more lines");
+    expect(out[0]).toContain("... and 19 more lines");
   });
 
   test("shows the last report and what is wrong", async () => {
