@@ -68,7 +68,11 @@ export function outboxState(observed: ObservedOutboxKey): OutboxState {
     return secret === undefined ? notWanted : { kind: "disconnected", secret };
   const offer = source === undefined ? undefined : offerTo(source, cluster);
   if (source !== undefined && offer?.kind === "offered")
-    return offeredState({ source, cluster: cluster.name, projects: offer.projects }, observed);
+    return offeredState(
+      { source, cluster: cluster.name, projects: offer.projects },
+      cluster,
+      observed,
+    );
   const isCertain = source === undefined || isWithdrawn(source, cluster);
   if (secret === undefined) return isCertain ? unknownState(cluster, observed) : notWanted;
   if (withdrawnUid(secret) !== undefined) return tombstoneState(secret, cluster, observed);
@@ -82,23 +86,27 @@ const notWanted: OutboxState = { kind: "not-wanted" };
 
 function offeredState(
   offered: OfferedSource,
-  { existing: secret, usage }: ObservedOutboxKey,
+  cluster: ConnectedCluster,
+  observed: ObservedOutboxKey,
 ): OutboxState {
-  const { source, cluster } = offered;
+  const { source } = offered;
+  const { existing: secret, usage } = observed;
   if (secret !== undefined && isOfferCurrent(secret, offered)) return { kind: "current", offered };
   const size = secret?.size ?? 0;
   const fits = source.size <= size || usage.bytes - size + source.size <= usage.maximumBytes;
   if (secret === undefined) return fits ? { kind: "missing", offered } : { kind: "full", offered };
   if (fits) return { kind: "differs", offered, secret };
+  const full = { kind: "full", offered, secret } as const;
+  if (withdrawnUid(secret) !== undefined) {
+    const state = tombstoneState(secret, cluster, observed);
+    return state.kind === "waiting" ? full : state;
+  }
   const uid = secret.metadata.labels[labels.outboxUid] ?? "";
+  if (uid === "") return { kind: "unreadable", secret };
+  if (uid === source.secret.metadata.uid) return full;
   // The data of another source that had the name may not stay.
-  if (withdrawnUid(secret) === undefined && uid !== source.secret.metadata.uid)
-    return {
-      kind: "withdrawn",
-      secret,
-      withdrawn: { cluster, source: source.secret.metadata, uid },
-    };
-  return { kind: "full", offered, secret };
+  const withdrawn = { cluster: cluster.name, source: placeOf(source), uid };
+  return { kind: "withdrawn", secret, withdrawn };
 }
 
 function unknownState(
@@ -130,9 +138,11 @@ function withdrawnSource(
 ): WithdrawnSource | undefined {
   const said = sourceOfOutbox(secret.metadata);
   const isNamed = said !== undefined && outboxName(said) === target.name;
-  const named = isNamed ? said : source?.secret.metadata;
+  const named = isNamed ? said : source && placeOf(source);
   const uid = secret.metadata.labels[labels.outboxUid] || source?.secret.metadata.uid;
-  if (named === undefined || uid === undefined || uid === "") return undefined;
-  const { namespace = "", name } = named;
-  return { cluster, source: { namespace, name }, uid };
+  return named === undefined || uid === undefined ? undefined : { cluster, source: named, uid };
+}
+
+function placeOf({ secret: { metadata } }: Source): ObjectRef {
+  return { namespace: metadata.namespace ?? "", name: metadata.name };
 }
