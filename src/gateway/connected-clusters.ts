@@ -50,10 +50,11 @@ export interface ConnectedUpstream extends GatewayUpstream {
   close(): Promise<void>;
 }
 
-/** A Secret with a kubeconfig. */
+/** A Secret that connects a cluster. */
 interface ClusterSecret {
   readonly metadata: Metadata;
-  readonly kubeconfig: ClusterAccess | RefusedKubeconfig;
+  /** Undefined for a cluster that the gateway does not reach: only its agent connects it. */
+  readonly kubeconfig: ClusterAccess | RefusedKubeconfig | undefined;
   /** The address for direct tokens, or why that of the Secret is not published. */
   readonly direct: DirectAddress | string | undefined;
   /** Changes with the kubeconfig, and with the namespace of a virtual cluster. */
@@ -122,9 +123,12 @@ export class ConnectedClusters {
     );
   }
 
-  /** The names of all clusters, those with a kubeconfig that is not usable included. */
+  /** The names of all clusters with a kubeconfig, also with one that is not usable. */
   names(): readonly string[] {
-    return [...this.#informer.store.namesIn(nameIndex)].filter((name) => name !== "");
+    const { store } = this.#informer;
+    return [...store.namesIn(nameIndex)].filter(
+      (name) => name !== "" && currentOf(store.by(nameIndex, name))?.kubeconfig !== undefined,
+    );
   }
 
   /** The watch and the number of Secrets. */
@@ -169,7 +173,7 @@ export class ConnectedClusters {
   #access(name: string) {
     const current = currentOf(this.#informer.store.by(nameIndex, name));
     const connects = current && connectedBySecret(current.metadata);
-    if (connects === undefined || current?.kubeconfig.kind !== "access") return undefined;
+    if (connects === undefined || current?.kubeconfig?.kind !== "access") return undefined;
     return { ...current, kubeconfig: current.kubeconfig, connects };
   }
 
@@ -189,7 +193,7 @@ export class ConnectedClusters {
     const secrets = this.#informer.store.by(nameIndex, name);
     const current = currentOf(secrets);
     const open = this.#connections.get(name);
-    const isCurrent = current?.kubeconfig.kind === "access" && open?.digest === current.digest;
+    const isCurrent = current?.kubeconfig?.kind === "access" && open?.digest === current.digest;
     if (open !== undefined && !isCurrent) {
       this.#connections.delete(name);
       void open.upstream.close();
@@ -200,7 +204,7 @@ export class ConnectedClusters {
       if (problem !== undefined)
         this.#report(secret, "InvalidVirtualClusterNamespace", `${problem}.`);
       if (typeof direct === "string") this.#report(secret, "InvalidDirectAddress", `${direct}.`);
-      if (kubeconfig.kind === "refused")
+      if (kubeconfig?.kind === "refused")
         this.#report(secret, "InvalidKubeconfig", `data[${kubeconfigKey}]: ${kubeconfig.problem}.`);
       else if (current !== undefined && secret !== current)
         this.#report(
@@ -228,14 +232,16 @@ function parseClusterSecret(raw: unknown): ClusterSecret {
     const encoded = stringAt(recordAt(raw, "data"), key);
     return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");
   };
-  const text = decoded(kubeconfigKey) ?? "";
+  const text = decoded(kubeconfigKey);
   const metadata = parseMetadata(raw);
   const { namespace = "" } = virtualClusterNamespaceOf(metadata);
   return {
     metadata,
-    kubeconfig: parseClusterKubeconfig(loaded(text)),
+    kubeconfig: text === undefined ? undefined : parseClusterKubeconfig(loaded(text)),
     direct: parseDirectAddress(decoded(directKeys.server), decoded(directKeys.ca)),
-    digest: createHash("sha256").update(`${namespace}/${text}`).digest("hex"),
+    digest: createHash("sha256")
+      .update(`${namespace}/${text ?? ""}`)
+      .digest("hex"),
   };
 }
 

@@ -26,10 +26,13 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
 
   const connect = async (
     labels: Readonly<Record<string, string>>,
-    config: object = kubeconfig(),
+    config: object | "none" = kubeconfig(),
   ): Promise<string> => {
     const name = unique("cluster");
-    const data = { kubeconfig: Buffer.from(JSON.stringify(config)).toString("base64") };
+    const data =
+      config === "none"
+        ? {}
+        : { kubeconfig: Buffer.from(JSON.stringify(config)).toString("base64") };
     await api.create(secretsPath, { metadata: { name, labels }, type: "Opaque", data });
     return name;
   };
@@ -186,6 +189,31 @@ describe.skipIf(inject("gateway") === undefined)("a connected cluster", () => {
       expect((await askKey(key, `/kubernetes/cluster/${name}/api/v1/configmaps`)).status).toBe(404);
     },
   );
+
+  it("is not there without a kubeconfig, which is no fault", async () => {
+    const [name, broken] = [unique("agent"), unique("broken")];
+    const secret = await connect(named(name), "none");
+    const empty = await api.create(secretsPath, {
+      ...{ metadata: { name: broken, labels: named(broken) }, data: { kubeconfig: "" } },
+    });
+    const key = await keyWith();
+    const path = `/kubernetes/cluster/${name}/api/v1/configmaps`;
+    const isReported = async () => (await eventsOf(empty.metadata.name ?? "")).length > 0;
+    await eventually(isReported, { what: "the Event of an empty kubeconfig" });
+    expect((await askKey(key, path)).status).toBe(404);
+    expect(await eventsOf(secret)).toEqual([]);
+    const change = (config: string | null) =>
+      api.merge(`${secretsPath}/${secret}`, { data: { kubeconfig: config } });
+    const becomes = (status: number) =>
+      eventually(async () => (await askKey(key, path)).status === status, {
+        what: `status ${status}`,
+      });
+    await change(Buffer.from(JSON.stringify(kubeconfig())).toString("base64"));
+    await becomes(200);
+    await change(null);
+    await becomes(404);
+    expect(await eventsOf(secret)).toEqual([]);
+  });
 
   it("is that of the older of two Secrets; an Event is about the younger", async () => {
     const younger = await connect(
