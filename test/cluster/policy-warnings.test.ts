@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion, group, labels } from "../../src/api/names.ts";
+import { letInProjects } from "../../src/domain/outbox/connected-clusters.ts";
 import { boundDigest } from "../support/bound-digest.ts";
 import { tryKubectl } from "../support/kubectl.ts";
 import { allow, arrange, bind, unique } from "../support/policy-request.ts";
@@ -51,6 +52,7 @@ beforeAll(async () => {
   await allow({ kind: "User", name: "alice" }, [
     { apiGroups: [""], resources: ["namespaces"], verbs: ["create", "get", "patch", "update"] },
     { apiGroups: [group], resources: ["projects"], verbs: ["assign", "share"] },
+    { apiGroups: [group], resources: ["clusters"], verbs: ["share"] },
   ]);
   for (const user of ["alice", "bob"])
     await bind({ kind: "User", name: user }, "latchkey-requester");
@@ -204,8 +206,35 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
       [],
     ],
     ["nothing, if it is empty", object({}), []],
+    [
+      "connected clusters without a project",
+      object(
+        {},
+        { given: { [annotations.syncToClusters]: "east", [annotations.syncToProjects]: " " } },
+      ),
+      [
+        `metadata.annotations[${annotations.syncToClusters}] has no effect without metadata.annotations[${annotations.syncToProjects}]; name the projects, too`,
+      ],
+    ],
+    [
+      "nothing for connected clusters and a project",
+      object(
+        {},
+        { given: { [annotations.syncToClusters]: "*", [annotations.syncToProjects]: "a" } },
+      ),
+      [],
+    ],
   ])("gets the expected warnings: %s", async (_what, sent, expected) => {
     expect(await warnings(dry, { object: sent })).toEqual(expected);
+  });
+
+  it("gets a warning when its last project is removed, and not at other changes", async () => {
+    const name = unique("warned");
+    const given = { [annotations.syncToClusters]: "east", [annotations.syncToProjects]: "a" };
+    const secret = [...inNamespace, "annotate", "sharedsecret", name];
+    expect(await warnings(["create"], { object: object({}, { name, given }) })).toEqual([]);
+    expect(await warnings([...secret, `${annotations.syncToProjects}-`])).toHaveLength(1);
+    expect(await warnings([...secret, "example.com/a=b"])).toEqual([]);
   });
 
   it("gets warnings only about changed fields", async () => {
@@ -288,6 +317,54 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     expect(
       (await arrange({ method: "GET", path: sharedSecretPath(namespace, name) })).spec,
     ).toMatchObject({ access: [{ users: ["carol"] }] });
+  });
+});
+
+describe.skipIf(!inject("hasPolicies"))("the Secret of a connected cluster", () => {
+  const clusters = "latchkey-clusters";
+  const secret = (projects: string, cluster?: string) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      ...{ name: unique("warned"), namespace: clusters },
+      labels: cluster === undefined ? {} : { [labels.cluster]: cluster },
+      annotations: { [annotations.projects]: projects },
+    },
+  });
+  const admin = { user: "admin" };
+  const about = (text: string) => [expect.stringContaining(text)];
+
+  beforeAll(() => tryKubectl(controlPlane, ["create", "namespace", clusters]));
+
+  it.each<[what: string, projects: string, expected: readonly unknown[]]>([
+    ["names", "web, pay,,", []],
+    ["all projects", "*", []],
+    ["none", "", []],
+    ["a glob", "web, pay-*", about('because "pay-*" is not the name of a project')],
+    ["a space inside a name", "web pay", about('because "web pay" is not the name of a project')],
+    ["another separator", "web;pay", about("must be a list of at most 64 names")],
+    ["65 names", "a,".repeat(65), about("must be a list of at most 64 names")],
+    ["4097 characters", ",".repeat(4097), about("must be a list of at most 64 names")],
+  ])("gets a warning of a list that lets in no project: %s", async (_what, projects, expected) => {
+    expect(await warnings(dry, { ...admin, object: secret(projects, "east") })).toEqual(expected);
+    const list = letInProjects(projects);
+    expect(list.kind === "refused").toBe(expected.length > 0);
+  });
+
+  it("gets one without the label of a cluster, and none in another namespace", async () => {
+    const object = secret("web");
+    expect(await warnings(dry, { ...admin, object })).toEqual(about("has no effect, because"));
+    const elsewhere = { ...object, metadata: { ...object.metadata, namespace } };
+    expect(await warnings(dry, { ...admin, object: elsewhere })).toEqual([]);
+  });
+
+  it("gets one only at a change of the list", async () => {
+    const object = secret("web-*", unique("east"));
+    expect(await warnings(["create"], { ...admin, object })).toHaveLength(1);
+    const annotate = ["--namespace", clusters, "annotate", "secret", object.metadata.name];
+    expect(await warnings([...annotate, "example.com/a=b"], admin)).toEqual([]);
+    const list = `${annotations.projects}=pay-*`;
+    expect(await warnings([...annotate, "--overwrite", list], admin)).toHaveLength(1);
   });
 });
 
