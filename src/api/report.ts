@@ -143,6 +143,7 @@ export const reportReasons = {
   SyncFromRequired: "The namespace does not say from where it accepts copies, and has to.",
   SyncFromInvalid: "The list from where the namespace accepts copies is invalid.",
   SyncFromExcludes: "The namespace accepts no copies from the namespace of the SharedSecret.",
+  OfferChanged: "A change of consents changes what a connected cluster is offered.",
   ClusterNotNamed: "The SharedSecret does not name the connected cluster.",
   ProjectWithoutNamespace: "No namespace belongs to a project that the SharedSecret names.",
   CopyFound: "The Secret is a copy and records no error.",

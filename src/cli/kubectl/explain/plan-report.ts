@@ -21,6 +21,8 @@ export interface PlanReport {
   readonly copies: readonly ReportItem[];
   /** Roles and RoleBindings that change. */
   readonly access: readonly ReportItem[];
+  /** What connected clusters gain and lose. */
+  readonly clusters: readonly ReportItem[];
   /** Secrets that sync cannot make copies, and that stay as they are. */
   readonly stuck: readonly ReportItem[];
   readonly notes: readonly ReportItem[];
@@ -30,14 +32,14 @@ export interface PlanReport {
 
 /** The plan for programs. */
 export function planItems(report: PlanReport): readonly ReportItem[] {
-  const { objects, copies, access, stuck, notes, missing } = report;
-  const found = [...objects, ...copies, ...access, ...stuck, ...notes];
+  const { objects, copies, access, clusters, stuck, notes, missing } = report;
+  const found = [...objects, ...copies, ...access, ...clusters, ...stuck, ...notes];
   return withMissing({ found, missing });
 }
 
-/** Whether sync changes a copy, a Role or a RoleBinding. */
-export function hasChanges({ copies, access }: PlanReport): boolean {
-  return copies.length > 0 || access.length > 0;
+/** Whether sync changes a copy, a Role, a RoleBinding or what a connected cluster is offered. */
+export function hasChanges({ copies, access, clusters }: PlanReport): boolean {
+  return copies.length > 0 || access.length > 0 || clusters.length > 0;
 }
 
 /** The item of an object of a file. */
@@ -119,12 +121,16 @@ const colors = {
 
 /** The plan as lines for people: what changes, why, and what is stuck or not visible. */
 export function planText(report: PlanReport, paint: Paint): string {
-  const { objects, copies, access, stuck, notes, missing } = report;
+  const { objects, copies, access, clusters, stuck, notes, missing } = report;
   const changeLines = (item: ReportItem): readonly string[] => itemLines(item, paint);
   const sections = [
     section("Objects", objects.map(noteLine)),
     section("Copies", copies.flatMap(changeLines)),
     section("Access", access.flatMap(changeLines)),
+    section(
+      "Connected clusters",
+      clusters.map((item) => clusterLine(item, paint)),
+    ),
     section("Stuck", stuck.flatMap(changeLines)),
     section("Notes", notes.map(noteLine)),
     section(
@@ -156,12 +162,18 @@ function itemLines({ object, source, state, message, causes }: ReportItem, paint
   ];
 }
 
+function clusterLine({ state, message }: ReportItem, paint: Paint): string {
+  const action = actions.find((one) => one === state);
+  const line = printable(asSentence(message));
+  return action === undefined ? line : paint(`${marks[action]} ${line}`, colors[action]);
+}
+
 function sentences({ message, causes }: Pick<ReportItem, "message" | "causes">): string {
   return [asSentence(message), ...causes.map((cause) => cause.message)].join(" ");
 }
 
 function summary(report: PlanReport): string {
-  const { copies, access, stuck, missing } = report;
+  const { copies, access, clusters, stuck, missing } = report;
   const ends = stuck.length === 0 ? "" : `, ${stuck.length} stuck`;
   if (!hasChanges(report)) {
     const nothing = missing.length === 0 ? "Nothing" : "Nothing that you may see";
@@ -172,5 +184,9 @@ function summary(report: PlanReport): string {
     return count === 0 ? [] : [`${count} to ${action}`];
   });
   const copyCounts = counts.length === 0 ? "no change" : counts.join(", ");
-  return `Copies: ${copyCounts}. Roles and RoleBindings: ${access.length} to change${ends}.`;
+  const offers = clusters.length === 0 ? "" : `Offers to clusters: ${clusters.length} to change. `;
+  return (
+    `Copies: ${copyCounts}. ${offers}` +
+    `Roles and RoleBindings: ${access.length} to change${ends}.`
+  );
 }

@@ -24,6 +24,7 @@ import {
   type PlanReport,
   planText,
 } from "./plan-report.ts";
+import { clusterChanges } from "./plan-clusters.ts";
 import { type ChangedSecret, plannedAccess, readRoles } from "./plan-roles.ts";
 import {
   changeOf,
@@ -83,7 +84,7 @@ async function currentPlan(flags: Flags<"plan">, cluster: Cluster): Promise<Plan
   const notes = secrets.flatMap(({ source }) =>
     sourceNotes(source, { objects: known.objects, live }, flags),
   );
-  return reportOf({ objects: [], ...items, access, notes }, live);
+  return reportOf({ objects: [], ...items, access, clusters: [], notes }, live);
 }
 
 interface PlanDeps {
@@ -110,12 +111,15 @@ async function filePlan(
   const known = knownSync(live);
   const items = copyItems(planChanges(changes, known.objects), known, { retries: true });
   const access = await accessItems(changedSecrets(applied, known), flags, cluster);
+  const before = live.snapshot.sharedSecrets;
+  const offers = await clusterChanges({ applied, changes, before }, cluster);
   const after = objectsAfter(changes, known.objects);
   const sources = changes.flatMap((change) =>
     change.kind === "SharedSecret" && change.after !== undefined ? [change.after] : [],
   );
   const notes = [
     ...sources.flatMap((source) => sourceNotes(source, { objects: after, live }, flags)),
+    ...offers.found.notes,
     ...skipped.map((object) =>
       plainItem(
         object,
@@ -124,7 +128,9 @@ async function filePlan(
       ),
     ),
   ];
-  return reportOf({ objects: applied.map(objectItem), ...items, access, notes }, live);
+  const clusters = offers.found.changes;
+  const parts = { objects: applied.map(objectItem), ...items, access, clusters, notes };
+  return reportOf(parts, { missing: [...live.missing, ...offers.missing] });
 }
 
 function reportOf(

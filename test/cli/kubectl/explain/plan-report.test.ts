@@ -10,7 +10,7 @@ import { paintWith } from "../../../../src/cli/kubectl/output.ts";
 
 const paint = paintWith(false);
 const empty: PlanReport = {
-  ...{ objects: [], copies: [], access: [], stuck: [], notes: [], missing: [] },
+  ...{ objects: [], copies: [], access: [], clusters: [], stuck: [], notes: [], missing: [] },
 };
 const source = { kind: "SharedSecret", namespace: "team-a", name: "db" };
 const assumed = { reason: "Assumed", message: "It is assumed." };
