@@ -104,15 +104,6 @@ export const projectAssignmentPolicy = "latchkey-project-assignment";
  */
 export const ownSecretsPolicy = "latchkey-own-secrets";
 
-/**
- * The name of the policy, and of its binding, that decides who may name connected clusters in a
- * SharedSecret.
- */
-export const clusterSharePolicy = "latchkey-cluster-share";
-
-/** The name of the policy, and of its binding, that decides who may write in an outbox. */
-export const outboxPolicy = "latchkey-outbox";
-
 /** Usernames of Latchkey's own service accounts in its namespace, as the policies name them. */
 export function ownAccounts(namespace: string): readonly string[] {
   return ["controller", "webhook", "gateway"].map(

@@ -85,13 +85,37 @@ describe("the webhook requires of a key what the policy requires of a user:", ()
     secret({ annotations: synced }),
   ];
 
-  test("share for the annotations of latchkey-project-share", () => {
-    const changed = expressionOf("latchkey-project-share", "copiesChanged");
-    const [prefix = ""] = quotedIn(expressionOf("latchkey-project-share", "copySet"));
-    const listed = [...quotedIn(changed), annotations.syncToProjects];
-    expect(keys.filter((key) => requires("share", ...changesOf(key)))).toEqual(
-      keys.filter((key) => listed.includes(key) || key.startsWith(prefix)),
-    );
+  test.each(["latchkey-project-share", "latchkey-cluster-share"])(
+    "share for the annotations of %s",
+    (policy) => {
+      const changed = expressionOf(policy, "copiesChanged");
+      const [prefix = ""] = quotedIn(expressionOf(policy, "copySet"));
+      const listed = [
+        ...quotedIn(changed),
+        ...variablesOf(policy).flatMap(({ name, expression }) =>
+          ["text", "clusterText", "projectText"].includes(name) ? quotedIn(expression) : [],
+        ),
+      ];
+      expect(listed).toEqual(
+        expect.arrayContaining([annotations.syncToProjects, annotations.syncToClusters]),
+      );
+      expect(keys.filter((key) => requires("share", ...changesOf(key)))).toEqual(
+        keys.filter((key) => listed.includes(key) || key.startsWith(prefix)),
+      );
+    },
+  );
+
+  test("share on each cluster that latchkey-cluster-share checks one by one", () => {
+    const one = /^cluster\d+$/;
+    const most = variablesOf("latchkey-cluster-share").filter(({ name }) => one.test(name)).length;
+    const asked = (count: number) => {
+      const names = Array.from({ length: count }, (_, at) => `c${at}`).join();
+      const object = secret({ annotations: { [annotations.syncToClusters]: names } });
+      return neededVerbs({ namespace: "a", object, oldObject: undefined }).length;
+    };
+    expect(expressionOf("latchkey-cluster-share", "isFew")).toContain(`<= ${most}`);
+    // The policy rejects more.
+    expect([asked(most), asked(most + 1)]).toEqual([most, 0]);
   });
 
   test("share on all projects for more names than latchkey-project-share checks one by one", () => {

@@ -47,8 +47,8 @@ const escapes: readonly Escape[] = [
 ];
 
 /**
- * Namespaces with cluster credentials, in addition to Latchkey's own and those of outboxes: those of
- * connected clusters, and of the control plane.
+ * Namespaces with cluster credentials, in addition to Latchkey's own and those with the outbox of a
+ * cluster: those of connected clusters, and of the control plane.
  */
 const guardedNamespaces = ["latchkey-clusters", "kube-system"];
 

@@ -98,7 +98,7 @@ export function syncList(text = ""): SyncList {
 }
 
 /** Maximum names of `sync-to-clusters`; the policy latchkey-cluster-share rejects more. */
-export const mostClusters = 16;
+const mostClusters = 16;
 
 /**
  * Parses the names of `sync-to-clusters` like the policy latchkey-cluster-share: names of connected
