@@ -34,7 +34,7 @@ export const connectedPolicies = {
   // Former versions do not limit the agent of a connected cluster.
   ownSecrets: {
     name: ownSecretsPolicy,
-    digests: ["d5bae09a12a03342b8188ffa8a503d2ef85c336d92c8f9f9354bccaa8bd945d3"],
+    digests: ["373e87e838e38a610751ff7164cd4f8a48cc41054a78831b5652712929e792af"],
   },
 } as const satisfies Readonly<Record<string, ConnectedPolicy>>;
 

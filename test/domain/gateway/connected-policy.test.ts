@@ -24,6 +24,12 @@ describe.each(Object.values(connectedPolicies))("$name", (expected) => {
     expect(policyDigest(policy)).toBe(digests[0]);
   });
 
+  test("has no line break in an expression, which kubectl reads as two where it is indented", () => {
+    const expressions = [...JSON.stringify(spec).matchAll(/"expression":"((?:\\.|[^"])*)"/g)];
+    expect(expressions.length).toBeGreaterThan(0);
+    expect(expressions.filter(([text]) => text.includes("\\n"))).toEqual([]);
+  });
+
   test.each<[string, object | undefined, object | undefined, string]>([
     ["there, and bound", policy, binding, ""],
     [
