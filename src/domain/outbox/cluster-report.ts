@@ -95,13 +95,18 @@ function shortened({ sources, done, unknown, problem }: ClusterReport): ClusterR
   const rest = problem === undefined ? {} : { problem };
   const budget = largestReport - Buffer.byteLength(encoded({ ...emptyReport, ...rest }));
   const { fitting } = fitted(budget);
-  const named = mapped(sources, ({ message: _, ...source }) => source);
+  const named = mapped(sources, withoutMessage);
   const isTroubled = (source: SourceReport): boolean => !isWell(source);
   const said = fitting(done, (seen) => seen);
   const troubled = fitting(filtered(named, isTroubled), sourceEntry);
   const unheard = fitting(unknown, (place) => place);
   const well = fitting(filtered(named, isWell), sourceEntry);
   return { done: said, sources: new Map([...troubled, ...well]), unknown: unheard, ...rest };
+}
+
+function withoutMessage(source: SourceReport): SourceReport {
+  const { message: _, ...others } = source;
+  return others;
 }
 
 /** Takes entries while there are bytes left for them in JSON, from `bytes` on. */

@@ -179,11 +179,13 @@ function said(reason: Reason, message: string): ReasonAndMessage {
  * sentence alone.
  */
 export function haveSameCounts(one: ClusterSummary, other: ClusterSummary): boolean {
-  const counted = ({ clusters, counts }: ClusterSummary) => ({
-    clusters: clusters.map(({ message: _, ...cluster }) => cluster),
-    counts,
-  });
-  return isSame(counted(one), counted(other));
+  const listed = ({ clusters }: ClusterSummary) => clusters.map(withoutMessage);
+  return isSame(one.counts, other.counts) && isSame(listed(one), listed(other));
+}
+
+function withoutMessage(cluster: ClusterSync): Omit<ClusterSync, "message"> {
+  const { message: _, ...others } = cluster;
+  return others;
 }
 
 /**

@@ -1,0 +1,382 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { reasons } from "../../../src/api/conditions.ts";
+import type { SourceReport } from "../../../src/domain/outbox/cluster-report.ts";
+import {
+  clustersCondition,
+  type ClusterSummary,
+  haveSameCounts,
+  namedClusters,
+  type ObservedAgent,
+  type ObservedClusterSync,
+  summarizeClusters,
+} from "../../../src/domain/outbox/cluster-sync.ts";
+import type { OutboxState } from "../../../src/domain/outbox/outbox-table.ts";
+import type { SyncOptions } from "../../../src/domain/sync/sync-options.ts";
+import {
+  east,
+  offeredOf,
+  offeredSecret,
+  sharedWith,
+  tombstoneFor,
+} from "../../support/observed-outbox.ts";
+import { runs } from "../../support/property-runs.ts";
+
+const source = sharedWith({ options: { clusters: ["*"] } });
+const offered = offeredOf(source);
+const secret = offeredSecret(offered);
+const withdrawn = { cluster: "east", source: { namespace: "team", name: "db" }, uid: "uid-db" };
+
+const reachable: ObservedAgent = { isUnreachable: false };
+const unreachable: ObservedAgent = { isUnreachable: true };
+const idle: ObservedAgent = {
+  isUnreachable: false,
+  problem: { reason: "PoliciesMissing", message: "policy x is missing" },
+};
+
+type Connected = Extract<ObservedClusterSync, { readonly kind: "connected" }>;
+
+/** A report about the Secret of the resourceVersion 7. */
+const reported = (changes: Partial<SourceReport> = {}): SourceReport => ({
+  ...{ seen: "7", desired: 2, synced: 2, conflicts: 0, failed: 0 },
+  ...changes,
+});
+
+const connected = (changes: Partial<Omit<Connected, "kind">> = {}): Connected => ({
+  kind: "connected",
+  cluster: east,
+  state: { kind: "current", offered },
+  resourceVersion: "7",
+  report: reported(),
+  agent: reachable,
+  ...changes,
+});
+
+/** The reason and the counts of the only cluster: `reason desired/synced/conflicts/failed`. */
+function said(observed: ObservedClusterSync, options: Partial<SyncOptions> = {}): string {
+  const { clusters } = summarizeClusters(sharedWith({ options }), [observed]);
+  const [cluster] = clusters;
+  if (cluster === undefined) return "nothing";
+  const { reason = "well", desired, synced, conflicts, failed } = cluster;
+  return `${reason} ${[desired, synced, conflicts, failed].join("/")}`;
+}
+
+const failed = reported({ synced: 1, failed: 1, reason: "Forbidden", message: "pay/db: quota" });
+const problem = { reason: "TooLarge", message: "split it" } as const;
+
+describe("the status of a source in a connected cluster", () => {
+  test.for<[string, ObservedClusterSync, string]>([
+    ["is well if every target is synced", connected(), "well 2/2/0/0"],
+    [
+      "is well without a target",
+      connected({ report: reported({ desired: 0, synced: 0 }) }),
+      "well 0/0/0/0",
+    ],
+    [
+      "is well, however long ago the agent was heard",
+      connected({ agent: unreachable }),
+      "well 2/2/0/0",
+    ],
+    [
+      "is well while policies are missing, if nothing is to be written",
+      connected({ agent: idle }),
+      "well 2/2/0/0",
+    ],
+    [
+      "says that no such cluster exists",
+      { kind: "unknown", name: "east" },
+      "ClusterUnknown 0/0/0/0",
+    ],
+    ["says that it has no outbox", { kind: "no-outbox", name: "east" }, "OutboxMissing 0/0/0/0"],
+    [
+      "says that its projects are not let in",
+      connected({ cluster: { ...east, projects: [] } }),
+      "ProjectNotLetIn 0/0/0/0",
+    ],
+    [
+      "says that the outbox is full",
+      connected({ state: { kind: "full", offered } }),
+      "OutboxFull 2/2/0/0",
+    ],
+    [
+      "says that a Secret is in the way",
+      connected({ state: { kind: "conflict", secret } }),
+      "Conflict 2/2/0/0",
+    ],
+    [
+      "is in progress until the outbox has it",
+      connected({ state: { kind: "missing", offered }, report: undefined }),
+      "Progressing 0/0/0/0",
+    ],
+    [
+      "is in progress while the outbox has something else",
+      connected({ state: { kind: "differs", offered, secret } }),
+      "Progressing 2/2/0/0",
+    ],
+    [
+      "says why the outbox does not have it",
+      connected({
+        state: { kind: "missing", offered },
+        report: undefined,
+        failure: { reason: "Forbidden", message: "quota" },
+      }),
+      "Forbidden 0/0/0/0",
+    ],
+    [
+      "is in progress until the agent reports",
+      connected({ report: undefined }),
+      "Progressing 0/0/0/0",
+    ],
+    [
+      "is in progress until the agent reports what is offered now",
+      connected({ resourceVersion: "8" }),
+      "Progressing 2/2/0/0",
+    ],
+    [
+      "is in progress while targets are written",
+      connected({ report: reported({ synced: 1 }) }),
+      "Progressing 2/1/0/0",
+    ],
+    ["says what failed", connected({ report: failed }), "Forbidden 2/1/0/1"],
+    [
+      "counts what failed without a reason",
+      connected({ report: reported({ synced: 1, failed: 1 }) }),
+      "Failed 2/1/0/1",
+    ],
+    [
+      "counts conflicts without a reason",
+      connected({ report: reported({ synced: 0, failed: 1, conflicts: 1 }) }),
+      "Conflict 2/0/1/1",
+    ],
+    [
+      "has a reason of the agent although all is synced",
+      connected({ report: reported({ reason: "UnsupportedOption" }) }),
+      "UnsupportedOption 2/2/0/0",
+    ],
+    [
+      "says that the agent is not heard, where copies may differ",
+      connected({ report: undefined, agent: unreachable }),
+      "ClusterUnreachable 0/0/0/0",
+    ],
+    [
+      "says that the agent is not heard, where copies differ",
+      connected({ report: failed, agent: unreachable }),
+      "ClusterUnreachable 2/1/0/1",
+    ],
+    [
+      "says that the agent is not heard, where it has not seen the offer",
+      connected({ resourceVersion: "8", agent: unreachable }),
+      "ClusterUnreachable 2/2/0/0",
+    ],
+    [
+      "says why the agent writes nothing",
+      connected({ report: failed, agent: idle }),
+      "PoliciesMissing 2/1/0/1",
+    ],
+  ])("%s", ([, observed, wanted]) => {
+    expect(said(observed)).toBe(wanted);
+  });
+
+  test.for<[string, Partial<SyncOptions>, string]>([
+    ["nothing of a source that names no project", { projects: [] }, "nothing"],
+    ["that the source is invalid, with the last counts", { problem }, "TooLarge 2/2/0/0"],
+    [
+      "the same of a list of projects that is invalid",
+      { problem, projects: [] },
+      "TooLarge 2/2/0/0",
+    ],
+  ])("says %s", ([, options, wanted]) => {
+    expect(said(connected(), options)).toBe(wanted);
+  });
+
+  test("has a message that says what to do, and is bounded", () => {
+    const message = (observed: ObservedClusterSync) =>
+      summarizeClusters(source, [observed]).clusters[0]?.message;
+    expect(message({ kind: "no-outbox", name: "east" })).toBe(
+      "the cluster has no outbox; run kubectl latchkey cluster connect east",
+    );
+    expect(message({ kind: "unknown", name: "east" })).toBe(
+      'no connected cluster has the name "east"',
+    );
+    expect(message(connected({ report: failed }))).toBe("pay/db: quota");
+    expect(message(connected({ report: reported({ synced: 0 }) }))).toBe("");
+    const long = { reason: "Invalid", message: `${"x".repeat(255)}😀` };
+    const cut = message(connected({ state: { kind: "missing", offered }, failure: long }));
+    expect(cut).toHaveLength(256);
+    expect(cut?.isWellFormed()).toBe(true);
+  });
+});
+
+/** A cluster of this name with a report. */
+const named = (name: string, report: SourceReport | undefined) =>
+  connected({ cluster: { ...east, name }, report });
+
+describe("the status of a source", () => {
+  test("lists at most 20 clusters, what failed first, then what is in progress", () => {
+    const clusters = [
+      ...Array.from({ length: 20 }, (_, at) => named(`a${at}`, reported())),
+      named("west", undefined),
+      named("south", failed),
+      named("north", failed),
+      named("east", undefined),
+    ];
+    const { clusters: listed, counts } = summarizeClusters(source, clusters);
+    expect(listed.map(({ name }) => name).slice(0, 5)).toEqual([
+      "north",
+      "south",
+      "east",
+      "west",
+      "a0",
+    ]);
+    expect(listed).toHaveLength(20);
+    expect(counts).toEqual({ named: 24, synced: 20 });
+  });
+
+  test("does not depend on the order in which clusters are observed", () => {
+    const clusters = ["a", "b", "c", "d"].map((name, at) =>
+      named(name, at % 2 ? failed : reported()),
+    );
+    fc.assert(
+      fc.property(fc.shuffledSubarray(clusters, { minLength: 4 }), (shuffled) => {
+        expect(summarizeClusters(source, shuffled)).toEqual(summarizeClusters(source, clusters));
+      }),
+      runs(50),
+    );
+  });
+
+  test("is written for another count or reason, and not for another sentence", () => {
+    const of = (report: SourceReport): ClusterSummary =>
+      summarizeClusters(source, [named("east", report)]);
+    const before = of(failed);
+    expect(haveSameCounts(before, of({ ...failed, message: "other" }))).toBe(true);
+    expect(haveSameCounts(before, of({ ...failed, reason: "Conflict" }))).toBe(false);
+    expect(haveSameCounts(before, of({ ...failed, desired: 3 }))).toBe(false);
+    expect(haveSameCounts(before, of(reported()))).toBe(false);
+    expect(haveSameCounts(before, { ...before, counts: { named: 2, synced: 0 } })).toBe(false);
+  });
+});
+
+describe("a source names", () => {
+  test.for<[string, readonly string[], readonly string[]]>([
+    ["the clusters of its list", ["east", "west", "east"], ["east", "west"]],
+    ["all that are connected", ["*"], ["east", "north"]],
+    ["all that are connected, and those of its list", ["west", "*"], ["west", "east", "north"]],
+    ["none", [], []],
+  ])("%s", ([, clusters, wanted]) => {
+    const one = sharedWith({ options: { clusters } });
+    expect(namedClusters(one, ["east", "north"])).toEqual(wanted);
+  });
+});
+
+describe("the condition ClustersSynced", () => {
+  const claim = (observed: readonly ObservedClusterSync[], options: Partial<SyncOptions> = {}) => {
+    const one = sharedWith({ options: { clusters: ["*"], ...options } });
+    const { type, status, reason, message } = clustersCondition(
+      one,
+      summarizeClusters(one, observed),
+    );
+    return `${type} ${status} ${reason}: ${message}`;
+  };
+
+  test.for<[string, readonly ObservedClusterSync[], Partial<SyncOptions>, string]>([
+    [
+      "is True if all are synced",
+      [connected()],
+      {},
+      "True Synced: 1 of 1 connected clusters are synced",
+    ],
+    [
+      "is True without a connected cluster",
+      [],
+      { clusters: ["*"] },
+      "True Synced: 0 of 0 connected clusters are synced",
+    ],
+    [
+      "is True if no project is named",
+      [connected()],
+      { projects: [] },
+      "True NotRequested: annotation management.service/sync-to-projects names no project",
+    ],
+    [
+      "is False while sync is paused",
+      [connected()],
+      { paused: true },
+      'False Paused: annotation management.service/disable-sync is "true", so sync is paused',
+    ],
+    ["is False if the source is invalid", [connected()], { problem }, "False TooLarge: split it"],
+    [
+      "is False while a cluster is in progress",
+      [named("west", reported()), connected({ report: undefined })],
+      {},
+      'False Progressing: 1 of 2 connected clusters are synced, first: cluster "east": the agent of the cluster has not reported yet',
+    ],
+    [
+      "names what failed",
+      [connected({ report: failed }), named("a", undefined)],
+      {},
+      'False Failed: 0 of 2 connected clusters are synced, first: cluster "east": pay/db: quota',
+    ],
+    [
+      "has no reason that an agent made up",
+      [connected({ report: reported({ conflicts: 1, synced: 1, reason: "constructor" }) })],
+      {},
+      'False Conflict: 0 of 1 connected clusters are synced, first: cluster "east": ',
+    ],
+    [
+      "has the reason of an agent that is one",
+      [connected({ report: reported({ reason: "UnsupportedOption", message: "x" }) })],
+      {},
+      'False UnsupportedOption: 0 of 1 connected clusters are synced, first: cluster "east": x',
+    ],
+  ])("%s", ([, observed, options, wanted]) => {
+    expect(claim(observed, options)).toBe(`ClustersSynced ${wanted}`);
+  });
+
+  const counts = fc.integer({ min: 0, max: 3 });
+  const reports = fc.record({
+    ...{ seen: fc.constantFrom("7", "6"), desired: counts, synced: counts },
+    ...{ conflicts: counts, failed: counts },
+  });
+  const states = fc.constantFrom<OutboxState>(
+    { kind: "current", offered },
+    { kind: "full", offered },
+    { kind: "conflict", secret },
+    { kind: "missing", offered },
+    { kind: "unknown", withdrawn },
+    { kind: "waiting", secret: tombstoneFor(source) },
+  );
+  const clusters = fc.oneof(
+    fc.constantFrom<ObservedClusterSync>(
+      { kind: "unknown", name: "x" },
+      { kind: "no-outbox", name: "x" },
+    ),
+    fc
+      .record({
+        report: fc.option(reports, { nil: undefined }),
+        state: states,
+        agent: fc.constantFrom(reachable, unreachable, idle),
+      })
+      .map(connected),
+  );
+
+  test("is True exactly if every cluster has reported the current offer as synced", () => {
+    fc.assert(
+      fc.property(fc.array(clusters, { maxLength: 25 }), (observed) => {
+        const summary = summarizeClusters(source, observed);
+        const { status, reason } = clustersCondition(source, summary);
+        const isWell = observed.every(
+          (one) =>
+            one.kind === "connected" &&
+            one.state.kind === "current" &&
+            one.report?.seen === "7" &&
+            one.report.synced === one.report.desired &&
+            one.report.conflicts + one.report.failed === 0,
+        );
+        expect(status === "True").toBe(isWell);
+        expect(summary.counts.synced === summary.counts.named).toBe(isWell);
+        expect(Object.hasOwn(reasons, reason)).toBe(true);
+      }),
+      runs(300),
+    );
+  });
+});
