@@ -134,10 +134,7 @@ describe.skipIf(inject("cli") === undefined)("the client shows no secret", () =>
         args: ["cluster", "connect", connected, "--rotate-key", `--output-file=${kept}/cluster`],
       },
     ],
-    clusterList: [
-      { args: ["cluster", "list"] },
-      { args: ["cluster", "list", "-o", "json"] },
-    ],
+    clusterList: [{ args: ["cluster", "list"] }, { args: ["cluster", "list", "-o", "json"] }],
     clusterDisconnect: [{ args: ["cluster", "disconnect", connected] }],
     kubeconfig: [
       { args: ["kubeconfig", "east", "--address=https://east.example.com"], options: bob },
