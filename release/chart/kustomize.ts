@@ -12,28 +12,43 @@ const config = join(import.meta.dirname, "..", "..", "config");
 /** Prints the objects of a folder of config/, such as `default`, with components of config/components. */
 export type Kustomize = (folder: string, components?: readonly string[]) => readonly Manifest[];
 
-/** `kubectl kustomize` with the kubectl of the tests' control plane, which is built if necessary. */
+/**
+ * `kubectl kustomize` with the kubectl of the tests' control plane, which is built if necessary. It
+ * prints each folder once; the objects are to be left as they are.
+ */
 export async function findKustomize(report: (line: string) => void): Promise<Kustomize> {
   const { kubectl } = await findOrBuildControlPlane(report);
+  const printed = new Map<string, readonly Manifest[]>();
   return (folder, components = []) => {
-    const overlay = mkdtempSync(join(realpathSync(tmpdir()), "latchkey-kustomize-"));
-    try {
-      const path = (name: string): string => relative(overlay, join(config, name));
-      const kustomization = {
-        resources: [path(folder)],
-        components: components.map((name) => path(join("components", name))),
-        sortOptions: { order: "fifo" },
-      };
-      writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization));
-      const printed = execFileSync(kubectl, ["kustomize", overlay], {
-        encoding: "utf8",
-        maxBuffer: 1e8,
-      });
-      return loadAll(printed).filter(isRecord);
-    } finally {
-      rmSync(overlay, { recursive: true });
-    }
+    const key = [folder, ...components].join(" ");
+    const manifests = printed.get(key) ?? print(kubectl, folder, components);
+    printed.set(key, manifests);
+    return manifests;
   };
+}
+
+function print(
+  kubectl: string,
+  folder: string,
+  components: readonly string[],
+): readonly Manifest[] {
+  const overlay = mkdtempSync(join(realpathSync(tmpdir()), "latchkey-kustomize-"));
+  try {
+    const path = (name: string): string => relative(overlay, join(config, name));
+    const kustomization = {
+      resources: [path(folder)],
+      components: components.map((name) => path(join("components", name))),
+      sortOptions: { order: "fifo" },
+    };
+    writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization));
+    const text = execFileSync(kubectl, ["kustomize", overlay], {
+      encoding: "utf8",
+      maxBuffer: 1e8,
+    });
+    return loadAll(text).filter(isRecord);
+  } finally {
+    rmSync(overlay, { recursive: true });
+  }
 }
 
 /** Kind and name of an object, and its namespace if it is not that of Latchkey. */

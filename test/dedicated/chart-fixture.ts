@@ -25,10 +25,14 @@ export interface Charts {
   readonly helm: Helm;
   readonly kustomize: Kustomize;
   render(rendering: Rendering): Promise<HelmResult>;
-  /** The objects; the test fails if helm does. */
+  /** The objects, rendered once and to be left as they are; the test fails if helm does. */
   rendered(rendering: Rendering): Promise<readonly Manifest[]>;
   remove(): void;
 }
+
+const usual: Required<Rendering> = {
+  ...{ chart: "latchkey", values: {}, version: "v1.36.3", namespace: "latchkey-system" },
+};
 
 /** Packages the charts in a temporary directory. */
 export async function packageCharts(): Promise<Charts> {
@@ -36,12 +40,7 @@ export async function packageCharts(): Promise<Charts> {
   const [helm, kustomize] = await Promise.all([findHelm(), findKustomize(report)]);
   const directory = mkdtempSync(join(tmpdir(), "latchkey-charts-"));
   for (const chart of chartsOf(kustomize)) packageChart(chart, directory);
-  const render: Charts["render"] = ({
-    chart = "latchkey",
-    values = {},
-    version = "v1.36.3",
-    namespace = "latchkey-system",
-  }) =>
+  const render = ({ chart, values, version, namespace }: Required<Rendering>) =>
     helm(
       [
         ...["template", "r", join(directory, `${chart}-${latchkeyVersion}.tgz`)],
@@ -49,12 +48,21 @@ export async function packageCharts(): Promise<Charts> {
       ],
       JSON.stringify(values),
     );
+  const done = new Map<string, Promise<readonly Manifest[]>>();
+  const manifestsOf = async (rendering: Required<Rendering>) => {
+    const { code, stdout, stderr } = await render(rendering);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    return loadAll(stdout).filter(isRecord);
+  };
   return {
-    ...{ directory, helm, kustomize, render },
-    rendered: async (rendering) => {
-      const { code, stdout, stderr } = await render(rendering);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      return loadAll(stdout).filter(isRecord);
+    ...{ directory, helm, kustomize },
+    render: (rendering) => render({ ...usual, ...rendering }),
+    rendered(rendering) {
+      const whole = { ...usual, ...rendering };
+      const key = JSON.stringify(whole);
+      const manifests = done.get(key) ?? manifestsOf(whole);
+      done.set(key, manifests);
+      return manifests;
     },
     remove: () => rmSync(directory, { recursive: true }),
   };

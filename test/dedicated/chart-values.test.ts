@@ -122,8 +122,9 @@ describe.skipIf(!isRun)("values of the charts", () => {
 
   describe.each(processes)("in %s, the values of %s", (name, key, object) => {
     const rows = processRows.filter(([field]) => isOf(key, field));
-    test.each(rows)("%s", async (field, value, expected) => {
-      const values = valuesOf(key, { [field]: value });
+    // None shows in a field of another, so all are set at once.
+    const values = valuesOf(key, Object.fromEntries(rows));
+    test.each(rows)("%s", async (_field, _value, expected) => {
       const objects = byName(await charts.rendered({ chart: name, values }));
       expect(objects[`Deployment ${object}`]).toMatchObject(expected);
     });
