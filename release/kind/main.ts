@@ -7,7 +7,6 @@ import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { latchkeyVersion } from "../../src/runtime/latchkey-version.ts";
 import { eventually } from "../../test/support/eventually.ts";
-import { clientProgram } from "../../test/support/trust.ts";
 import { repository } from "../../test/support/install.ts";
 
 const context = "--context=kind-latchkey";
@@ -51,7 +50,7 @@ async function startCluster(): Promise<void> {
     "--kube-context=kind-latchkey",
   );
   const trust = ["trust-config", "--authorization", `--output=${files}`, context];
-  run(process.execPath, clientProgram, ...trust);
+  run(process.execPath, join("src", "cli", "kubectl", "main.ts"), ...trust);
   run("docker", "exec", "latchkey-control-plane", "sh", "-c", endApiServer);
   const samples = ["apply", "--server-side", "--kustomize=config/samples", context];
   await eventually(() => applied(samples), { what: "kube-apiserver to start again" });

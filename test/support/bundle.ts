@@ -14,8 +14,16 @@ export async function clientBundle(report: Report): Promise<string> {
   return join(await built(report, "build:cli", "--outdir=."), "kubectl-latchkey.mjs");
 }
 
+const results = new Map<string, Promise<string>>();
+
 /** The directory in which a script of package.json has written its result for these sources. */
 function built(report: Report, script: string, output: string): Promise<string> {
+  const result = results.get(script) ?? build(report, script, output);
+  results.set(script, result);
+  return result;
+}
+
+function build(report: Report, script: string, output: string): Promise<string> {
   const sources = readdirSync(join(repository, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.[cm]?[jt]s$/.test(name))
     .toSorted()

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Agent, fetch } from "undici";
 import type { Binaries } from "./binaries.ts";
 import { kubeconfigFor, type ControlPlane, type User } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { writeKubeconfig, type KubeconfigCluster } from "./kubeconfig.ts";
-import { kubectl } from "./kubectl.ts";
 import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./program-flags.ts";
 import type { Programs } from "./programs.ts";
 
@@ -234,13 +234,34 @@ function certificate(directory: string): Promise<string> {
   return eventually(look, { what: "kube-apiserver's certificate", every: 50 });
 }
 
-async function apiServerReady(controlPlane: ControlPlane): Promise<void> {
-  const ready = async () => (await kubectl(controlPlane, ["get", "--raw", "/readyz"])) === "ok";
-  await eventually(ready, { what: "kube-apiserver to be ready" });
+function apiServerReady(controlPlane: ControlPlane): Promise<void> {
+  return serves(controlPlane, ["/readyz"], "kube-apiserver to be ready");
 }
 
-async function serviceAccountsReady(controlPlane: ControlPlane): Promise<void> {
-  const look = async () =>
-    kubectl(controlPlane, ["get", "serviceaccount/default", "configmap/kube-root-ca.crt"]);
-  await eventually(look, { what: "the default namespace's service account" });
+function serviceAccountsReady(controlPlane: ControlPlane): Promise<void> {
+  const paths = ["serviceaccounts/default", "configmaps/kube-root-ca.crt"];
+  return serves(
+    controlPlane,
+    paths.map((path) => `/api/v1/namespaces/default/${path}`),
+    "the default namespace's service account",
+  );
+}
+
+/** Waits until the API server answers 200 to the administrator, without a process for each look. */
+async function serves(
+  { url, certificateAuthority, tokens }: ControlPlane,
+  paths: readonly string[],
+  what: string,
+): Promise<void> {
+  const dispatcher = new Agent({ connect: { ca: certificateAuthority } });
+  const headers = { authorization: `Bearer ${tokens.admin}` };
+  const isServed = async (path: string) => {
+    const { ok, body } = await fetch(url + path, {
+      ...{ dispatcher, headers, signal: AbortSignal.timeout(10_000) },
+    });
+    await body?.cancel();
+    return ok;
+  };
+  const look = async () => (await Promise.all(paths.map(isServed))).every(Boolean);
+  await eventually(look, { what }).finally(() => dispatcher.destroy());
 }

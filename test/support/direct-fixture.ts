@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Agent, fetch } from "undici";
 import { annotations as ownAnnotations } from "../../src/api/names.ts";
 import { stringAt } from "../../src/api/parse.ts";
@@ -22,7 +20,7 @@ import { directEndpointCa, issuerCa } from "./gateway-address.ts";
 import { applyDirectEndpointRbac } from "./install.ts";
 import { isTrue, postToken, tokensPath } from "./latchkey-objects.ts";
 import { writePrivately } from "./kubeconfig.ts";
-import { clientProgram } from "./trust.ts";
+import { runAsAdministrator } from "./trust.ts";
 import {
   type ControllerProcess,
   type DirectEndpointProcess,
@@ -126,8 +124,8 @@ export function rotateSigningKey(
   { controlPlane }: Pick<DedicatedCluster, "controlPlane">,
   ...flags: readonly string[]
 ) {
-  return promisify(execFile)(process.execPath, [
-    ...[clientProgram, "rotate-signing-key", ...flags],
+  return runAsAdministrator([
+    ...["rotate-signing-key", ...flags],
     `--kubeconfig=${controlPlane.adminKubeconfig}`,
   ]);
 }

@@ -7,6 +7,7 @@ import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseServerCertificates } from "../../src/tokens/server-certificates.ts";
+import { clientBundle } from "./bundle.ts";
 import { admin, connect, post, send } from "./cluster-connection.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
@@ -17,8 +18,11 @@ import type { WebhookProcess } from "./latchkey-process.ts";
 
 const run = promisify(execFile);
 
-/** The program with the commands of an administrator. */
-export const clientProgram = join(repository, "src", "cli", "kubectl", "main.ts");
+/** Runs a command of an administrator with the bundle of `kubectl latchkey`; throws if it fails. */
+export async function runAsAdministrator(args: readonly string[]): Promise<{ stdout: string }> {
+  const program = await clientBundle((line) => void process.stderr.write(`client: ${line}\n`));
+  return run(process.execPath, [program, ...args], { cwd: repository });
+}
 
 /**
  * Does what an administrator does: writes the files with `kubectl latchkey trust-config`, and starts
@@ -47,11 +51,7 @@ export async function trustFiles(
     `--directory=${files}`,
     `--output=${files}`,
   ];
-  const { stdout } = await run(
-    process.execPath,
-    [clientProgram, "trust-config", "--authorization", ...options],
-    { cwd: repository },
-  );
+  const { stdout } = await runAsAdministrator(["trust-config", "--authorization", ...options]);
   return flagsIn(stdout);
 }
 
@@ -120,22 +120,18 @@ export async function trustTokens(
   const { management, issuer, name, args = [], authorizer } = source;
   const files = join(connected.directory, "trust");
   const { gitVersion } = JSON.parse(await kubectl(connected, ["get", "--raw=/version"]));
-  const { stdout: printed } = await run(
-    process.execPath,
-    [
-      ...[clientProgram, "trust-config", "--authentication"],
-      ...(authorizer === undefined
-        ? [`--kubeconfig=${management.adminKubeconfig}`]
-        : [
-            ...["--authorization", `--kubeconfig=${connected.adminKubeconfig}`],
-            `--webhook-url=${authorizer.webhookUrl}`,
-            `--issuer-certificate-authority=${authorizer.issuerAuthority}`,
-          ]),
-      ...[`--cluster-name=${name}`, `--kubernetes-version=${gitVersion}`, ...args],
-      ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
-    ],
-    { cwd: repository },
-  );
+  const { stdout: printed } = await runAsAdministrator([
+    ...["trust-config", "--authentication"],
+    ...(authorizer === undefined
+      ? [`--kubeconfig=${management.adminKubeconfig}`]
+      : [
+          ...["--authorization", `--kubeconfig=${connected.adminKubeconfig}`],
+          `--webhook-url=${authorizer.webhookUrl}`,
+          `--issuer-certificate-authority=${authorizer.issuerAuthority}`,
+        ]),
+    ...[`--cluster-name=${name}`, `--kubernetes-version=${gitVersion}`, ...args],
+    ...[`--issuer=${issuer}`, `--directory=${files}`, `--output=${files}`],
+  ]);
   const flags = flagsIn(printed);
   await connected.restartApiServer(flags);
   return { printed, flags };
