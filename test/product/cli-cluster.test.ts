@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { askWith, worksAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
-import { api, type Ask, request, unique } from "../support/policy-request.ts";
+import { allow, api, type Ask, request, unique } from "../support/policy-request.ts";
 import { reportProblems } from "../support/report-shape.ts";
 import { type CliOptions, runCli } from "../support/run-cli.ts";
 
@@ -195,12 +195,38 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
 
   it("a missing right is named in one sentence, before anything is made", async () => {
     const name = unique("noright");
-    const { code, stdout, stderr } = await cluster(["connect", name], { user: "bob" });
-    expect([code, stdout]).toEqual([5, ""]);
-    expect(stderr).toContain(
-      "you do not have the right list secrets in namespace latchkey-clusters",
-    );
+    for (const command of ["connect", "disconnect"]) {
+      const { code, stdout, stderr } = await cluster([command, name], { user: "bob" });
+      expect([code, stdout]).toEqual([5, ""]);
+      expect(stderr).toContain(
+        `you do not have the right connect clusters.management.service/${name}; an administrator`,
+      );
+    }
     expect((await api.find(secretPath(name))).code).toBe(404);
+  });
+
+  it("a user with rights for one cluster connects it, and no other one", async () => {
+    const [name, user] = [unique("delegated"), unique("connector")];
+    const outbox = ["configmaps", "secrets", "resourcequotas"];
+    const all = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+    await allow({ kind: "User", name: user }, [
+      {
+        ...{ apiGroups: ["management.service"], resources: ["clusters"] },
+        ...{ resourceNames: [name], verbs: ["connect"] },
+      },
+      { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: all },
+      { apiGroups: [""], resources: ["namespaces", ...outbox], verbs: all },
+      { apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"], verbs: all },
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: all },
+      {
+        ...{ apiGroups: [""], resources: ["users"], verbs: ["impersonate"] },
+        resourceNames: [`latchkey-cluster-agent:${name}`],
+      },
+    ]);
+    const { code, stdout } = await connect(name, `--as=${user}`, "--projects=web");
+    expect([code, kindsIn(stdout)]).toEqual([0, ["Namespace", "Secret"]]);
+    expect((await connect(unique("other"), `--as=${user}`)).code).toBe(5);
+    expect((await cluster(["disconnect", name, `--as=${user}`])).code).toBe(0);
   });
 
   it.each(["../web", "east/report", "EAST", "-east", "e".repeat(47), "kube-system;ls"])(
@@ -273,6 +299,18 @@ describe.skipIf(inject("cli") === undefined)("kubectl latchkey cluster", () => {
         ...{ offered: 0, synced: 0, withdrawals: 0 },
       },
     });
+  });
+
+  it("completion proposes connected clusters", async () => {
+    const name = unique("proposed");
+    await connect(name);
+    for (const words of [
+      ["cluster", "disconnect"],
+      ["why", "shsec/db", "--cluster"],
+    ]) {
+      const { stdout } = await runCli(["__complete", ...words, name.slice(0, -2)]);
+      expect(stdout.split("\n")).toContain(name);
+    }
   });
 
   it("list names the rights that are missing", async () => {

@@ -5,7 +5,7 @@ import { isKubeError } from "../../kube/client/kube-error.ts";
 import { canExist } from "../../kube/client/paths.ts";
 
 /** A right to objects. */
-interface Right {
+export interface Right {
   readonly verb: string;
   readonly resource: Pick<Resource, "group" | "plural" | "namespaced">;
   /** All namespaces without it, if the resource is namespaced. */

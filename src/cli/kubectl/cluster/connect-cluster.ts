@@ -22,6 +22,7 @@ import { createPrivateFile } from "../private-files.ts";
 import { type AgentKey, agentKeys } from "./agent-keys.ts";
 import { centralServer, isLoopback } from "./central-server.ts";
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
+import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
 import { replaceAgent } from "./replace-agent.ts";
 
@@ -34,6 +35,7 @@ export const connectCluster: Action<"clusterConnect"> = async (
 ) => {
   const cluster = await cli.connect(flags);
   const deps = { cluster, cli };
+  await requireConnect(name, cluster);
   const server = await centralServer(flags, cluster);
   const found = secretOf(await clusterSecrets(cluster, name), name);
   const namespace = await namespaceNamed(outboxNamespace(name), cluster);

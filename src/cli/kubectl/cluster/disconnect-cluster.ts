@@ -8,6 +8,7 @@ import type { Action, ConnectedCli } from "../cli.ts";
 import { Failure } from "../failure.ts";
 import { agentKeys } from "./agent-keys.ts";
 import { clusterSecrets, namespaceNamed } from "./cluster-secret.ts";
+import { requireConnect } from "./connect-right.ts";
 import { existing } from "./ensure-object.ts";
 
 /** `kubectl latchkey cluster disconnect`. */
@@ -17,6 +18,7 @@ export const disconnectCluster: Action<"clusterDisconnect"> = async (
 ) => {
   const cluster = await cli.connect(flags);
   const deps = { cluster, cli };
+  await requireConnect(name, cluster);
   const keys = await agentKeys(name, cluster);
   const secrets = await clusterSecrets(cluster, name);
   const namespace = await namespaceNamed(outboxNamespace(name), cluster);

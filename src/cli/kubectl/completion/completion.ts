@@ -1,5 +1,6 @@
 import { managementEntry } from "../../../api/names.ts";
 import { type Resource, resources } from "../../../api/resources.ts";
+import { secretsByCluster } from "../../../domain/outbox/connected-clusters.ts";
 import { contextNames, readKubeconfigFiles } from "../../../kube/credentials/kubeconfig.ts";
 import { flagOf } from "../../../runtime/options.ts";
 import { optionsOf } from "../../command-line.ts";
@@ -14,6 +15,7 @@ import {
 import { optionHelp } from "../../help.ts";
 import { hoisted, leadingOptions, separated } from "../../words.ts";
 import type { Cli } from "../cli.ts";
+import { clusterSecrets } from "../cluster/cluster-secret.ts";
 import { commands } from "../commands.ts";
 import { listedClusters } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
@@ -204,10 +206,8 @@ async function clusterNames(
       const { rows } = await printedList(cluster, resources.namespaces, undefined);
       return rows.map(({ ref }) => ref.name);
     }
-    case "clusters": {
-      const listed = await listedClusters(cluster, "latchkey-system");
-      return Object.keys(listed).filter((name) => name !== managementEntry);
-    }
+    case "clusters":
+      return connectedNames(cluster);
     case "sharedsecrets":
       return objectNames(resources.sharedSecrets, cluster);
     case "keys":
@@ -219,6 +219,16 @@ async function clusterNames(
       return asked === undefined ? [] : objectNames(askedKinds[asked.kind].resource, cluster);
     }
   }
+}
+
+/** The clusters that the gateway lists, and those whose Secrets the user may list. */
+async function connectedNames(cluster: Cluster): Promise<readonly string[]> {
+  const [listed, secrets] = await Promise.all([
+    listedClusters(cluster, "latchkey-system").catch(() => ({})),
+    clusterSecrets(cluster).catch(() => []),
+  ]);
+  const names = [...Object.keys(listed), ...secretsByCluster(secrets).keys()];
+  return [...new Set(names)].filter((name) => name !== managementEntry).toSorted();
 }
 
 async function objectNames(resource: Resource, cluster: Cluster): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import { group, ownObjects, requesterPolicies, version } from "../../../api/names.ts";
-import { listAt, numberAt, recordAt, stringAt, stringsAt } from "../../../api/parse.ts";
+import { listAt, numberAt, recordAt, stringAt } from "../../../api/parse.ts";
 import type { ReportItem, ReportObject } from "../../../api/report.ts";
 import { resources } from "../../../api/resources.ts";
 import { instantOf } from "../../../domain/lifetime.ts";
@@ -9,12 +9,11 @@ import { minorOf, serverVersion } from "../../../kube/client/server-version.ts";
 import { type Clock, sleep } from "../../../runtime/clock.ts";
 import type { Action } from "../cli.ts";
 import type { Cluster } from "../connection/cluster.ts";
-import { connectionVariables } from "../connection/connection-variables.ts";
 import { exitCodes, sentenceOf } from "../failure.ts";
-import { rightText } from "../missing-right.ts";
 import { type Paint, spanText, tableText } from "../output.ts";
 import { waitUntil } from "../progress.ts";
 import { asSentence, isWell, plainItem, printReport } from "../report.ts";
+import { identityItems } from "./check-rights.ts";
 import { reviewItems } from "./review-items.ts";
 
 const everyMs = 2_000;
@@ -233,30 +232,4 @@ function deploymentItem(raw: unknown, namespace: string): ReportItem {
   return available < wanted
     ? plainItem(object, ["problem", "NotAvailable"], `${pods}; ${advice}.`)
     : plainItem(object, ["ok", "Available"], `${pods}.`);
-}
-
-async function identityItems({ cluster }: Checked): Promise<readonly ReportItem[]> {
-  const { userInfo } = await cluster.review(resources.selfReviews, {});
-  const groups = stringsAt(userInfo, "groups");
-  const user = { kind: "User", name: stringAt(userInfo, "username") ?? "" };
-  const { namespace } = cluster.choice;
-  const asked = [
-    { verb: "create", resource: resources.sharedSecrets, namespace },
-    { verb: "list", resource: resources.sharedSecrets, namespace },
-    { verb: "create", resource: resources.ownedAccessKeys },
-    { verb: "create", resource: resources.endpointTokens },
-  ] as const;
-  const rights = asked.map(async (right): Promise<ReportItem> => {
-    const { resource, ...attributes } = right;
-    const { allowed } = await cluster.review(resources.selfAccessReviews, {
-      resourceAttributes: { ...attributes, group, resource: resource.plural },
-    });
-    return allowed === true
-      ? plainItem(user, ["info", "Allowed"], `You may ${rightText(right)}.`)
-      : plainItem(user, ["info", "NotAllowed"], `You may not ${rightText(right)}.`);
-  });
-  const { server, key } = connectionVariables;
-  const how = cluster.isOfVariables ? ` The connection is that of ${server} and ${key}.` : "";
-  const own = `You are in the groups ${groups.join(", ")}.${how}`;
-  return [plainItem(user, ["info", "Authenticated"], own), ...(await Promise.all(rights))];
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { managementEntry } from "../../../../src/api/names.ts";
 import type { ApiRequest } from "../../../../src/kube/client/transport.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { answeringCluster, type FakeAnswer, refusal, runCommand } from "../run-command.ts";
@@ -30,6 +31,7 @@ function installation({ ofKey = well, renewed = 4, ...changes }: Changes) {
     const contents: Readonly<Record<string, unknown>> = {
       version: { gitVersion: "v1.36.2" },
       v1: { resources: plurals.map((plural) => ({ name: plural })) },
+      "latchkey-clusters": { data: { east: "{}", [managementEntry]: "{}" } },
       "latchkey-controller": {
         spec: { holderIdentity: "one", renewTime, leaseDurationSeconds: 15 },
       },
@@ -54,6 +56,7 @@ test.each<[string, Changes, number, string]>([
   ["well beside parts that answer", {}, 0, '"one" holds the Lease and renewed it 4s ago.'],
   ["a problem beside a frozen webhook", { ofKey: frozen }, 3, "context deadline exceeded; look"],
   ["a problem beside a frozen controller", { renewed: 9 }, 3, "does not renew it; look at the log"],
+  ["about the connected clusters", {}, 0, "You may not share clusters.management.service/east."],
   ["well where nothing runs Deployments", { available: undefined }, 0, "its pods are not known"],
   [
     "a problem beside a pod that is missing",
@@ -69,5 +72,5 @@ test.each<[string, Changes, number, string]>([
   });
   expect(checked).toEqual({ code, stderr: "" });
   expect(stdout).toContain(sentence);
-  expect(stdout).not.toContain("canary");
+  expect(stdout).not.toMatch(/canary|_management/);
 });
