@@ -1,6 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { agentUser } from "../../src/domain/outbox/outbox-names.ts";
 import { type BareClient, bareClient, remove } from "../support/bare-client.ts";
 import {
   home,
@@ -11,11 +12,17 @@ import {
 } from "../support/bench-objects.ts";
 import { findOrBuildControlPlane } from "../support/binaries.ts";
 import { bundle } from "../support/bundle.ts";
-import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
+import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import {
+  defaultUsers,
+  type StartedControlPlane,
+  startControlPlane,
+} from "../support/control-plane.ts";
 import { startFakeKubelet } from "../support/fake-kubelet.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import {
   apply,
+  applyClusterAgentRbac,
   applyDirectEndpointRbac,
   applyLatchkey,
   policiesCount,
@@ -23,6 +30,7 @@ import {
 import { kubectl } from "../support/kubectl.ts";
 import {
   type LatchkeyProcess,
+  startClusterAgent,
   startController,
   startDirectEndpoint,
   startGateway,
@@ -59,6 +67,16 @@ export interface RunningServer extends Running {
   readonly url: string;
 }
 
+/** The cluster whose agent reads the outbox of {@link agentCluster}. */
+export interface BenchConnected {
+  readonly controlPlane: StartedControlPlane;
+  /** Starts the agent, which must be connected, and waits until it is ready. */
+  startAgent(): Promise<Running>;
+}
+
+/** The name of the connected cluster that has an agent. */
+export const agentCluster = "bench";
+
 /** The environment of the benchmarks; every process is a bundle with the flags of the image. */
 export interface BenchFixture {
   readonly controlPlane: StartedControlPlane;
@@ -79,6 +97,8 @@ export interface BenchFixture {
   startGateway(): Promise<RunningServer>;
   /** Starts a direct endpoint and waits until it is ready. */
   startDirectEndpoint(args: readonly string[]): Promise<RunningServer>;
+  /** Starts the control plane of another cluster. */
+  startConnected(): Promise<BenchConnected>;
   stop(): Promise<void>;
 }
 
@@ -150,10 +170,11 @@ export async function startBenchFixture(
     throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");
   const { controllerManager: _, ...binaries } = source;
   say("starting etcd and kube-apiserver, installing Latchkey, bundling the controller");
+  const own = { auditLog: false, measured: true };
   const kubelet = hasKubelet ? await startFakeKubelet(say) : undefined;
   const controlPlane = await startControlPlane(binaries, {
-    auditLog: false,
-    measured: true,
+    ...own,
+    users: [...defaultUsers, { name: agentUser(agentCluster), groups: [] }],
     ...(kubelet && { extraApiServerFlags: kubelet.apiServerFlags }),
   });
   const stop = async (): Promise<void> => {
@@ -181,6 +202,14 @@ export async function startBenchFixture(
       ...{ admin, account, say },
       kubeletPort: kubelet?.port,
       ...programs,
+      async startConnected() {
+        const connected = await startControlPlane(binaries, own);
+        await applyClusterAgentRbac(connected);
+        return {
+          controlPlane: connected,
+          startAgent: () => programs.startAgent(connected),
+        };
+      },
       async stop() {
         await programs.stopAll();
         await Promise.all([admin.close(), account.close()]);
@@ -197,6 +226,7 @@ function programsOf(
   controlPlane: StartedControlPlane,
   program: string,
 ): Pick<BenchFixture, "start" | "startWebhook" | "startGateway" | "startDirectEndpoint"> & {
+  startAgent(connected: StartedControlPlane): Promise<Running>;
   stopAll(): Promise<unknown>;
 } {
   const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
@@ -244,6 +274,14 @@ function programsOf(
       await applyDirectEndpointRbac(controlPlane);
       const endpoint = await startDirectEndpoint({ ...once, args });
       return serving(endpoint, endpoint.endpointUrl);
+    },
+    async startAgent(connected) {
+      const central = kubeconfigFor(controlPlane, agentUser(agentCluster));
+      const args = [`--central-kubeconfig=${central}`, `--cluster-name=${agentCluster}`];
+      const agent = await startClusterAgent({ ...once, controlPlane: connected, args });
+      const running = kept(agent);
+      await agent.waitReady(patienceMs);
+      return running;
     },
     stopAll: () => Promise.all([...started].map((one) => one.stop())),
   };

@@ -6,6 +6,7 @@ import { admission } from "./admission.ts";
 import { type Bench, seedNamespaces, startBenchFixture } from "./bench-fixture.ts";
 import { bigObjects } from "./big-objects.ts";
 import { warmBareClient } from "./ceiling.ts";
+import { clusters } from "./clusters.ts";
 import { clientStart } from "./client-start.ts";
 import { copiesMemory } from "./copies-memory.ts";
 import { direct } from "./direct.ts";
@@ -40,6 +41,7 @@ const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sizes: bigObjects,
   gateway,
   direct,
+  clusters,
   replicators: replication,
   cli: clientStart,
   // Its keys and tokens stay.

@@ -19,6 +19,8 @@ export interface Size {
     readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[];
     readonly unsynced: { readonly count: number; readonly kilobytes: number };
   };
+  /** SharedSecrets that are shared with as many connected clusters. */
+  readonly clusters: { readonly sources: number; readonly clusters: number };
   /** Requests through the gateway at each concurrency, open watches, and keys and tokens. */
   readonly gateway: {
     readonly small: number;
@@ -55,6 +57,7 @@ const tiny: Size = {
     fanOuts: [copiesOf(220, 20), copiesOf(900, 20)],
     unsynced: { count: 10, kilobytes: 1000 },
   },
+  clusters: { sources: 50, clusters: 5 },
   gateway: { small: 300, lists: 60, watches: [50], credentials: 5 },
   admission: { rounds: 1, count: 60 },
   idleSeconds: 10,
@@ -77,6 +80,7 @@ const small: Size = {
     fanOuts: [copiesOf(220, 100), copiesOf(900, 100)],
     unsynced: { count: 50, kilobytes: 1000 },
   },
+  clusters: { sources: 500, clusters: 20 },
   gateway: { small: 3000, lists: 300, watches: [200, 2000], credentials: 50 },
   admission: { rounds: 3, count: 150 },
   idleSeconds: 30,
@@ -99,6 +103,7 @@ const full: Size = {
     fanOuts: [copiesOf(220, 500), copiesOf(900, 600)],
     unsynced: { count: 300, kilobytes: 1000 },
   },
+  clusters: { sources: 2000, clusters: 20 },
   gateway: { small: 15_000, lists: 1500, watches: [200, 2000], credentials: 100 },
   admission: { rounds: 8, count: 240 },
   idleSeconds: 30,

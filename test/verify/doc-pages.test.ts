@@ -4,6 +4,8 @@ import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium as playwright } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
+import { connectedCluster } from "../dev/dev-directory.ts";
 import { applySamples } from "../dev/dev-samples.ts";
 import { findChromium } from "../support/chromium.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
@@ -13,6 +15,9 @@ import { repository } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { type DevProcess, startDev } from "./dev-process.ts";
 import { surprises } from "./page-shell.ts";
+
+/** The key of the agent of the connected cluster, which runs for all pages. */
+const agentKey = outboxNamespace(connectedCluster);
 
 /** Kinds of which a page may leave objects, which would change the next page. */
 const kinds = ["namespaces", "clusterroles", "clusterrolebindings"];
@@ -35,7 +40,8 @@ describe.skipIf(!hasDedicatedClusters)("the blocks of a page, pasted in their or
   /** Each page begins with the samples alone. */
   beforeEach(async () => {
     await ask(["delete", "sharedsecrets", "--all", "--all-namespaces"]);
-    await ask(["delete", "ownedaccesskeys,directclusterendpointtokens", "--all"]);
+    await ask(["delete", "ownedaccesskeys", `--field-selector=metadata.name!=${agentKey}`]);
+    await ask(["delete", "directclusterendpointtokens", "--all"]);
     const made = (await objects()).filter((name) => !initial.has(name));
     if (made.length > 0) await ask(["delete", "--ignore-not-found", ...made]);
     await applySamples(dev.access);
