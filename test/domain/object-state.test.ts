@@ -37,6 +37,14 @@ describe("an object counts", () => {
       ],
     ],
     [
+      "also by ClustersSynced",
+      [condition("ClustersSynced", "False", "Failed"), condition("Ready", "True", "Ready")],
+      [
+        { condition: "Ready", status: "True", reason: "Ready" },
+        { condition: "ClustersSynced", status: "False", reason: "Failed" },
+      ],
+    ],
+    [
       "with an empty reason if the reason is unknown",
       [condition("Ready", "True", "toString")],
       [{ condition: "Ready", status: "True", reason: "" }],
@@ -85,6 +93,18 @@ describe("an object is", () => {
       "unknown NotObserved",
     ],
     ["ready", [active, condition("Expiring", "False", "NotExpiring")], {}, "ok Active"],
+    [
+      "a problem if a connected cluster is",
+      [active, condition("ClustersSynced", "False", "ClusterUnreachable")],
+      {},
+      "problem ClusterUnreachable",
+    ],
+    [
+      "ready while connected clusters are in progress",
+      [active, condition("ClustersSynced", "False", "Progressing")],
+      {},
+      "ok Active",
+    ],
     [
       "ready while sync is paused",
       [active, condition("Synced", "False", "Paused")],

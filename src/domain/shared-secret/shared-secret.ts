@@ -192,11 +192,19 @@ function reportSteps(found: StatusInput, now: number): readonly (readonly Write[
   const context = { resource: resources.sharedSecrets, metadata, existing: secret.conditions };
   const events = [
     ...healthEvents(context, updates, ["Ready", "Synced"]),
-    // A source is Ready while its clusters are in progress.
-    ...healthEvents(context, updates, ["ClustersSynced"]),
+    ...clusterEvents(found, healthEvents(context, updates, ["ClustersSynced"])),
     ...targetEvents(secret, found.summary),
   ];
   return [events, statusWrites(resources.sharedSecrets, secret, status)].filter(
     (step) => step.length > 0,
   );
+}
+
+/**
+ * Events about a problem in connected clusters and its end, apart from those about Ready: a source
+ * is Ready while its clusters are in progress. What is invalid is recorded for Ready.
+ */
+function clusterEvents({ source }: StatusInput, events: readonly Write[]): readonly Write[] {
+  if (source.options.problem !== undefined) return [];
+  return events.filter((write) => write.do === "record-event" && write.event.isOptional !== true);
 }

@@ -57,6 +57,19 @@ describe("an object that is being deleted", () => {
     expect(finalizationPhase({ ...base, ...changes })).toEqual(phase);
   });
 
+  test.each<[string, Partial<ObservedFinalization>, FinalizationPhase]>([
+    ["is held without grantees", { hasGrantees: false }, { kind: "settle", until: 30_000 }],
+    ["is released once nothing holds it", { hasGrantees: false, now: 30_000 }, { kind: "release" }],
+    ["keeps its grants no longer than otherwise", { now: 2_000 }, { kind: "revoke" }],
+    [
+      "is held after its grants",
+      { now: 5_001, grantsGoneAt: 3_001, isStillHonoured: false },
+      { kind: "settle", until: 30_000 },
+    ],
+  ])("of which others hold data %s", (_rule, changes, phase) => {
+    expect(finalizationPhase({ ...base, heldUntil: 30_000, ...changes })).toEqual(phase);
+  });
+
   const seen = fc.record({
     hasGrantees: fc.constant(true),
     seenAt: fc.integer({ min: 0, max: 10_000 }),

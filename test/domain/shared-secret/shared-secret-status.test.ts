@@ -238,6 +238,37 @@ describe("the condition Ready", () => {
   });
 });
 
+describe("what the status says of connected clusters", () => {
+  const counts = { desired: 2, synced: 1, conflicts: 0, failed: 1 };
+  const east = { name: "east", ...counts, reason: "Forbidden", message: "pay/db: quota" };
+  const clusters = { clusters: [east], counts: { named: 3, synced: 2 } };
+
+  test("is a condition, a list and counts", () => {
+    const findings = found({ source: wanting, clusters });
+    expect(claimsOf(findings)["ClustersSynced"]).toBe(
+      'False Failed: 2 of 3 connected clusters are synced, first: cluster "east": pay/db: quota',
+    );
+    expect(sharedSecretCounts(findings)).toMatchObject({
+      sync: { clusters: [east], clusterCounts: { named: 3, synced: 2 } },
+    });
+  });
+
+  test("does not make the object less ready", () => {
+    const ready = claimsOf(found({ source: wanting }))["Ready"];
+    expect(claimsOf(found({ source: wanting, clusters }))["Ready"]).toBe(ready);
+    expect(ready).toMatch(/^True Ready/);
+  });
+
+  test("is nothing if it names none, and counts if none is connected", () => {
+    expect(claimsOf(found({ source: wanting }))).not.toHaveProperty("ClustersSynced");
+    expect(sharedSecretCounts(found({}))["sync"]).not.toHaveProperty("clusterCounts");
+    const none = { clusters: [], counts: { named: 0, synced: 0 } };
+    const { sync } = sharedSecretCounts(found({ clusters: none }));
+    expect(sync).toMatchObject({ clusterCounts: none.counts });
+    expect(sync).not.toHaveProperty("clusters");
+  });
+});
+
 describe("the counts of the status", () => {
   test("are those of keys, applied Roles and targets, with failures only if there are any", () => {
     const findings = found({

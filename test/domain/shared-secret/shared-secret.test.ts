@@ -21,6 +21,7 @@ import {
   type DeletedSharedSecret,
   type ObservedSharedSecret,
 } from "../../../src/domain/shared-secret/shared-secret.ts";
+import type { ClusterSummary } from "../../../src/domain/outbox/cluster-sync.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
 import { noTargets } from "../sync-situations.ts";
@@ -411,6 +412,13 @@ describe("Events about problems", () => {
 
   const since = "2026-01-01T00:00:00Z";
   const troubled = { source: { options: { problem } } };
+  const counts = { desired: 1, synced: 1, conflicts: 0, failed: 0 };
+  const clustersWith = (reason?: string): ClusterSummary => ({
+    clusters: [{ name: "east", ...counts, ...(reason === undefined ? {} : { reason }) }],
+    counts: { named: 1, synced: reason === undefined ? 1 : 0 },
+  });
+  const [failing, inProgress] = ["ClusterUnreachable", "Progressing"].map(clustersWith);
+  const synced = clustersWith();
   test.for<[string, readonly Condition[], Changes, readonly string[]]>([
     [
       "warn once for all conditions that become False",
@@ -491,6 +499,51 @@ describe("Events about problems", () => {
       [condition("Ready", "False", "Progressing"), condition("Synced", "False", "Paused")],
       {},
       [`Normal Ready generation 3 since ${since}`],
+    ],
+    [
+      "warn of a connected cluster while Ready stays True",
+      [condition("Ready", "True", "Ready")],
+      { clusters: failing },
+      ["Warning ClusterUnreachable generation 3"],
+    ],
+    [
+      "warn of a connected cluster and of targets at home",
+      [condition("Ready", "True", "Ready"), condition("ClustersSynced", "True", "Synced")],
+      { clusters: failing, summary: { desired: 1, conflicts: 1 } },
+      ["Warning Conflict generation 3", `Warning ClusterUnreachable generation 3 since ${since}`],
+    ],
+    [
+      "do not warn of a connected cluster again",
+      [
+        condition("Ready", "True", "Ready"),
+        condition("ClustersSynced", "False", "ClusterUnreachable"),
+      ],
+      { clusters: failing },
+      [],
+    ],
+    [
+      "warn once of a source that is invalid",
+      [],
+      { ...troubled, clusters: failing },
+      ["Warning TooLarge generation 3"],
+    ],
+    [
+      "report a new object while connected clusters are in progress",
+      [],
+      { clusters: inProgress },
+      ["Normal Ready generation 3"],
+    ],
+    [
+      "report a new object, and nothing of clusters that are well",
+      [],
+      { clusters: synced },
+      ["Normal Ready generation 3"],
+    ],
+    [
+      "record the end of a problem in a connected cluster as Normal",
+      [condition("Ready", "True", "Ready"), condition("ClustersSynced", "False", "Failed")],
+      { clusters: synced },
+      [`Normal Synced generation 3 since ${since}`],
     ],
   ])("%s", ([, conditions, changes, notes]) => {
     const source = { ...changes.source, secret: { conditions } };

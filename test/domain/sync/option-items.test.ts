@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  clusterList,
   itemBounds,
   optionItems,
   listBounds,
@@ -141,6 +142,34 @@ describe("a list", () => {
     ["more than 4096 characters", ",".repeat(4097), "has 4097 characters; must have at most 4096"],
   ])("with %s is rejected", ([, text, sentence]) => {
     expect(syncList(text)).toEqual({ kind: "refused", why: expect.stringContaining(sentence) });
+  });
+});
+
+describe("a list of clusters", () => {
+  test.for<[string | undefined, readonly string[]]>([
+    [undefined, []],
+    [" east, west ,", ["east", "west"]],
+    ["*", ["*"]],
+    ["east, *", ["east", "*"]],
+    ["c,".repeat(16), Array.from({ length: 16 }, () => "c")],
+    ["__proto__,constructor", ["__proto__", "constructor"]],
+  ])("%j has the names %j", ([text, entries]) => {
+    expect(clusterList(text)).toEqual({ kind: "entries", entries });
+  });
+
+  test.for<[string, string, string]>([
+    ["a glob", "east, we*", '"we*" is invalid; name clusters, or only "*"'],
+    ["two stars", "**", '"**" is invalid; name clusters, or only "*"'],
+    ["17 names", "c,".repeat(17), 'has 17 names; must have at most 16, or only "*"'],
+    ["another separator", "east;west", '"east;west" is invalid'],
+    ["a name that YAML breaks", "east\nwest", "is invalid"],
+    [
+      "a text of any length",
+      "c".repeat(1_000_000),
+      "has 1000000 characters; must have at most 4096",
+    ],
+  ])("with %s is rejected", ([, text, sentence]) => {
+    expect(clusterList(text)).toEqual({ kind: "refused", why: expect.stringContaining(sentence) });
   });
 });
 

@@ -4,6 +4,7 @@ import {
   haveSameValues,
   isEmptied,
   isFilled,
+  isObservedWhole,
   pick,
   placeholderRequestOf,
 } from "../../../src/domain/sync/placeholder.ts";
@@ -24,6 +25,14 @@ describe("the request of a Secret", () => {
   test("is absent without the label of a name", () => {
     expect(placeholderRequestOf(marks("a", {}))).toBeUndefined();
     expect(placeholderRequestOf(marks("a", { [sharedSecretNamespace]: "team" }))).toBeUndefined();
+  });
+
+  test("is not that of a Secret that an agent beside this Latchkey fills", () => {
+    const asking = { [sharedSecretName]: "db", [sharedSecretNamespace]: "team" };
+    const filled = marks("a", { ...asking, [labels.outboxUid]: "uid" });
+    expect(placeholderRequestOf(filled)).toBeUndefined();
+    expect([isEmptied(filled), isObservedWhole(filled)]).toEqual([false, false]);
+    expect(isObservedWhole(marks("a", asking))).toBe(true);
   });
 
   test.for<[string, Readonly<Record<string, string>>, RegExp]>([

@@ -12,7 +12,7 @@ import {
 import { observedMetadata } from "../../support/observed-objects.ts";
 import { runs } from "../../support/property-runs.ts";
 
-const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
+const { disableSync, syncSecretName, syncSecretType, syncToClusters, syncToProjects } = annotations;
 
 function read(
   given: Readonly<Record<string, string>>,
@@ -22,7 +22,9 @@ function read(
 }
 
 test("without annotations no sync is requested, and the target has the name of the SharedSecret and the type Opaque", () => {
-  expect(read({})).toEqual({ projects: [], secretName: "db", secretType: "Opaque", paused: false });
+  expect(read({})).toEqual({
+    ...{ projects: [], clusters: [], secretName: "db", secretType: "Opaque", paused: false },
+  });
 });
 
 test("an invalid list of projects is empty and distinguished from an empty one", () => {
@@ -33,15 +35,28 @@ test("an invalid list of projects is empty and distinguished from an empty one",
   expect(read({ [syncToProjects]: "" })).not.toHaveProperty("projectsAreUnreadable");
 });
 
-test("annotations set projects, name, type and pause", () => {
+test("an invalid list of clusters is empty and distinguished from an empty one", () => {
+  expect(read({ [syncToProjects]: "web", [syncToClusters]: "we*" })).toMatchObject({
+    ...{ projects: ["web"], clusters: [], clustersAreUnreadable: true },
+    problem: {
+      reason: "InvalidSyncOption",
+      message: expect.stringMatching(/^management.service\/sync-to-clusters: "we\*" is invalid/),
+    },
+  });
+  expect(read({ [syncToClusters]: "" })).not.toHaveProperty("clustersAreUnreadable");
+});
+
+test("annotations set projects, clusters, name, type and pause", () => {
   const given = {
     [syncToProjects]: "web, pay-*,",
+    [syncToClusters]: "east, west",
     [syncSecretName]: "other",
     [syncSecretType]: "kubernetes.io/tls",
     [disableSync]: "true",
   };
   expect(read(given)).toEqual({
     projects: ["web", "pay-*"],
+    clusters: ["east", "west"],
     secretName: "other",
     secretType: "kubernetes.io/tls",
     paused: true,

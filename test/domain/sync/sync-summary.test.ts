@@ -107,6 +107,28 @@ describe("a target counts", () => {
         ],
       },
     ],
+    [
+      "as a conflict with a copy of a source that is not known",
+      report("db", {
+        kind: "unknown-source",
+        sourceRef: { namespace: "team", name: "former" },
+      }),
+      {
+        conflicts: 1,
+        failures: [
+          {
+            kind: "conflict",
+            regarding,
+            ...at("db"),
+            reason: "UnknownSource",
+            message:
+              'Secret "pay/db" is a copy of SharedSecret "team/former", which the central cluster ' +
+              "says nothing about; it was not changed. Wait for the central cluster, or set the " +
+              "annotation management.service/sync-secret-name",
+          },
+        ],
+      },
+    ],
   ])("%s", ([, seen, expected]) => {
     expect(summarize(live, [seen], [])).toEqual({ ...noTargets, desired: 1, ...expected });
   });

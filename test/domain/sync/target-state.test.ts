@@ -71,6 +71,9 @@ const standings = {
     unmanaged: unmanagedSecret(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
   "an unmanaged Secret": { unmanaged: unmanagedSecret(live, { annotations: nothing }) },
+  "a Secret of an agent": {
+    copy: observedCopy(live, { annotations: nothing, labels: { [labels.outboxUid]: "uid" } }),
+  },
 } as const satisfies Record<
   string,
   { readonly copy?: ObservedCopy; readonly unmanaged?: UnmanagedSecret }
@@ -103,6 +106,7 @@ describe("a target of one source", () => {
     ["a paused copy without its label", "paused"],
     ["a user's copy without its label", "conflict"],
     ["an unmanaged Secret", "conflict"],
+    ["a Secret of an agent", "conflict"],
   ])("with %s is %s", ([standing, kind]) => {
     expect(stateAt(standing, { candidates: [live], owner: live }).kind).toBe(kind);
     expect(stateAt(standing, { candidates: [live], isTerminating: true }).kind).toBe("not-wanted");
@@ -274,6 +278,28 @@ describe("a target without a source", () => {
       isTerminating: false,
     });
     expect(targetSteps(target, reported)).toEqual([]);
+  });
+});
+
+describe("a target of a source that is not known", () => {
+  const unknownSource = { namespace: "team", name: "former" };
+  const copies = names(standings).filter((standing) => standing !== "nothing");
+
+  test.for(copies)("with %s is left alone, whoever else asks for it", (standing) => {
+    for (const candidates of [[], [live], [paused], [older, live]]) {
+      const state = stateAt(standing, { candidates, unknownSource });
+      expect(state).toEqual({ kind: "unknown-source", sourceRef: unknownSource });
+      expect(targetSteps(target, state, live.data)).toEqual([]);
+      expect(writtenSource(state)).toBeUndefined();
+    }
+    const isTerminating = true;
+    expect(stateAt(standing, { unknownSource, isTerminating }).kind).toBe("not-wanted");
+  });
+
+  test("is left alone if it is a placeholder that asks for another one", () => {
+    const request = { keys: undefined, source: { namespace: "team", name: "db" }, permitted: live };
+    const state = stateAt("a current copy", { candidates: [live], request, unknownSource });
+    expect(state.kind).toBe("unknown-source");
   });
 });
 
