@@ -1,11 +1,9 @@
 import { keyOf } from "../api/object.ts";
+import { silentAfterMs } from "../domain/outbox/cluster-overview.ts";
 import type { ObservedAgent } from "../domain/outbox/cluster-sync.ts";
 import { outboxNamespace, reportName } from "../domain/outbox/outbox-names.ts";
 import type { LeaseRecord } from "../kube/lease-record.ts";
 import type { LeaderState } from "./memory.ts";
-
-/** How long an agent counts as reachable after a heartbeat, in milliseconds. */
-export const reachableMs = 90_000;
 
 /**
  * Records the heartbeat of an agent, or that its Lease is gone. The age of a heartbeat counts from
@@ -41,7 +39,7 @@ export function observeAgent(cluster: string, leader: LeaderState): ObservedAgen
   const ageMs = heartbeatAgeMs(cluster, leader);
   const first = keyOf({ namespace: outboxNamespace(cluster), name: reportName(0) });
   return {
-    isUnreachable: ageMs === undefined || ageMs > reachableMs,
+    isUnreachable: ageMs === undefined || ageMs > silentAfterMs,
     problem: leader.stores.clusterReports.get(first)?.report.problem,
   };
 }

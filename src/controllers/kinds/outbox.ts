@@ -21,7 +21,8 @@ import {
 import { nothingToDo } from "../../domain/plan/plan.ts";
 import type { Change } from "../../kube/informer/store.ts";
 import { observedOutboxSecret } from "../../tokens/observed-data.ts";
-import { heartbeatAgeMs, reachableMs } from "../cluster-agents.ts";
+import { silentAfterMs } from "../../domain/outbox/cluster-overview.ts";
+import { heartbeatAgeMs } from "../cluster-agents.ts";
 import type { Enqueuer } from "../enqueuer.ts";
 import { observeOutbox } from "../observe-outbox.ts";
 import { enqueueNaming, enqueueOffered, sourcesAt } from "../outbox-keys.ts";
@@ -169,7 +170,7 @@ function confirmation(
 function decideAgent(namespace: string, world: World): ReconcileDecision {
   const cluster = clusterOfOutbox(namespace) ?? "";
   const { unreachable } = world.memory.agents;
-  const leftMs = reachableMs - (heartbeatAgeMs(cluster, world) ?? Infinity);
+  const leftMs = silentAfterMs - (heartbeatAgeMs(cluster, world) ?? Infinity);
   const isUnreachable = leftMs < 0;
   if (isUnreachable !== unreachable.has(cluster)) {
     if (isUnreachable) unreachable.add(cluster);

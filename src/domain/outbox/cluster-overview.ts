@@ -100,11 +100,11 @@ export function outboxObstacle({
   const hasOutbox = connected !== undefined && namespace !== undefined;
   if (hasOutbox && isOutboxOf(namespace, connected)) return undefined;
   const place = `Namespace "${outboxNamespace(name)}"`;
-  const fact =
+  const connect = `run kubectl latchkey cluster connect ${name}`;
+  const message =
     namespace === undefined
-      ? `${place} does not exist`
-      : `${place} is not the outbox of this connection`;
-  const message = `${fact}; run kubectl latchkey cluster connect ${name}.`;
+      ? `${place} does not exist; ${connect}.`
+      : `${place} is not the outbox of this connection; ${connect} --replace.`;
   return { reason: "OutboxMissing", message };
 }
 

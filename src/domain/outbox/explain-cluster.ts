@@ -165,7 +165,7 @@ function outboxItem(
     object: { kind: resources.namespaces.kind, name: outboxNamespace(about.name) },
     field: annotationField(annotations.clusterUid),
     value: namespace?.annotations[annotations.clusterUid],
-    message: `An administrator can run kubectl latchkey cluster connect ${about.name}.`,
+    message: "Follow the message; it needs the verb connect on the cluster.",
   });
 }
 

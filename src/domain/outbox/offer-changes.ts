@@ -7,7 +7,7 @@ import { type ConnectedCluster, isWithdrawn, offerTo } from "./consents.ts";
 import { clusterObject } from "./explain-cluster.ts";
 
 /** What decides what connected clusters are offered. */
-export interface Consents {
+interface Consents {
   readonly sources: ReadonlyMap<Key, Source>;
   /** By their names. */
   readonly clusters: ReadonlyMap<string, ConnectedCluster>;
