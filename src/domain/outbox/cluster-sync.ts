@@ -214,10 +214,10 @@ export function clustersCondition(
   const message = `${counts.synced} of ${counts.named} connected clusters are synced`;
   if (first?.reason === undefined) return condition("True", "Synced", message);
   const why = `first: cluster ${quoted(first.name)}: ${first.message ?? ""}`;
-  return condition("False", knownReason(first), `${message}, ${why}`);
+  return condition("False", knownReason(first.reason, first.conflicts), `${message}, ${why}`);
 }
 
-function knownReason({ reason = "", conflicts }: ClusterSync): Reason {
+function knownReason(reason: string, conflicts: number): Reason {
   if (isKnown(reason)) return reason;
   return conflicts > 0 ? "Conflict" : "Failed";
 }

@@ -1,5 +1,5 @@
 import { labels, outboxSecretType } from "../../api/names.ts";
-import type { ObjectRef } from "../../api/object.ts";
+import { keyOf, type ObjectRef, refOf } from "../../api/object.ts";
 import type { Source } from "../sync/copy.ts";
 import { type ConnectedCluster, isWithdrawn, offerTo } from "./consents.ts";
 import type { UnknownSource } from "./cluster-report.ts";
@@ -143,6 +143,6 @@ function withdrawnSource(
   return named === undefined || uid === undefined ? undefined : { cluster, source: named, uid };
 }
 
-function placeOf({ secret: { metadata } }: Source): ObjectRef {
-  return { namespace: metadata.namespace ?? "", name: metadata.name };
+function placeOf({ secret }: Source): ObjectRef {
+  return refOf(keyOf(secret.metadata));
 }

@@ -27,7 +27,7 @@ export function marksAsWritten(raw: unknown, cluster: string): unknown {
 
 /** Swaps the labels in a label selector; its own inverse. */
 export function swappedSelector(selector: string): string {
-  return selector.replaceAll(/[-\w./]+/g, (word) => renamed(word, swappedLabels));
+  return selector.replaceAll(/[-\w./]+/g, (word) => swappedLabels.get(word) ?? word);
 }
 
 /** Before what names no source of the outbox, so that no rule takes the Secret for a copy. */
@@ -67,23 +67,22 @@ function withMarks(raw: unknown, copyOf: (text: string) => string): unknown {
   };
 }
 
-type Names = Readonly<Record<string, string>>;
+type Names = ReadonlyMap<string, string>;
 
 /** The record with other names of some keys; the record itself if it has none of them. */
 function swapped(
   record: Readonly<Record<string, unknown>>,
   names: Names,
 ): Readonly<Record<string, unknown>> {
-  if (!Object.keys(names).some((name) => Object.hasOwn(record, name))) return record;
+  if (![...names.keys()].some((name) => Object.hasOwn(record, name))) return record;
   return Object.fromEntries(
-    Object.entries(record).map(([key, value]) => [renamed(key, names), value]),
+    Object.entries(record).map(([key, value]) => [names.get(key) ?? key, value]),
   );
 }
 
-function renamed(key: string, names: Names): string {
-  return Object.hasOwn(names, key) ? (names[key] ?? key) : key;
-}
-
 function pairs(one: string, other: string): Names {
-  return { [one]: other, [other]: one };
+  return new Map([
+    [one, other],
+    [other, one],
+  ]);
 }

@@ -140,6 +140,11 @@ describe("a report that is too large leaves out", () => {
     );
   });
 
+  test("nothing that it says of an agent without a problem", () => {
+    const { problem: _, ...rest } = large(1_000);
+    expect(parseReport(reportText(rest))).not.toHaveProperty("problem");
+  });
+
   test("says what is well of more than 15,000 sources of a cluster in its 16 reports", () => {
     const sources = [...large(1_000).sources].filter(([, { reason }]) => reason === undefined);
     const report = { ...emptyReport, sources: new Map(sources) };

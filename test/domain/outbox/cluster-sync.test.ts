@@ -269,6 +269,15 @@ describe("a source names", () => {
 });
 
 describe("the condition ClustersSynced", () => {
+  test("has no sentence of a status that has none", () => {
+    const { message: _, ...silent } = { name: "east", ...reported(), reason: "Odd", message: "" };
+    const summary = { clusters: [silent], counts: { named: 1, synced: 0 } };
+    expect(clustersCondition(source, summary)).toMatchObject({
+      reason: "Failed",
+      message: '0 of 1 connected clusters are synced, first: cluster "east": ',
+    });
+  });
+
   const claim = (observed: readonly ObservedClusterSync[], options: Partial<SyncOptions> = {}) => {
     const one = sharedWith({ options: { clusters: ["*"], ...options } });
     const { type, status, reason, message } = clustersCondition(

@@ -47,6 +47,7 @@ const secrets = {
     marks: { annotations: { ...tombstone.metadata.annotations, [annotations.outboxFormat]: "0" } },
   }),
   "an offer with an empty label": offeredSecret(offeredOf(source), { marks: unlabelled }),
+  "an offer without its label": offeredSecret(offeredOf(source), { marks: { labels: {} } }),
   "an offer of another name": offeredSecret(offeredOf(source), { marks: nameless }),
   "a tombstone of another name": tombstoneFor(source, { marks: nameless }),
   "a Secret of another type": { ...offered, type: "Opaque" },
@@ -191,6 +192,11 @@ describe("a Secret of an outbox", () => {
   ])("%s", ([, existing, of, changes, kind]) => {
     expect(stateOf(existing, of, changes).kind).toBe(kind);
   });
+});
+
+test("a Secret without the label says nothing in a full outbox", () => {
+  expect(stateOf("an offer without its label", "again", full).kind).toBe("unreadable");
+  expect(stateOf("an offer without its label", "none").kind).toBe("unreadable");
 });
 
 describe("a full outbox", () => {
