@@ -6,6 +6,7 @@ import {
   emptyReport,
   reportKey,
   reportText,
+  type SourceReport,
 } from "../../src/domain/outbox/cluster-report.ts";
 import {
   outboxName,
@@ -72,12 +73,17 @@ export class FakeCluster {
     return api.merge(path, { data: { [reportKey]: text } });
   }
 
-  /** Reports that every target of a source is synced. */
-  async reportSynced(source: Place, targets = 1): Promise<void> {
+  /** What an agent reports of a source when every target is synced. */
+  async synced(source: Place, targets = 1): Promise<SourceReport> {
     const { metadata } = await api.get(this.secretOf(source));
     const seen = String(metadata.resourceVersion);
-    const counts = { seen, desired: targets, synced: targets, conflicts: 0, failed: 0 };
-    await this.report(source.uid, { sources: new Map([[source.uid, counts]]) });
+    return { seen, desired: targets, synced: targets, conflicts: 0, failed: 0 };
+  }
+
+  /** Reports that every target of a source is synced. */
+  async reportSynced(source: Place, targets = 1): Promise<void> {
+    const synced = await this.synced(source, targets);
+    await this.report(source.uid, { sources: new Map([[source.uid, synced]]) });
   }
 
   /** Reports that the tombstone of a source is done. */

@@ -123,6 +123,17 @@ describe("a change enqueues", () => {
       [`${all} normal`],
     ],
     [
+      "nothing for what is done in another cluster",
+      [
+        "configmaps",
+        "ADDED",
+        newer(rawReportOf("uid-db", { done: new Map([["uid-db", "1"]]) }), {
+          namespace: "latchkey-cluster-west",
+        }),
+      ],
+      [],
+    ],
+    [
       "what is unknown",
       ["configmaps", "ADDED", rawReportOf("uid-x", { unknown: new Map([["uid-x", "team/x"]]) })],
       [`outbox ${outboxKeyOf("x")} low`],
@@ -166,6 +177,17 @@ describe("a change enqueues", () => {
     listWatch.emit(plural, type, object);
     const others = enqueued.filter((line) => !/^(copy |sharedSecret \S+ high)/.test(line));
     expect(new Set(others)).toEqual(new Set(expected));
+  });
+
+  test("the Secrets that other outboxes have of a source, and an unknown source once", async () => {
+    const left = newer(secret, { namespace: "latchkey-cluster-west", uid: "uid-left" });
+    const { listWatch, enqueued } = await fakeWorld({ ...base, secrets: [cluster, left] });
+    listWatch.emit("sharedsecrets", "MODIFIED", newer(rawShared("db", { data: { a: "Yg==" } })));
+    expect(enqueued).toContain(`outbox ${outboxKeyOf("db", "west")} normal`);
+    const unknown = rawReport({ unknown: new Map([["uid-x", "team/x"]]) });
+    listWatch.emit("configmaps", "ADDED", unknown);
+    listWatch.emit("configmaps", "MODIFIED", newer(unknown));
+    expect(enqueued.filter((line) => line.endsWith(`${outboxKeyOf("x")} low`))).toHaveLength(1);
   });
 
   test("the clusters of a source that names all of them", async () => {

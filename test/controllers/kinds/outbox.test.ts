@@ -43,6 +43,11 @@ async function written(listed: Listed, metadata: object = {}): Promise<RawObject
 }
 
 const offered = await written(wanted);
+/** The Secret of another source, of 17 bytes. */
+const other = rawObject(
+  { ...offered.metadata, name: "other", uid: "uid-other" },
+  { ...offered, data: { passwords: "Y2FuYXJ5" } },
+);
 const having = (secrets: readonly RawObject[], others: Listed = {}): Listed => ({
   ...wanted,
   ...others,
@@ -166,6 +171,16 @@ describe("the Secret of an outbox", () => {
     expect(client.lines).toEqual([]);
   });
 
+  test("goes by the oldest of several Secrets that connect its cluster", async () => {
+    const secrets = [
+      rawCluster("east", "ops", { name: "newer", creationTimestamp: "2026-03-01T00:00:00Z" }),
+      rawCluster("east", "web"),
+    ];
+    const { client, reconcile } = await setup(having([offered], { secrets }));
+    await reconcile();
+    expect(client.lines).toEqual([]);
+  });
+
   test("is never changed if it has another type", async () => {
     const foreign = rawObject({ ...offered.metadata }, { ...offered, type: "Opaque" });
     const { client, reconcile } = await setup(having([foreign]));
@@ -183,12 +198,18 @@ describe("the Secret of an outbox", () => {
     expect(enqueued).toContain("sharedSecret team/db in 100 ms");
   });
 
-  test("waits for room in an outbox that is full", async () => {
-    const { client, clock, reconcile } = await setup(wanted, {
-      options: { maximumOutboxBytes: 10 },
+  test.for<[string, number, readonly RawObject[], boolean]>([
+    ["waits for room in an outbox without room for it", 15, [], true],
+    ["is created in an outbox with room for it", 16, [], false],
+    ["waits for room that other Secrets take", 32, [other], true],
+    ["is created beside other Secrets", 33, [other], false],
+  ])("%s", async ([, maximumOutboxBytes, secrets, waits]) => {
+    const { client, clock, reconcile } = await setup(having(secrets), {
+      options: { maximumOutboxBytes },
     });
-    expect(await reconcile()).toEqual({ kind: "requeue-at", at: clock.now() + 15_000 });
-    expect(client.lines).toEqual([]);
+    const waiting = { kind: "requeue-at", at: clock.now() + 15_000 };
+    expect(await reconcile()).toEqual(waits ? waiting : { kind: "done" });
+    expect(client.lines).toEqual(waits ? [] : [`create secrets ${key}`]);
   });
 
   test("has data that is too large for the cache, as it is read", async () => {

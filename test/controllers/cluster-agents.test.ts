@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { heartbeatAgeMs, observeAgent } from "../../src/controllers/cluster-agents.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
+import { rawHeartbeat, rawReport } from "../support/outbox-objects.ts";
+import { fakeWorld } from "../support/world.ts";
+
+/** A world with a Lease that was renewed so long before the first observation. */
+async function setup(agoMs: number | undefined) {
+  const { clock: start } = await fakeWorld({});
+  const leases = agoMs === undefined ? [] : [rawHeartbeat(start.now() - agoMs)];
+  const found = await fakeWorld({ leases });
+  await found.enqueueAll();
+  const { clock, listWatch, world } = found;
+  let version = 9_000_000;
+  return {
+    ...found,
+    age: () => heartbeatAgeMs("east", world),
+    renew(at: number) {
+      version += 1;
+      const { metadata, ...rest } = rawHeartbeat(at);
+      const renewed = rawObject({ ...metadata, resourceVersion: String(version) }, rest);
+      listWatch.emit("leases", "MODIFIED", renewed);
+    },
+    isUnreachable: () => observeAgent("east", world).isUnreachable,
+    clock,
+  };
+}
+
+describe("the age of a heartbeat", () => {
+  test("is that of the Lease for a new leader", async () => {
+    const { age, isUnreachable } = await setup(91_000);
+    expect([age(), isUnreachable()]).toEqual([91_000, true]);
+  });
+
+  test("is never negative, by whatever clock", async () => {
+    const { age, isUnreachable } = await setup(-3_600_000);
+    expect([age(), isUnreachable()]).toEqual([0, false]);
+  });
+
+  test("counts from the observation of each renewal, because clocks differ", async () => {
+    const { age, clock, renew, isUnreachable } = await setup(91_000);
+    renew(clock.now() - 80_000_000);
+    expect(age()).toBe(0);
+    clock.advance(90_000);
+    expect([age(), isUnreachable()]).toEqual([90_000, false]);
+    clock.advance(1);
+    expect(isUnreachable()).toBe(true);
+  });
+
+  test("goes on while the Lease is written without a renewal", async () => {
+    const { age, clock, renew } = await setup(0);
+    const at = clock.now();
+    clock.advance(5_000);
+    renew(at);
+    expect(age()).toBe(5_000);
+  });
+
+  test("is unknown without a Lease, and after the Lease is deleted", async () => {
+    const none = await setup(undefined);
+    expect([none.age(), none.isUnreachable()]).toEqual([undefined, true]);
+    const { age, clock, listWatch } = await setup(0);
+    const { metadata, ...rest } = rawHeartbeat(clock.now());
+    const deleted = rawObject({ ...metadata, resourceVersion: "9000001" }, rest);
+    listWatch.emit("leases", "DELETED", deleted);
+    expect(age()).toBeUndefined();
+  });
+});
+
+test("the first report says why an agent writes nothing, and no other report", async () => {
+  const problem = { reason: "PoliciesMissing", message: "m" };
+  const first = await fakeWorld({ configmaps: [rawReport({ problem })] });
+  expect(observeAgent("east", first.world).problem).toEqual(problem);
+  const second = await fakeWorld({ configmaps: [rawReport({ problem }, { number: 1 })] });
+  expect(observeAgent("east", second.world).problem).toBeUndefined();
+});
