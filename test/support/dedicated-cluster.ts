@@ -13,6 +13,7 @@ import {
   startControlPlane,
   type StartedControlPlane,
 } from "./control-plane.ts";
+import type { User } from "./control-plane-handle.ts";
 import { type Installation, installationOf } from "./install.ts";
 import {
   type ControllerProcess,
@@ -75,6 +76,8 @@ export interface DedicatedClusterOptions {
    * annotations. `manifests` leaves that webhook to the test, `nothing` leaves everything.
    */
   readonly install?: "stamped" | "manifests" | "nothing";
+  /** Users in addition to `admin`. */
+  readonly users?: readonly User[];
   /** Additional flags of kube-apiserver. */
   readonly extraApiServerFlags?: readonly string[];
 }

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
+import {
+  type AgentFixture,
+  centralLeasePath,
+  makeTarget,
+  newSource,
+  secretPath,
+  startAgentFixture,
+} from "../support/agent-fixture.ts";
+import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { unique } from "../support/policy-request.ts";
+import { base64 } from "../support/shared-secret-requests.ts";
+
+describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () => {
+  let fixture: AgentFixture;
+
+  beforeAll(async () => {
+    fixture = await startAgentFixture();
+  });
+  afterAll(() => fixture?.stop());
+
+  /** A source that is offered to a project with one namespace; its copy has arrived. */
+  async function makeCopied(others: Readonly<Record<string, string>> = {}) {
+    const source = newSource();
+    const project = unique("project");
+    const namespace = await makeTarget(fixture.east, project);
+    await fixture.offer(source, { project, annotations: others });
+    const place = { namespace, name: others[annotations.syncSecretName] ?? source.name };
+    const copy = await fixture.arrives(place, { password: "canary" });
+    return { source, project, place, copy };
+  }
+
+  const reportOf = (uid: string, wanted: object): Promise<unknown> =>
+    eventually(
+      async () => {
+        const report = (await fixture.report()).sources.get(uid);
+        expect(report).toMatchObject(wanted);
+        return report;
+      },
+      { what: `the report of ${uid}`, within: 60_000 },
+    );
+
+  it("copies an entry of the outbox, with marks of its own, and reports it", async () => {
+    const { source, copy } = await makeCopied();
+    expect(copy.metadata.labels).toEqual({ [labels.outboxUid]: source.uid });
+    const copyOf = copy.metadata.annotations?.[annotations.copyOf];
+    expect(copyOf).toMatch(new RegExp(`^east//team-a/${source.name} -> `));
+    await reportOf(source.uid, { desired: 1, synced: 1, conflicts: 0, failed: 0 });
+  });
+
+  it("repairs an edited and a deleted copy", async () => {
+    const { place } = await makeCopied();
+    const path = secretPath(place);
+    await fixture.east.arrange(mergePatch(path, { data: { password: base64("edited") } }));
+    await fixture.arrives(place, { password: "canary" });
+    await fixture.east.arrange(remove(path));
+    await fixture.arrives(place, { password: "canary" });
+  });
+
+  it("follows a change of the data and of the options", async () => {
+    const { source, project, place } = await makeCopied();
+    await fixture.offer(source, { project, data: { password: "changed" } });
+    await fixture.arrives(place, { password: "changed" });
+    await fixture.offer(source, {
+      ...{ project, data: { user: "me" } },
+      annotations: { [annotations.syncFormat]: "json", [annotations.syncSecretName]: "other" },
+    });
+    await fixture.arrives({ ...place, name: "other" }, { "data.json": '{"user":"me"}' });
+    await fixture.goes(place);
+  });
+
+  it("reads large data from the outbox when it writes a copy", async () => {
+    const source = newSource();
+    const project = unique("project");
+    const namespace = await makeTarget(fixture.east, project);
+    const data = { large: "x".repeat(100_000) };
+    await fixture.offer(source, { project, data });
+    await fixture.arrives({ namespace, name: source.name }, data);
+  });
+
+  it("gives copies labels that the namespace allows", async () => {
+    const source = newSource();
+    const project = unique("project");
+    const allowed = { [annotations.allowCopyKeys]: "example.com/*" };
+    const namespace = await makeTarget(fixture.east, project, allowed);
+    const others = { [annotations.copyLabels]: "example.com/tier=gold" };
+    await fixture.offer(source, { project, annotations: others });
+    const copy = await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
+    expect(copy.metadata.labels).toMatchObject({ "example.com/tier": "gold" });
+  });
+
+  it("fills a placeholder, and empties it when the source is withdrawn", async () => {
+    const { source, place } = await makeCopied();
+    const asking = { namespace: place.namespace, name: unique("asking") };
+    const metadata = {
+      name: asking.name,
+      labels: { [labels.sharedSecretNamespace]: "team-a", [labels.sharedSecretName]: source.name },
+    };
+    await fixture.east.arrange(post(secretPath({ namespace: place.namespace }), { metadata }));
+    await fixture.arrives(asking, { password: "canary" });
+    await fixture.withdraw(source);
+    await fixture.goes(place);
+    await fixture.arrives(asking, {});
+  });
+
+  it("leaves a Secret that it does not manage, and reports the conflict", async () => {
+    const source = newSource();
+    const project = unique("project");
+    const namespace = await makeTarget(fixture.east, project);
+    const data = { password: base64("own") };
+    const body = { metadata: { name: source.name }, data };
+    await fixture.east.arrange(post(secretPath({ namespace }), body));
+    await fixture.offer(source, { project });
+    await reportOf(source.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
+    expect(await fixture.secret(namespace, source.name)).toMatchObject({ data });
+  });
+
+  it("reports what a quota refuses, and writes it when there is room", async () => {
+    const source = newSource();
+    const project = unique("project");
+    const namespace = await makeTarget(fixture.east, project);
+    const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`;
+    const spec = { hard: { secrets: "0" } };
+    await fixture.east.arrange(post(quotas, { metadata: { name: "none" }, spec }));
+    await eventually(
+      async () => {
+        const { status } = await fixture.east.arrange(get(`${quotas}/none`));
+        return JSON.stringify(status ?? {}).includes("used");
+      },
+      { what: "the quota to count" },
+    );
+    await fixture.offer(source, { project });
+    await reportOf(source.uid, { desired: 1, synced: 0, failed: 1, reason: "Forbidden" });
+    await fixture.east.arrange(mergePatch(`${quotas}/none`, { spec: { hard: { secrets: "9" } } }));
+    await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
+    await reportOf(source.uid, { desired: 1, synced: 1, failed: 0 });
+  });
+
+  it("removes what is withdrawn, and reports that it has nothing of it", async () => {
+    const { source, place } = await makeCopied();
+    await fixture.withdraw(source);
+    await fixture.goes(place);
+    const done = async () => (await fixture.report()).done.has(source.uid);
+    await eventually(done, { what: "the report of the withdrawal" });
+    expect((await fixture.report()).sources.has(source.uid)).toBe(false);
+  });
+
+  it("keeps the copies of an entry that is missing, reports them, and removes them when told", async () => {
+    const { source, place, copy } = await makeCopied();
+    await reportOf(source.uid, { synced: 1 });
+    await fixture.forget(source);
+    const unknown = async () => (await fixture.report()).unknown.get(source.uid);
+    expect(await eventually(unknown, { what: "the report of the unknown source" })).toBe(
+      `team-a/${source.name}`,
+    );
+    const still = await fixture.secret(place.namespace, place.name);
+    expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+    await fixture.withdraw(source);
+    await fixture.goes(place);
+    const done = async () => (await fixture.report()).done.has(source.uid);
+    await eventually(done, { what: "the report of the withdrawal" });
+  });
+
+  it("keeps the copies of a newer format as they are", async () => {
+    const { source, project, place } = await makeCopied();
+    await fixture.annotate(source, { [annotations.outboxFormat]: "2" });
+    await reportOf(source.uid, { reason: "UnsupportedOption" });
+    await fixture.arrives(place, { password: "canary" });
+    await fixture.offer(source, { project, data: { password: "again" } });
+    await fixture.arrives(place, { password: "again" });
+    await fixture.annotate(source, { [`${annotations.syncFormat}-of-tomorrow`]: "x" });
+    await reportOf(source.uid, { reason: "UnsupportedOption" });
+    await fixture.arrives(place, { password: "again" });
+  });
+
+  it("goes on after kill -9, with what happened meanwhile", async () => {
+    const { source, project, place } = await makeCopied();
+    const withdrawn = await makeCopied();
+    const { agent } = fixture;
+    agent.kill("SIGSTOP");
+    await fixture.offer(source, { project, data: { password: "later" } });
+    await fixture.withdraw(withdrawn.source);
+    const { starts } = agent;
+    agent.kill("SIGKILL");
+    await eventually(() => agent.starts > starts, { what: "the agent to start again" });
+    await fixture.arrives(place, { password: "later" });
+    await fixture.goes(withdrawn.place);
+    await agent.waitReady();
+  });
+
+  it("keeps copies and repairs them while the outbox is forbidden", async () => {
+    const { source, project, place } = await makeCopied();
+    const binding = `/apis/rbac.authorization.k8s.io/v1/namespaces/${outboxNamespace("east")}/rolebindings`;
+    const path = `${binding}/latchkey-cluster-agent`;
+    const { metadata, roleRef, subjects } = await fixture.central.arrange(get(path));
+    await fixture.central.arrange(remove(path));
+    const isRefused = async () =>
+      /resource="sharedsecrets",code="Forbidden"} [1-9]/.test(
+        await (await fetch(`${fixture.agent.url}/metrics`)).text(),
+      );
+    await eventually(isRefused, { what: "the outbox to be forbidden", within: 90_000 });
+    await fixture.east.arrange(remove(secretPath(place)));
+    await fixture.arrives(place, { password: "canary" });
+    const { name, labels: given } = metadata;
+    await fixture.central.arrange(
+      post(binding, { metadata: { name, labels: given }, roleRef, subjects }),
+    );
+    await fixture.offer(source, { project, data: { password: "heard" } });
+    await fixture.arrives(place, { password: "heard" });
+  });
+
+  it("writes nothing as a duplicate, until its outbox is given to it", async () => {
+    const { source, project, place, copy } = await makeCopied();
+    const hold = (holderIdentity: string) =>
+      fixture.central.arrange(mergePatch(centralLeasePath, { spec: { holderIdentity } }));
+    const readiness = async () => await (await fetch(`${fixture.agent.url}/readyz`)).text();
+    await hold("uid-of-another-cluster");
+    const isDuplicate = async () => (await readiness()).includes("uid-of-another-cluster");
+    await eventually(isDuplicate, { what: "the agent to see the duplicate" });
+    await fixture.offer(source, { project, data: { password: "not yet" } });
+    await new Promise((wake) => setTimeout(wake, 3_000));
+    const still = await fixture.secret(place.namespace, place.name);
+    expect(still.metadata.resourceVersion).toBe(copy.metadata.resourceVersion);
+    await hold("");
+    await fixture.arrives(place, { password: "not yet" });
+    await fixture.agent.waitReady();
+  });
+
+  it("creates nothing and still removes where a policy is missing", async () => {
+    const withdrawn = await makeCopied();
+    const binding =
+      "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/latchkey-project-assignment";
+    const { metadata, spec } = await fixture.east.arrange(get(binding));
+    await fixture.east.arrange(remove(binding));
+    const problem = async () => (await fixture.report()).problem;
+    expect(await eventually(problem, { what: "the report of the policy" })).toMatchObject({
+      reason: "PoliciesMissing",
+    });
+    const source = newSource();
+    const project = unique("project");
+    const namespace = await makeTarget(fixture.east, project);
+    await fixture.offer(source, { project });
+    await fixture.withdraw(withdrawn.source);
+    await fixture.goes(withdrawn.place);
+    expect((await fixture.secret(namespace, source.name)).code).toBe(404);
+    const { name, labels: given } = metadata;
+    const collection = binding.replace(/\/[^/]*$/, "");
+    await fixture.east.arrange(post(collection, { metadata: { name, labels: given }, spec }));
+    await fixture.arrives({ namespace, name: source.name }, { password: "canary" });
+  });
+
+  it("has no value in its log", async () => {
+    const { readFile } = await import("node:fs/promises");
+    const log = await readFile(fixture.agent.log, "utf8");
+    expect(log).not.toContain("canary");
+    expect(log).not.toContain(base64("canary"));
+  });
+});
