@@ -61,6 +61,18 @@ describe("a report", () => {
     );
   });
 
+  test.for<[string, Partial<SourceReport>]>([
+    ["conflicts", { conflicts: 1 }],
+    ["failures", { failed: 1 }],
+    ["fewer targets than desired", { synced: 2 }],
+    ["more targets than desired", { synced: 4 }],
+    ["a reason", { reason: "Failed" }],
+    ["a message", { message: "why" }],
+  ])("keeps a source with %s apart from one that is well", ([, changes]) => {
+    const report = { ...emptyReport, sources: new Map([["uid-db", { ...well, ...changes }]]) };
+    expect(parseReport(reportText(report))).toEqual(report);
+  });
+
   test("passes on a message without a reason, in one line of at most 256 characters", () => {
     const { reason: _, ...silent } = failing;
     const message = `one\n\u{1b}[31mtwo\u{202e}${"x".repeat(300)}`;

@@ -49,7 +49,9 @@ const secrets = {
   "an offer with an empty label": offeredSecret(offeredOf(source), { marks: unlabelled }),
   "an offer without its label": offeredSecret(offeredOf(source), { marks: { labels: {} } }),
   "an offer of another name": offeredSecret(offeredOf(source), { marks: nameless }),
-  "a tombstone of another name": tombstoneFor(source, { marks: nameless }),
+  "a tombstone of another name": tombstoneFor(source, {
+    marks: { annotations: { ...tombstone.metadata.annotations, [annotations.source]: "x/y" } },
+  }),
   "a Secret of another type": { ...offered, type: "Opaque" },
 } satisfies Record<string, ObservedOutboxSecret | undefined>;
 
