@@ -191,11 +191,18 @@ describe("the controller's account", () => {
     "create core secrets in default",
     `update ${lease} in latchkey-system`,
     "create events.k8s.io events in default",
+    "watch core configmaps",
+    "list coordination.k8s.io leases",
   ])("may %s", async (access) => {
     expect(await may(controller, access)).toBe(true);
   });
 
   it.each([
+    "update core configmaps report-0 in latchkey-cluster-east",
+    "delete core configmaps report-0 in latchkey-cluster-east",
+    "update coordination.k8s.io leases latchkey-cluster-agent in latchkey-cluster-east",
+    "create core namespaces",
+    "delete core namespaces latchkey-cluster-east",
     "create management.service sharedsecrets in default",
     "create management.service ownedaccesskeys",
     "assign management.service projects web",
