@@ -92,8 +92,10 @@ export async function playReports(admin: BareClient, name: string): Promise<void
   }
 }
 
+/** Only Secrets of outboxes. */
+export const offersOnly = `labelSelector=${encodeURIComponent(labels.outboxUid)}`;
+
 /** The Secrets in the outbox of a cluster. */
 export async function offersOf(admin: BareClient, name: string): Promise<readonly unknown[]> {
-  const query = `labelSelector=${encodeURIComponent(labels.outboxUid)}`;
-  return listAt(await admin.get(`${secretPath(outboxNamespace(name))}?${query}`), "items");
+  return listAt(await admin.get(`${secretPath(outboxNamespace(name))}?${offersOnly}`), "items");
 }
