@@ -13,7 +13,15 @@ import {
   latchkeyAccount,
   unique,
 } from "../support/policy-request.ts";
-import { dryCreate, forceApply, grantUser, made, merge, withPolicies } from "./policy-fixture.ts";
+import {
+  dryCreate,
+  forceApply,
+  gone as noOwner,
+  grantUser,
+  made,
+  merge,
+  withPolicies,
+} from "./policy-fixture.ts";
 
 const [east, west] = [unique("east"), unique("west")];
 const [outbox, other] = [outboxNamespace(east), outboxNamespace(west)];
@@ -121,11 +129,9 @@ withPolicies("the namespace of an outbox", () => {
   });
 
   it("goes with all that is in it, and gets what each namespace gets", async () => {
-    const [cluster, plain] = [unique("gone"), unique("plain")];
-    const gone = outboxNamespace(cluster);
+    const gone = outboxNamespace(unique("gone"));
     const path = `/api/v1/namespaces/${gone}`;
     await api.create("/api/v1/namespaces", namespace(gone));
-    await api.create("/api/v1/namespaces", namespace(plain));
     await api.create(pathOf(gone, "resourcequotas"), {
       metadata: { name: "outbox" },
       spec: { hard: { pods: "0", secrets: "100" } },
@@ -133,14 +139,19 @@ withPolicies("the namespace of an outbox", () => {
     await api.create(pathOf(gone, "configmaps"), report(0));
     const created = await as(controller).create(pathOf(gone, "secrets"), outboxSecret());
     expect(created).toMatchObject({ code: 201 });
-    const common = async (what: string) => (await api.find(pathOf(plain, what))).code === 200;
     const isFurnished = async () => {
       for (const what of ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
-        if ((await common(what)) && (await api.find(pathOf(gone, what))).code !== 200) return false;
+        if ((await api.find(pathOf(gone, what))).code !== 200) return false;
       const { status } = await api.get(`${pathOf(gone, "resourcequotas")}/outbox`);
       return JSON.stringify(status).includes('"secrets":"1"');
     };
     await eventually(isFurnished, { what: "the quota to count the Secret" });
+    const orphan = await made(pathOf(gone, "configmaps"), {
+      metadata: { name: "orphan", ownerReferences: [noOwner] },
+    });
+    await eventually(async () => (await api.find(orphan)).code === 404, {
+      what: "the garbage collector to delete an object without its owner",
+    });
     await api.delete(path);
     await eventually(async () => (await api.find(path)).code === 404, {
       what: "the namespace to be gone",

@@ -46,6 +46,7 @@ export interface PolicyVerb {
 const admins = unique("admins");
 const [web, pay] = [unique("web"), unique("pay")];
 const many = Array.from({ length: 17 }, (_, at) => `${web}-${at}`);
+const [east, west] = [unique("east"), unique("west")];
 const [home, placed] = [unique("home"), unique("placed")];
 const [shared, owner, token] = [unique("shared"), unique("owner"), unique("token")];
 const [other, signing] = [unique("other"), unique("signing")];
@@ -59,6 +60,7 @@ const rule = (verb: string, [group, resource]: readonly [string, string], ...nam
 });
 const sharedSecrets = [own, "sharedsecrets"] as const;
 const projects = [own, "projects"] as const;
+const clusters = [own, "clusters"] as const;
 const namespaces = ["", "namespaces"] as const;
 const keys = [own, "ownedaccesskeys"] as const;
 const tokens = [own, "directclusterendpointtokens"] as const;
@@ -75,11 +77,15 @@ const sharedSecretsPath = `/apis/${apiVersion}/namespaces/${home}/sharedsecrets`
 const keysPath = `/apis/${apiVersion}/ownedaccesskeys`;
 const tokensPath = `/apis/${apiVersion}/directclusterendpointtokens`;
 const approvalPath = `/apis/${csrs}/v1/certificatesigningrequests/${signing}`;
-const sharing = (list: string) =>
+const sharing = (list: string, more: object = {}) =>
   post(sharedSecretsPath, {
     ...{ apiVersion, kind: "SharedSecret" },
-    metadata: { name: unique("new"), annotations: { [annotations.syncToProjects]: list } },
+    metadata: {
+      name: unique("new"),
+      annotations: { [annotations.syncToProjects]: list, ...more },
+    },
   });
+const sharingWithCluster = (list: string) => sharing(web, { [annotations.syncToClusters]: list });
 const ownedBy = (blockOwnerDeletion: boolean) => {
   const reference = { apiVersion: "v1", kind: "ConfigMap", name: owner, uid: uids.get(owner) };
   return { ownerReferences: [{ ...reference, blockOwnerDeletion }] };
@@ -206,6 +212,52 @@ export const policyVerbs: readonly PolicyVerb[] = [
     elsewhere: rule("share", projects, web),
     codes: granted,
     refusal: `does not allow share projects.management.service ${pay}`,
+  },
+  {
+    what: "syncing a new SharedSecret to a connected cluster",
+    by: "latchkey-cluster-share",
+    request: () => sharingWithCluster(east),
+    covering: [rule("create", sharedSecrets), rule("share", projects, web)],
+    verb: rule("share", clusters, east),
+    elsewhere: rule("share", clusters, west),
+    codes: created,
+    refusal: `does not allow share clusters.management.service ${east}`,
+  },
+  {
+    what: "syncing a new SharedSecret to all connected clusters",
+    by: "latchkey-cluster-share",
+    request: () => sharingWithCluster("*"),
+    covering: [rule("create", sharedSecrets), rule("share", projects, web)],
+    verb: rule("share", clusters),
+    elsewhere: rule("share", clusters, east),
+    codes: created,
+    refusal: "does not allow share clusters.management.service: ",
+  },
+  {
+    what: "syncing the projects of a SharedSecret to a connected cluster",
+    by: "latchkey-project-share",
+    request: () =>
+      merge(`${sharedSecretsPath}/${shared}`, {
+        metadata: { annotations: { [annotations.syncToClusters]: east } },
+      }),
+    covering: [
+      ...[rule("patch", sharedSecrets), rule("delete", sharedSecrets)],
+      rule("share", clusters, east),
+    ],
+    verb: rule("share", projects, pay),
+    elsewhere: rule("share", projects, web),
+    codes: granted,
+    refusal: `does not allow share projects.management.service ${pay}`,
+  },
+  {
+    what: "creating the namespace of an outbox",
+    by: "latchkey-outbox",
+    request: () => post("/api/v1/namespaces", { metadata: { name: `latchkey-cluster-${east}` } }),
+    covering: [rule("create", namespaces)],
+    verb: rule("connect", clusters, east),
+    elsewhere: rule("connect", clusters, west),
+    codes: created,
+    refusal: `does not allow connect clusters.management.service ${east}`,
   },
   {
     ...assigning,
