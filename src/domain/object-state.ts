@@ -60,7 +60,8 @@ const counted = ["Ready", "Synced", "ClustersSynced", "Expiring"] as const;
 
 /**
  * The conditions of an object that metrics count: Ready (Unknown if no controller has set it), and
- * Synced, ClustersSynced and Expiring if the object has them; each reason as its {@link reasonLabel}.
+ * Synced, ClustersSynced and Expiring if the object has them; each reason as its
+ * {@link reasonLabel}.
  */
 export function countedConditions(conditions: readonly Condition[]) {
   return counted.flatMap((condition) => {

@@ -77,7 +77,7 @@ function encoded({ sources, done, unknown, problem }: ClusterReport): string {
   });
 }
 
-/** A source as a list, because a report is of thousands of them: one that is well has two entries. */
+/** A source as a list, because a report has thousands of them: two entries if it is well. */
 function sourceEntry({ seen, desired, synced, ...source }: SourceReport): readonly unknown[] {
   const { conflicts, failed, reason, message } = source;
   if (isWell({ seen, desired, synced, ...source })) return [seen, desired];
@@ -130,7 +130,7 @@ function fitted(bytes: number) {
 }
 
 /**
- * Reads a report as the central cluster does: it is a stranger's text, so what is not valid is left
+ * Reads a report as the central cluster does: its text is untrusted, so what is not valid is left
  * out, and sentences are cut and have no control characters.
  */
 export function parseReport(text: string): ClusterReport {
@@ -180,7 +180,7 @@ function versionIn(value: unknown): string | undefined {
   return typeof value === "string" && value.length <= longest.version ? value : undefined;
 }
 
-/** A sentence of a stranger, as a status and a terminal can have it. */
+/** An untrusted sentence, as a status and a terminal can have it. */
 function plainText(text: string): string {
   // oxlint reports control characters in regular expressions, so they are matched by category.
   const plain = text.slice(0, longest.message).toWellFormed();

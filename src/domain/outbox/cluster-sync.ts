@@ -109,7 +109,7 @@ function clusterSync(source: Source, observed: ObservedClusterSync): ClusterSync
 
 type Connected = Extract<ObservedClusterSync, { readonly kind: "connected" }>;
 
-/** Whether the counts of a report are about what is offered, or was until the source was invalid. */
+/** Whether counts are about what is offered, or was offered until the source became invalid. */
 function offers(source: Source, { cluster }: Connected): boolean {
   return source.options.problem !== undefined || offerTo(source, cluster).kind === "offered";
 }

@@ -2,7 +2,7 @@
 const longestWaitMs = 30_000;
 
 /** A cluster with a Secret of a source in its outbox. */
-export interface HoldingCluster {
+interface HoldingCluster {
   /** Milliseconds since its last heartbeat; undefined if it has none. */
   readonly heartbeatAgeMs: number | undefined;
 }
@@ -10,7 +10,7 @@ export interface HoldingCluster {
 /**
  * Until when the finalizer of a source waits for the clusters that hold a Secret with its uid, as a
  * monotonic instant in milliseconds; undefined if it does not. `seenAt` is when the leader first
- * saw the deletion. A cluster that is not heard does not keep a source: the tombstone is the memory.
+ * saw the deletion. A cluster that is not heard does not keep a source: its tombstone stays.
  */
 export function heldUntil(seenAt: number, holding: readonly HoldingCluster[]): number | undefined {
   const isHeld = holding.some(({ heartbeatAgeMs: age = Infinity }) => age <= longestWaitMs);

@@ -4,8 +4,8 @@ import { syncList } from "../sync/option-items.ts";
 import { isSourceUid, outboxName } from "./outbox-names.ts";
 import { outboxFormat, passedOptions, sourceOfOutbox } from "./outbox-secret.ts";
 
-/** What an agent is told of one source; the outbox is that of another administrator. */
-export type OutboxEntry =
+/** What an outbox says of one source to an agent; another administrator writes it. */
+type OutboxEntry =
   /**
    * The source, as if it were a SharedSecret of the central cluster; `unsupported` names what this
    * version does not know, so that its copies stay as they are.

@@ -45,7 +45,7 @@ const labelValue = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const longest = { label: 63, name: 253 } as const;
 
 /**
- * The namespace and name in a text of a stranger with the form `namespace/name`; undefined if the
+ * The namespace and name in an untrusted text with the form `namespace/name`; undefined if the
  * API server would not accept them as names (RFC 1123), so that no other text is made of them.
  */
 export function placeIn(text: string): Required<ObjectRef> | undefined {
@@ -57,7 +57,7 @@ export function placeIn(text: string): Required<ObjectRef> | undefined {
   return isPlace ? { namespace, name } : undefined;
 }
 
-/** Whether a text of a stranger can be a uid: it becomes the value of a label. */
+/** Whether an untrusted text can be a uid: it becomes the value of a label. */
 export function isSourceUid(text: string): boolean {
   return labelValue.test(text);
 }

@@ -9,6 +9,7 @@ import {
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import type { Source } from "../sync/copy.ts";
+import { haveSameValues } from "../sync/placeholder.ts";
 import { outboxName, outboxNamespace, placeIn } from "./outbox-names.ts";
 
 /** The format of the Secrets of an outbox; an agent keeps the copies of a newer one as they are. */
@@ -117,11 +118,7 @@ interface Said {
 
 function saysExactly({ metadata }: ObservedOutboxSecret, { uid, marks: wanted }: Said): boolean {
   const { [annotations.revisedAt]: _, ...marks } = metadata.annotations;
-  return (
-    metadata.labels[labels.outboxUid] === uid &&
-    Object.keys(marks).length === Object.keys(wanted).length &&
-    Object.entries(wanted).every(([key, value]) => marks[key] === value)
-  );
+  return metadata.labels[labels.outboxUid] === uid && haveSameValues(marks, wanted);
 }
 
 /** The uid of the source that a Secret of an outbox withdraws; undefined if it has data. */

@@ -44,7 +44,7 @@ export interface ReportedKey {
 }
 
 /** What an outbox holds, and its bounds. */
-export interface OutboxUsage {
+interface OutboxUsage {
   /** The sum of `size` of its Secrets. */
   readonly bytes: number;
   /** `--maximum-outbox-bytes`. */

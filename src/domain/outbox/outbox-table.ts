@@ -94,7 +94,7 @@ const states: { readonly [K in Kind]: Row<K> } = {
 };
 
 /** What the writes of a state need besides it. */
-export interface OutboxWritten {
+interface OutboxWritten {
   /** RFC 3339. */
   readonly revisedAt: string;
   /** The own data of {@link offeredSource}. */

@@ -9,8 +9,8 @@ import { isSourceUid } from "./outbox-names.ts";
 
 /**
  * What an agent reports of a source whose targets it has counted; `source` is one of
- * `outboxEntryOf`, so its resourceVersion is that of the Secret of the outbox. A message says where,
- * and the words of the API server only where they name a quota or a policy: never a value.
+ * `outboxEntryOf`, so its resourceVersion is that of the Secret of the outbox. A message is that of
+ * a failure in a status at home, which never has a value, with its target.
  */
 export function sourceReportOf(source: Source, summary: SyncSummary): SourceReport {
   const { desired, synced, conflicts, failed, failures } = summary;

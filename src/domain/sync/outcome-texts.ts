@@ -8,6 +8,8 @@ import { withheldKeys, withheldText } from "./copy-metadata.ts";
 import {
   conflictReasons,
   namespaceObject,
+  notManagedFact,
+  notManagedFix,
   type AtTarget,
   type OutcomeFacts,
   type OutcomeKind,
@@ -17,14 +19,6 @@ import {
 } from "./outcome.ts";
 import { isPlaceholder } from "./placeholder.ts";
 import { projectOf } from "./obstacles.ts";
-
-/** That Latchkey does not manage the Secret at a target. */
-export function notManagedFact(e: AtTarget): string {
-  return `${secretName(e)} already exists and is not managed by Latchkey; it was not changed`;
-}
-
-/** What to change where {@link notManagedFact} is so. */
-export const notManagedFix = "Rename or delete it.";
 
 interface UnnamedCause extends FieldFix {
   readonly object: ReportObject;
@@ -37,8 +31,8 @@ interface Texts {
   readonly cause?: (e: OutcomeFacts) => UnnamedCause;
 }
 
-const { sync, syncFrom, syncToProjects, syncSecretName, syncSecretType, disableSync, syncError } =
-  annotations;
+const { copyOf, disableSync, sync, syncError, syncFrom } = annotations;
+const { syncSecretName, syncSecretType, syncToProjects } = annotations;
 
 /** How each case is reported. */
 export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
@@ -68,11 +62,8 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     fact: (e) =>
       `${secretName(e)} is a copy of ${nameOf(winnerObject(e))}, which the central cluster ` +
       "says nothing about; it was not changed",
-    cause: (e) => ({
-      object: secretObject(e),
-      ...annotationIn(e.existing, annotations.copyOf),
-      message: `Wait for the central cluster, or set the annotation ${syncSecretName}.`,
-    }),
+    cause: (e) =>
+      onSecret(e, copyOf, `Wait for the central cluster, or set the annotation ${syncSecretName}.`),
   },
   "other-request": {
     reason: conflictReasons.otherRequest,
@@ -109,11 +100,7 @@ export const outcomeTexts: Readonly<Record<OutcomeKind, Texts>> = {
     fact: (e) =>
       `${secretName(e)} was created from a copy at another place, ` +
       "so Latchkey does not manage it; it was not changed",
-    cause: (e) => ({
-      object: secretObject(e),
-      ...annotationIn(e.existing, annotations.copyOf),
-      message: notManagedFix,
-    }),
+    cause: (e) => onSecret(e, copyOf, notManagedFix),
   },
   "source-paused": paused("SourcePaused", winnerObject, "so sync is paused"),
   "copy-paused": paused("CopyPaused", secretObject, "so it is not changed"),
@@ -268,6 +255,10 @@ function onSource(e: OutcomeFacts, annotation: string, message: string): Unnamed
     ...annotationIn(e.source?.secret.metadata, annotation),
     message,
   };
+}
+
+function onSecret(e: OutcomeFacts, annotation: string, message: string): UnnamedCause {
+  return { object: secretObject(e), ...annotationIn(e.existing, annotation), message };
 }
 
 function onNamespace(e: OutcomeFacts, annotation: string, message: string): UnnamedCause {

@@ -1,7 +1,7 @@
 import type { Metadata, ObjectRef } from "../../api/object.ts";
 import type { ReportObject, ReasonAndMessage } from "../../api/report.ts";
 import { resources } from "../../api/resources.ts";
-import { reportObject } from "../report-object.ts";
+import { nameOf, reportObject } from "../report-object.ts";
 import type { Source } from "./copy.ts";
 import type { NamespaceObstacle, SourceObstacle, Target } from "./obstacles.ts";
 import { asksFor, type PlaceholderRequest } from "./placeholder.ts";
@@ -93,6 +93,15 @@ export function winnerObject({ sourceRef, other = sourceRef }: OutcomeFacts): Re
 export function secretObject({ target }: AtTarget): ReportObject {
   return reportObject(resources.secrets.kind, target);
 }
+
+/** That Latchkey does not manage the Secret at a target. */
+export function notManagedFact(e: AtTarget): string {
+  const name = nameOf(secretObject(e));
+  return `${name} already exists and is not managed by Latchkey; it was not changed`;
+}
+
+/** What to change where {@link notManagedFact} is so. */
+export const notManagedFix = "Rename or delete it.";
 
 /** The namespace of the target. */
 export function namespaceObject({ target }: AtTarget): ReportObject {

@@ -6,13 +6,15 @@ import { annotationField, nameOf, quoted, reportObject } from "../report-object.
 import { copiedSource, isCopiedByUser, type Source } from "./copy.ts";
 import { arrives, explainSource } from "./explain.ts";
 import {
-  type Explanation,
-  type OutcomeKind,
   conflictReasons,
+  type Explanation,
+  notManagedFact,
+  notManagedFix,
+  type OutcomeKind,
   secretObject,
   sourceObject,
 } from "./outcome.ts";
-import { notManagedFact, notManagedFix, outcomeTexts } from "./outcome-texts.ts";
+import { outcomeTexts } from "./outcome-texts.ts";
 import { placeholderRequestOf } from "./placeholder.ts";
 import { isPaused } from "./sync-options.ts";
 import type { EmptyProject } from "./observed-target.ts";

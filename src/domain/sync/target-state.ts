@@ -12,7 +12,8 @@
  * 4. What is seen: sync-objects.ts has all objects by key and by index; observed-target.ts finds
  *    the targets of a source, and all that concerns one target.
  * 5. What is done: state-table.ts lists the states of a target, each with its outcome and its
- *    writes, which are in target-steps.ts. quota-relief.ts says when rejected writes can succeed.
+ *    writes, which are in target-steps.ts. target-writes.ts limits them for an agent that may not
+ *    write everything; quota-relief.ts says when rejected writes can succeed.
  * 6. The decision: `targetState`, below, and placeholder-state.ts for placeholders.
  * 7. What is said: outcome.ts finds what one source has at a target, outcome-texts.ts words it;
  *    sync-summary.ts counts outcomes for the status, and records Events.

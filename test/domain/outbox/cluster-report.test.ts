@@ -164,7 +164,7 @@ describe("a report that is too large leaves out", () => {
   });
 });
 
-describe("the text of a stranger", () => {
+describe("an untrusted text", () => {
   test.for([
     ...["", "null", "[]", "7", '"text"', "{", "{}", '{"format":2}', '{"format":"1"}'],
     ...['{"format":1}', '{"format":1,"sources":[],"done":7,"unknown":"x","problem":[]}'],

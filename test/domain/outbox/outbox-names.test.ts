@@ -62,7 +62,7 @@ describe("the number of a report", () => {
   });
 });
 
-describe("a namespace and a name in the text of a stranger", () => {
+describe("a namespace and a name in an untrusted text", () => {
   test.for<[string, string, object]>([
     ["names a SharedSecret", "team/db", { namespace: "team", name: "db" }],
     ["may have dots in the name", "t-1/db.v2", { namespace: "t-1", name: "db.v2" }],
@@ -84,7 +84,7 @@ describe("a namespace and a name in the text of a stranger", () => {
   });
 });
 
-describe("the uid of a source in the text of a stranger", () => {
+describe("the uid of a source in an untrusted text", () => {
   test.for<[string, boolean]>([
     ["0a6e5d7a-7ef1-4ad0-95c6-0b5a1f0a8f36", true],
     ["uid-db", true],

@@ -285,7 +285,7 @@ describe("a target of a source that is not known", () => {
   const unknownSource = { namespace: "team", name: "former" };
   const copies = names(standings).filter((standing) => standing !== "nothing");
 
-  test.for(copies)("with %s is left alone, whoever else asks for it", (standing) => {
+  test.for(copies)("with %s is left alone, whatever source asks for it", (standing) => {
     for (const candidates of [[], [live], [paused], [older, live]]) {
       const state = stateAt(standing, { candidates, unknownSource });
       expect(state).toEqual({ kind: "unknown-source", sourceRef: unknownSource });
