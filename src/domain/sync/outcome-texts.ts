@@ -275,9 +275,8 @@ function refusedField(e: OutcomeFacts): UnnamedCause {
       message: "Raise the limit, or delete objects that count; Latchkey retries within a minute.",
     };
   const message = "Follow the message; Latchkey retries within a minute.";
-  return e.failure?.in === "copy"
-    ? { object: secretObject(e), field: annotationField(syncError), message }
-    : { object: sourceObject(e), field: "status.sync.failures", message };
+  if (e.failure?.in === "copy") return onSecret(e, syncError, message);
+  return { object: sourceObject(e), field: "status.sync.failures", message };
 }
 
 /** Kubernetes, plugin/pkg/admission/resourcequota. */
