@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LeaderElection } from "../../src/kube/leader-election.ts";
+import { LeaderElection, type LeaseNotes } from "../../src/kube/leader-election.ts";
 import { microTime } from "../../src/kube/micro-time.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -18,7 +18,7 @@ class Candidate {
   /** What happened, in order: "leading", "asked to stop", then how the election ended. */
   readonly story: string[] = [];
 
-  constructor(lease: OneLease, clock: TestClock, identity: string) {
+  constructor(lease: OneLease, clock: TestClock, identity: string, notes?: LeaseNotes) {
     this.election = new LeaderElection({
       client: lease,
       clock,
@@ -28,6 +28,7 @@ class Candidate {
       lease: { namespace: "ns", name: "lease" },
       identity,
       onRestored: () => void (this.restored += 1),
+      ...(notes === undefined ? {} : { notes }),
     });
     const onLeading = (leading: AbortSignal): Promise<void> => {
       this.story.push("leading");
@@ -173,6 +174,17 @@ describe("acquiring the Lease", () => {
     expect(a.leads).toBe(true);
     expect(lease.metadata["labels"]).toEqual({ team: "ops" });
     expect(lease.spec).toMatchObject({ leaseTransitions: 2 });
+  });
+
+  test("the notes of a holder are written with each renewal, from what the Lease has", async () => {
+    const { lease, clock } = world();
+    lease.put({ holderIdentity: "" });
+    const notes: LeaseNotes = ({ count = "0" }) => ({ count: `${Number(count) + 1}` });
+    new Candidate(lease, clock, "a", notes);
+    await clock.run(0);
+    expect(lease.metadata["annotations"]).toEqual({ count: "1" });
+    await clock.run(2_000);
+    expect(lease.metadata["annotations"]).toEqual({ count: "2" });
   });
 
   test("one of two simultaneous candidates leads", async () => {

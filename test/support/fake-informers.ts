@@ -1,6 +1,7 @@
 import { ownObjects, annotations, labels } from "../../src/api/names.ts";
 import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
 import { recordAt } from "../../src/api/parse.ts";
+import type { Watched } from "../../src/controllers/kinds/kinds.ts";
 import type { NamespaceOptions } from "../../src/domain/sync/obstacles.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
@@ -38,11 +39,17 @@ export function controllerWatches(): number {
   return informers.staleReasons().length;
 }
 
+/** What informers over fakes may differ in. */
+interface FakeInformersOptions extends NamespaceOptions {
+  /** Default: what the controller of the central cluster watches. */
+  readonly watched?: Watched;
+}
+
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
 export async function syncedInformers(
   listed: Readonly<Record<string, readonly RawObject[]>>,
   onChange: (changed: Changed) => void = () => {},
-  options: NamespaceOptions = { requireSyncFrom: false, copyKeys: [] },
+  options: FakeInformersOptions = { requireSyncFrom: false, copyKeys: [] },
 ): Promise<FakeInformers> {
   const [clock, log, stop, listWatch] = [
     new TestClock(),

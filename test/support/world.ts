@@ -5,6 +5,7 @@ import type { Result } from "../../src/api/result.ts";
 import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { Enqueuer } from "../../src/controllers/enqueuer.ts";
 import { newMemory } from "../../src/controllers/memory.ts";
+import type { Watched } from "../../src/controllers/kinds/kinds.ts";
 import type { Request as Sent } from "../../src/controllers/question.ts";
 import { createQueues, type KeyQueue } from "../../src/controllers/queues.ts";
 import { type Outcome, reconcile } from "../../src/controllers/reconcile.ts";
@@ -46,6 +47,8 @@ export interface FakeWorldOptions {
   /** The response to a request, or its error; undefined if the API server accepts it. */
   readonly answer?: (request: Request) => unknown;
   readonly options?: Partial<ControllerOptions>;
+  /** Default: what the controller of the central cluster watches. */
+  readonly watched?: Watched;
   /** The depth of every queue. */
   readonly depth?: number;
   /** The age of the store of keys, in milliseconds. */
@@ -55,14 +58,14 @@ export interface FakeWorldOptions {
 /** Creates a world in which these objects are listed, by plural. */
 export async function fakeWorld(
   listed: Parameters<typeof syncedInformers>[0],
-  { answer, options: changes = {}, depth = 0, keysAgeMs = 0 }: FakeWorldOptions = {},
+  { answer, watched, options: changes = {}, depth = 0, keysAgeMs = 0 }: FakeWorldOptions = {},
 ): Promise<FakeWorld> {
   const options = { ...controllerOptions, ...changes };
   let leading: Enqueuer | undefined;
   const { informers, ...fakes } = await syncedInformers(
     listed,
     (changed) => leading !== undefined && changed.enqueue(leading),
-    options,
+    { ...options, ...(watched === undefined ? {} : { watched }) },
   );
   const { clock, log } = fakes;
   const { stores, digestOf } = informers;

@@ -1,0 +1,43 @@
+import { agentKinds } from "../../src/controllers/cluster-agent/agent-kinds.ts";
+import { outboxListWatch } from "../../src/controllers/cluster-agent/translated-list-watch.ts";
+import type { ClusterReport } from "../../src/domain/outbox/cluster-report.ts";
+import type { TargetWrites } from "../../src/domain/sync/target-writes.ts";
+import { Yielder } from "../../src/runtime/yielder.ts";
+import { FakeListWatch, type RawObject } from "./fake-list-watch.ts";
+import { cluster, outbox } from "./raw-outbox.ts";
+import { recordingLog } from "./recording-log.ts";
+import { settled, TestClock } from "./test-clock.ts";
+import { type FakeWorld, fakeWorld, type FakeWorldOptions } from "./world.ts";
+
+/** The world of an agent, and its fake outbox. */
+interface AgentWorld extends FakeWorld {
+  readonly entries: FakeListWatch;
+}
+
+/** What differs from an agent that works. */
+interface AgentWorldOptions extends Pick<FakeWorldOptions, "answer"> {
+  readonly writes?: TargetWrites;
+  readonly problem?: ClusterReport["problem"];
+}
+
+/**
+ * Creates the world of an agent with these entries in its outbox, and with these objects in its
+ * cluster, whose marks are already swapped.
+ */
+export async function agentWorld(
+  listed: Readonly<Record<string, readonly RawObject[]>> & {
+    readonly entries: readonly RawObject[];
+  },
+  { writes = { kind: "all" }, problem, answer }: AgentWorldOptions = {},
+): Promise<AgentWorld> {
+  const clock = new TestClock();
+  const entries = new FakeListWatch({ secrets: listed.entries });
+  const central = {
+    ...{ clock, yielder: new Yielder(clock), log: recordingLog(), random: () => 0.5 },
+    listWatch: outboxListWatch(entries, { cluster, onExcess: () => {} }),
+  };
+  const watched = agentKinds({ central, outbox, writes: () => writes, problem: () => problem });
+  const world = await fakeWorld(listed, { watched, ...(answer === undefined ? {} : { answer }) });
+  await settled();
+  return { ...world, entries };
+}
