@@ -5,33 +5,45 @@ import { readFileBytes } from "../../../runtime/read-text-file.ts";
 import { clusterAt, publishedGateway } from "../connection/cluster-address.ts";
 import type { Cluster } from "../connection/cluster.ts";
 
-/** Where the agent of a connected cluster reaches the central cluster. */
+/** The options about where an agent reaches the central cluster. */
 interface CentralFlags {
   readonly centralServer: string | undefined;
   readonly centralCa: string | undefined;
-  readonly latchkeyNamespace: string;
 }
 
-/**
- * The server of --central-server, with the CA of the flags or of the context; if it is the gateway
- * that the central cluster publishes, with the path and the CA of that. Undefined without the flag.
- */
-export async function centralServer(
-  { centralServer: given, centralCa, latchkeyNamespace }: CentralFlags,
-  cluster: Pick<Cluster, "get" | "choice">,
-): Promise<ClusterInfo | undefined> {
-  if (given === undefined) {
+/** A server that the user names. */
+interface NamedServer {
+  readonly url: URL;
+  /** Certificates in base64, of --central-ca. */
+  readonly ca: string | undefined;
+}
+
+/** The server of --central-server; undefined without it. Throws a UsageError. */
+export function namedServer({ centralServer, centralCa }: CentralFlags): NamedServer | undefined {
+  if (centralServer === undefined) {
     if (centralCa !== undefined) throw new UsageError("--central-ca requires --central-server");
     return undefined;
   }
-  const url = new URL(given);
+  const url = new URL(centralServer);
   if (url.protocol !== "https:")
-    throw new ConfigError("--central-server", given, "must be an https URL");
-  const path = url.pathname.replace(/\/+$/, "");
+    throw new ConfigError("--central-server", centralServer, "must be an https URL");
   const ca =
     centralCa === undefined
       ? undefined
       : readFileBytes({ option: "--central-ca", path: centralCa }).toString("base64");
+  return { url, ca };
+}
+
+/**
+ * A named server, with the CA of the context if it has none; if it is the gateway that the central
+ * cluster publishes, with the path and the CA of that.
+ */
+export async function centralServer(
+  { url, ca }: NamedServer,
+  latchkeyNamespace: string,
+  cluster: Pick<Cluster, "get" | "choice">,
+): Promise<ClusterInfo> {
+  const path = url.pathname.replace(/\/+$/, "");
   const gateway = await publishedGateway(cluster, latchkeyNamespace);
   const isGateway =
     gateway !== undefined &&

@@ -11,6 +11,7 @@ import {
   outboxObjects,
 } from "../../../domain/outbox/outbox-objects.ts";
 import type { ClusterInfo } from "../../../kube/credentials/kubeconfig-credentials.ts";
+import { UsageError } from "../../../runtime/config-values.ts";
 import type { Action, ConnectedCli, Flags } from "../cli.ts";
 import { kubeconfigContent } from "../connection/cluster-address.ts";
 import { exitCodes, Failure } from "../failure.ts";
@@ -20,7 +21,7 @@ import { endAfter } from "../keys/rotate-key.ts";
 import { yamlText } from "../output.ts";
 import { createPrivateFile } from "../private-files.ts";
 import { type AgentKey, agentKeys } from "./agent-keys.ts";
-import { centralServer, isLoopback } from "./central-server.ts";
+import { centralServer, isLoopback, namedServer } from "./central-server.ts";
 import { clusterSecrets, ensureClusterSecret, namespaceNamed, secretOf } from "./cluster-secret.ts";
 import { requireConnect } from "./connect-right.ts";
 import { ensureObject } from "./ensure-object.ts";
@@ -33,10 +34,16 @@ export const connectCluster: Action<"clusterConnect"> = async (
   { flags, args: [name = ""] },
   cli,
 ) => {
+  const named = namedServer(flags);
   const cluster = await cli.connect(flags);
   const deps = { cluster, cli };
+  if (named === undefined && cluster.choice.insecureSkipTlsVerify)
+    throw new UsageError(
+      "the agent must check the certificate of the central cluster; set --central-server and " +
+        "--central-ca, or use a context with certificate-authority-data",
+    );
   await requireConnect(name, cluster);
-  const server = await centralServer(flags, cluster);
+  const server = named && (await centralServer(named, flags.latchkeyNamespace, cluster));
   const found = secretOf(await clusterSecrets(cluster, name), name);
   const namespace = await namespaceNamed(outboxNamespace(name), cluster);
   refuseForeign(name, { found, namespace, replaces: flags.replace });
