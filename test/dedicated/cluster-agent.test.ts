@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { annotations, labels } from "../../src/api/names.ts";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
 import {
   type AgentFixture,
@@ -12,6 +13,7 @@ import {
 import { get, mergePatch, post, remove } from "../support/cluster-connection.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { postNamespace } from "../support/latchkey-objects.ts";
 import { unique } from "../support/policy-request.ts";
 import { base64 } from "../support/shared-secret-requests.ts";
 
@@ -175,6 +177,43 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     await fixture.annotate(source, { [`${annotations.syncFormat}-of-tomorrow`]: "x" });
     await reportOf(source.uid, { reason: "UnsupportedOption" });
     await fixture.arrives(place, { password: "again" });
+  });
+
+  it("and a Latchkey of the cluster leave each other's copies alone", async () => {
+    const { east } = fixture;
+    const controller = await east.run();
+    await controller.waitReady();
+    const project = unique("project");
+    const namespace = await makeTarget(east, project);
+    const own = unique("own");
+    await east.arrange(postNamespace(own));
+    const share = async (name: string): Promise<string> => {
+      const shared = `/apis/${apiVersion}/namespaces/${own}/sharedsecrets`;
+      const metadata = { name, annotations: { [annotations.syncToProjects]: project } };
+      const spec = { data: { password: base64("own") } };
+      await east.arrange(post(shared, { apiVersion, kind: "SharedSecret", metadata, spec }));
+      return `${shared}/${name}`;
+    };
+    const first = newSource();
+    await share(first.name);
+    await fixture.arrives({ namespace, name: first.name }, { password: "own" });
+    await fixture.offer(first, { project });
+    await reportOf(first.uid, { desired: 1, synced: 0, conflicts: 1, reason: "NotManaged" });
+
+    const second = newSource();
+    await fixture.offer(second, { project });
+    await fixture.arrives({ namespace, name: second.name }, { password: "canary" });
+    const path = await share(second.name);
+    await eventually(
+      async () => {
+        const { status } = await east.arrange(get(path));
+        return recordAt(status, "sync")["conflicts"] === 1;
+      },
+      { what: "the conflict of the SharedSecret" },
+    );
+    await fixture.arrives({ namespace, name: first.name }, { password: "own" });
+    await fixture.arrives({ namespace, name: second.name }, { password: "canary" });
+    await controller.stop();
   });
 
   it("goes on after kill -9, with what happened meanwhile", async () => {

@@ -7,7 +7,13 @@ import {
   reportKey,
 } from "../../src/domain/outbox/cluster-report.ts";
 import { outboxName, outboxNamespace } from "../../src/domain/outbox/outbox-names.ts";
-import { outboxNamespaceObject, outboxObjects } from "../../src/domain/outbox/outbox-objects.ts";
+import {
+  clusterSecretObject,
+  clustersNamespaceObject,
+  type OutboxObject,
+  outboxNamespaceObject,
+  outboxObjects,
+} from "../../src/domain/outbox/outbox-objects.ts";
 import { outboxManifest, tombstoneManifest } from "../../src/domain/outbox/outbox-secret.ts";
 import { collectionPath } from "../../src/kube/client/paths.ts";
 import { encodeBody } from "../../src/kube/client/request-body.ts";
@@ -127,11 +133,18 @@ export async function startAgentFixture(args: readonly string[] = []): Promise<A
   }
 }
 
+/** Connects the cluster, and lets all projects in. */
 async function makeOutbox(central: DedicatedCluster): Promise<void> {
-  const objects = [outboxNamespaceObject({ name: cluster, uid: "uid-east" })];
-  for (const { resource, manifest } of [...objects, ...outboxObjects(cluster)]) {
-    const path = collectionPath(resource, manifest.metadata.namespace);
-    await central.arrange(post(path, manifest));
+  const create = ({ resource, manifest }: OutboxObject): Promise<Answer> =>
+    central.ask({}, post(collectionPath(resource, manifest.metadata.namespace), manifest));
+  // It exists where the gateway is installed.
+  await create(clustersNamespaceObject);
+  const { metadata, code, message } = await create(clusterSecretObject(cluster, "*"));
+  if (code !== 201) throw new Error(`the Secret of the cluster: ${code} ${message}`);
+  const uid = String(metadata["uid"]);
+  for (const object of [outboxNamespaceObject({ name: cluster, uid }), ...outboxObjects(cluster)]) {
+    const made = await create(object);
+    if (made.code !== 201) throw new Error(`${object.manifest.kind}: ${made.code} ${made.message}`);
   }
 }
 

@@ -65,6 +65,10 @@ describe("a report", () => {
     await count(done);
     await done.run();
     expect([...(done.written()[0]?.done.keys() ?? [])]).toEqual(["uid-db"]);
+    const left = await setup({ entries: [rawTombstone("db")], secrets: [rawCopy("db", "pay")] });
+    await count(left);
+    await left.run();
+    expect(left.written()[0]?.done.size).toBe(0);
     const unknown = await setup({ entries: [], secrets: [rawCopy("db", "pay")] });
     await unknown.run();
     expect([...(unknown.written()[0]?.unknown ?? [])]).toEqual([["uid-db", "team/db"]]);
