@@ -27,9 +27,8 @@ async function share(letIn: string | undefined) {
 async function clusterItems(words: readonly string[], { namespace }: Place) {
   const { stdout } = await runCli([...words, "-n", namespace, "-o", "json"]);
   const report: unknown = JSON.parse(stdout);
-  const [command] = words;
-  if (command === "why" || command === "status" || command === "plan")
-    expect(reportProblems(report, command)).toEqual([]);
+  const command = words[0] === "cluster" ? "cluster list" : words[0] === "why" ? "why" : "status";
+  expect(reportProblems(report, command)).toEqual([]);
   return listAt(report, "items")
     .filter((item) => stringAt(recordAt(item, "object"), "kind") === "Cluster")
     .map((item) => [`${stringAt(item, "state")} ${stringAt(item, "reason")}`, item] as const);

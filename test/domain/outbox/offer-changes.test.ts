@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ConnectedCluster } from "../../../src/domain/outbox/consents.ts";
-import { offerTo } from "../../../src/domain/outbox/consents.ts";
+import { type ConnectedCluster, offerTo } from "../../../src/domain/outbox/consents.ts";
 import { offerChanges, sourcesByKey } from "../../../src/domain/outbox/offer-changes.ts";
 import type { Source } from "../../../src/domain/sync/copy.ts";
 import { observedSource } from "../../support/observed-copies.ts";
