@@ -55,7 +55,7 @@ export interface Informers extends OwnWrites {
 }
 
 /** An informer of another API server. */
-export type RemoteInformer = Pick<Informer<unknown>, "watchState" | "synced">;
+type RemoteInformer = Pick<Informer<unknown>, "watchState" | "synced">;
 
 /** Options of {@link createInformers}. */
 interface InformersOptions extends NamespaceOptions {

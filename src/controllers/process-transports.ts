@@ -53,7 +53,7 @@ export class ProcessTransports {
 }
 
 /** The Lease of the replicas of a process; `identity` is the name of this one in it. */
-export interface ProcessLease {
+interface ProcessLease {
   readonly namespace: string;
   readonly name: string;
   readonly identity: string;

@@ -261,15 +261,12 @@ export const metricTable = {
   ),
   latchkey_cluster_agent_heard_age_seconds: gauge(
     [],
-    "Time for which the agent has not heard the central cluster, in seconds; more than 60 means " +
-      "that it cannot read its outbox, and that copies stay as they are.",
+    "Time since the agent has read its outbox, in seconds; above 60, copies stay as they are.",
   ),
   latchkey_cluster_agent_state: gauge(
     ["state"],
-    "1 for the state of this replica of the agent, else 0: working; waiting (the outbox or its " +
-      "Lease has not been read yet); policies-missing (nothing is created or replaced); " +
-      "disconnected (copies are deleted after --delete-after-disconnect); duplicate (the outbox " +
-      "is that of another cluster).",
+    "1 for the state of this replica of the agent, else 0: working, waiting (for the outbox), " +
+      "policies-missing, disconnected and duplicate.",
   ),
   latchkey_http_refusals_total: counter(
     ["server", "reason"],

@@ -151,7 +151,7 @@ describe.skipIf(!hasDedicatedClusters)("the agent of a connected cluster", () =>
     expect((await fixture.report()).sources.has(source.uid)).toBe(false);
   });
 
-  it("keeps the copies of an entry that is missing, reports them, and removes them when told", async () => {
+  it("keeps the copies of an entry that is missing, reports them, and removes them when they are withdrawn", async () => {
     const { source, place, copy } = await makeCopied();
     await reportOf(source.uid, { synced: 1 });
     await fixture.forget(source);

@@ -4,7 +4,7 @@ import { commands } from "../../src/cli/kubectl/commands.ts";
 
 /** The verbs that begin the help of a command, in the imperative as in the help of kubectl. */
 const verbs = [
-  ...["Authenticate", "Check", "Connect", "Create", "Delete", "Disable"],
+  ...["Authenticate", "Check", "Connect", "Copy", "Create", "Delete", "Disable"],
   ...["Disconnect", "Edit", "Enable", "Explain"],
   ...["List", "Preview", "Print", "Reconcile", "Remove", "Replace", "Request", "Rotate", "Run"],
   ...["Serve", "Set", "Show", "Test"],

@@ -70,7 +70,7 @@ export function createAgentController(
   });
   const events = new EventRecorder({
     client: createClient(deps.ownTransport, agentFieldManager),
-    ...{ clock, log, identity, reporter: `${group}/latchkey-cluster-agent` },
+    ...{ clock, log, identity, reporter: `${group}/latchkey` },
   });
   const central = centralInformerDeps(cluster, deps);
   const watched = agentKinds({

@@ -12,7 +12,9 @@ export interface AgentOptions extends Pick<
   readonly lease: LeaseTimes;
   /** Maximum bytes of request bodies, and of their responses, that are in memory at a time. */
   readonly maximumBodyBytesInFlight: number;
-  /** Milliseconds without the central cluster after which copies are deleted; undefined is never. */
+  /**
+   * Milliseconds without the central cluster after which copies are deleted; undefined is never.
+   */
   readonly deleteAfterDisconnect: number | undefined;
 }
 

@@ -126,7 +126,10 @@ export class AgentWork {
     this.#state = after;
     if (after.kind !== before.kind) {
       if (after.kind === "working") log.info({}, "the agent works");
-      else log.warn({ state: after.kind, why: after.why }, "the agent does not work as usual");
+      else {
+        const { reason = after.kind } = agentProblem(after) ?? {};
+        log.warn({ reason, why: after.why }, "the agent does not work as usual");
+      }
     }
     const isSilent = known.silentMs >= silentAfterMs;
     if (isSilent !== this.#isSilent) {

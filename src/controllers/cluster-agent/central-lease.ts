@@ -20,7 +20,7 @@ interface CentralLeaseDeps {
 const everyMs = 10_000;
 /** How long the Lease counts without a renewal, in milliseconds. */
 const leaseDuration = 30_000;
-/** Maximum length of a holder that is repeated: it is a stranger's text. */
+/** Maximum length of a holder that is repeated: another administrator decides what it is. */
 const longestHolder = 63;
 
 /**

@@ -1,3 +1,4 @@
+import type { Reason } from "../../api/conditions.ts";
 import type { TargetWrites } from "../sync/target-writes.ts";
 
 /** What an agent does; only the last three write anything. */
@@ -76,11 +77,21 @@ export function agentWrites(state: AgentState): TargetWrites | undefined {
   }
 }
 
-/** What an agent reports of itself in its first report; undefined if nothing keeps it from work. */
+/**
+ * What keeps an agent from its work, for its first report and its log; undefined if it works, or
+ * if it is about to.
+ */
 export function agentProblem(
   state: AgentState,
-): { readonly reason: "PoliciesMissing"; readonly message: string } | undefined {
-  return state.kind === "policies-missing"
-    ? { reason: "PoliciesMissing", message: state.why }
-    : undefined;
+): { readonly reason: Reason; readonly message: string } | undefined {
+  switch (state.kind) {
+    case "policies-missing":
+      return { reason: "PoliciesMissing", message: state.why };
+    case "duplicate":
+      return { reason: "DuplicateAgent", message: state.why };
+    case "waiting":
+    case "disconnected":
+    case "working":
+      return undefined;
+  }
 }

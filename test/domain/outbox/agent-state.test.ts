@@ -62,12 +62,15 @@ describe("the state of an agent", () => {
     expect(state).toMatchObject({ why: expect.stringContaining('the uid "uid-west"') });
   });
 
-  test("only a missing policy is reported: nobody reads the report of a duplicate", () => {
+  test("says what keeps it from its work, also if it reports nothing", () => {
     const problemOf = (changes: Partial<AgentFacts>) =>
       agentProblem(agentState({ ...well, ...changes }));
     expect(problemOf({ policyProblem: "it is gone" })).toEqual({
       ...{ reason: "PoliciesMissing", message: "it is gone" },
     });
-    expect([problemOf({}), problemOf({ identity: other })]).toEqual([undefined, undefined]);
+    expect([problemOf({}), problemOf({ identity: other })?.reason]).toEqual([
+      undefined,
+      "DuplicateAgent",
+    ]);
   });
 });
