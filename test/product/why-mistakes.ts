@@ -100,6 +100,9 @@ const secretIn = ({ target }: SyncedPlaces) => ({ kind: "Secret", namespace: tar
 const placeholderIn = ({ target }: SyncedPlaces) => ({
   ...{ kind: "Secret", namespace: target, name: "asking" },
 });
+const clusterIn = ({ target }: SyncedPlaces) => ({
+  ...{ kind: "Secret", namespace: "latchkey-clusters", name: target },
+});
 const quotaIn = ({ target }: SyncedPlaces) => ({
   ...{ kind: "ResourceQuota", namespace: target, name: "objects" },
 });
@@ -248,7 +251,23 @@ const syncMistakes: Readonly<Record<string, Mistake["make"]>> = {
     ["SourceTerminating", sourceIn, "metadata.deletionTimestamp"],
     makeDeleting,
   ),
+  "The SharedSecret names a cluster that is not connected": sync(
+    ["ClusterUnknown", sourceIn, annotation(annotations.syncToClusters), atHome],
+    { options: { [annotations.syncToClusters]: "nowhere" } },
+  ),
+  "The connected cluster does not let the project in": sync(
+    ["ProjectNotLetIn", clusterIn, annotation(annotations.projects), atHome],
+    afterCopy(shareWithClosed),
+  ),
 };
+
+/** Shares the SharedSecret with a connected cluster, with the name of the target, that lets no project in. */
+async function shareWithClosed({ home, target }: SyncedPlaces): Promise<void> {
+  const { code } = await runCli(["cluster", "connect", target, "--projects=other"]);
+  if (code !== 0) throw new Error(`cluster connect ended with ${code}`);
+  const shared = { annotations: { [annotations.syncToClusters]: target } };
+  await api.merge(sharedSecretPath(home, "db"), { metadata: shared });
+}
 
 async function exhaustQuota({ target }: SyncedPlaces): Promise<void> {
   const path = `/api/v1/namespaces/${target}/resourcequotas`;
