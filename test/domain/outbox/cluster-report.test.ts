@@ -6,6 +6,7 @@ import {
   isReason,
   largestReport,
   parseReport,
+  reportKey,
   reportText,
   type SourceReport,
   unknownByName,
@@ -270,6 +271,10 @@ test.for<[string, boolean]>([
   ["Réason", false],
 ])("%j is a reason: %s", ([text, wanted]) => {
   expect(isReason(text)).toBe(wanted);
+});
+
+test("a report is under the key that both sides know", () => {
+  expect(reportKey).toBe("report.json");
 });
 
 test("unknown sources are found by the name of their Secret in the outbox", () => {

@@ -200,6 +200,18 @@ describe("the status of a source in a connected cluster", () => {
     );
     expect(message(connected({ report: failed }))).toBe("pay/db: quota");
     expect(message(connected({ report: reported({ synced: 0 }) }))).toBe("");
+    expect(message(connected({ state: { kind: "full", offered } }))).toBe(
+      "the outbox of the cluster has the maximum of bytes",
+    );
+    expect(message(connected({ state: { kind: "conflict", secret } }))).toBe(
+      "a Secret in the outbox is not managed by Latchkey; delete it",
+    );
+    expect(message(connected({ state: { kind: "missing", offered } }))).toBe(
+      "the Secret in the outbox is being written",
+    );
+    expect(message(connected({ report: failed, agent: unreachable }))).toMatch(
+      /^the agent of the cluster has not reported for 90 s or longer; check it/,
+    );
     const long = { reason: "Invalid", message: `${"x".repeat(255)}😀` };
     const cut = message(connected({ state: { kind: "missing", offered }, failure: long }));
     expect(cut).toHaveLength(256);

@@ -65,6 +65,11 @@ describe("the Secret of a source in an outbox", () => {
     });
   });
 
+  test("names every project that is let in", () => {
+    const { metadata } = outboxManifest({ ...offeredOf(source, ["web", "p*"]), data }, revisedAt);
+    expect(metadata.annotations?.[annotations.syncToProjects]).toBe("web,p*");
+  });
+
   test("replaces exactly the Secret that was observed, and keeps its finalizers", () => {
     const over = observedOf(manifest, { marks: { finalizers: [cleanupFinalizer] } });
     expect(outboxManifest({ ...offered, data }, revisedAt, over).metadata).toMatchObject({

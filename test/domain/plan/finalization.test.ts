@@ -128,6 +128,20 @@ describe("the status of an object that is being deleted", () => {
   const object = { metadata: deletedMetadata, status: { keyID: "kid", conditions }, conditions };
   const waiting = { phase: { kind: "keep-grants", until: 9 }, now: born } as const;
 
+  test("sets what it promised for copies to False", () => {
+    const promised = ["ClustersSynced", "Synced"].map((type) => condition(type, "True", "Synced"));
+    const shared = { ...object, conditions: promised };
+    const plan = planFinalization(resources.sharedSecrets, shared, waiting);
+    expect(statusPatch(plan)).toMatchObject({
+      conditions: [
+        { type: "ClustersSynced", status: "False", reason: "Terminating" },
+        { type: "Ready", status: "False", reason: "Terminating" },
+        { type: "Reconciling", status: "True", reason: "Terminating" },
+        { type: "Synced", status: "False", reason: "Terminating" },
+      ],
+    });
+  });
+
   test("sets Ready and Active to False and keeps other conditions", () => {
     const { steps } = planFinalization(resource, object, waiting);
     expect(steps).toHaveLength(1);
